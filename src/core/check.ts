@@ -1,0 +1,68 @@
+import { LimiterError, type LimiterErrorCode } from './limiter-error.ts'
+
+/** The longest window, lease or block: ten calendar years. */
+export const LONGEST_MS: number = 3_653 * 86_400_000
+
+/** Returns `value` when it is a whole number in `[min, max]`, and throws what, rule and value otherwise. */
+export function wholeNumber(
+  what: string,
+  value: unknown,
+  min: number,
+  max: number = Number.MAX_SAFE_INTEGER,
+  code: LimiterErrorCode = 'INVALID_OPTION',
+): number {
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+  const rule = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
+  throw new LimiterError(code, `${what} must be a whole number ${rule}, got ${show(value)}`)
+}
+
+/** Returns `value` when it is a length of time between one millisecond and ten years. */
+export function milliseconds(what: string, value: unknown, code: LimiterErrorCode = 'INVALID_OPTION'): number {
+  return wholeNumber(what, value, 1, LONGEST_MS, code)
+}
+
+/** Returns `value` when it is one of `choices`. */
+export function oneOf<Choice extends string>(what: string, value: unknown, choices: readonly Choice[]): Choice {
+  if (choices.includes(value as Choice)) return value as Choice
+  throw new LimiterError('INVALID_OPTION', `${what} must be ${listed(choices)}, got ${show(value)}`)
+}
+
+/** Throws unless `options` is an object that has no other properties than `names`: a misspelt option must not become a default. */
+export function knownOptions(
+  what: string,
+  options: unknown,
+  names: readonly string[],
+  code: LimiterErrorCode = 'INVALID_OPTION',
+): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new LimiterError(code, `${what} takes an object of options, got ${show(options)}`)
+  }
+  for (const name of Object.keys(options)) {
+    if (!names.includes(name)) {
+      throw new LimiterError(code, `${what} has no option ${show(name)}: it takes ${names.join(', ')}`)
+    }
+  }
+}
+
+/** Throws when a product that the rule computes could leave the exact integers, 2^53 and above. */
+export function exactProduct(what: string, left: number, right: number): void {
+  if (left * right <= Number.MAX_SAFE_INTEGER) return
+  const most = Math.floor(Number.MAX_SAFE_INTEGER / right)
+  throw new LimiterError(
+    'INVALID_OPTION',
+    `${what} must stay below 2^53, got ${left} × ${right}: at most ${most} × ${right} is counted exactly`,
+  )
+}
+
+/** A value as error messages show it: short, quoted when it is text, never throwing. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return typeof value === 'bigint' ? `${value}n` : String(value)
+}
+
+function listed(choices: readonly string[]): string {
+  return choices.map((choice) => `'${choice}'`).join(' or ')
+}

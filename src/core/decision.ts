@@ -1,0 +1,45 @@
+/** Why a request was refused. */
+export type Reason =
+  /** The rule has not enough left. */
+  | 'limit'
+  /** The cost is greater than the rule could ever allow. */
+  | 'cost-exceeds-limit'
+  /** The key is blocked by `block()`. */
+  | 'blocked'
+
+/** Who answered. */
+export type DecidedBy = 'memory' | 'redis' | 'denial-cache' | 'fallback'
+
+/** What a store says about one rule and one key. All times are durations in whole milliseconds, rounded up. */
+export interface Verdict {
+  readonly allowed: boolean
+  /** How many requests of cost 1 would pass right now. */
+  readonly remaining: number
+  /**
+   * Zero when allowed; otherwise the first instant at which the same cost passes if nobody else comes.
+   * `Infinity` when it never will.
+   */
+  readonly retryAfterMs: number
+  /** Time until the key is untouched again. */
+  readonly resetAfterMs: number
+  /** How long an admitted request should wait before it goes on, so that the outflow is even. Zero unless the rule queues. */
+  readonly delayMs: number
+  /** Why it was refused; `undefined` when allowed. */
+  readonly reason: Reason | undefined
+}
+
+/** The answer to one request. A refusal is an answer, never an exception. */
+export interface Decision extends Verdict {
+  /** The most that the rule lets pass at once. */
+  readonly limit: number
+  /** The name of the limit that refused; `undefined` when allowed. */
+  readonly limitedBy: string | undefined
+  readonly decidedBy: DecidedBy
+  /** Each tier's own numbers by its name. Empty for a limiter of one rule: its numbers are the decision's. */
+  readonly tiers: Readonly<Record<string, TierVerdict>>
+}
+
+/** One tier's own numbers inside a decision. */
+export interface TierVerdict extends Verdict {
+  readonly limit: number
+}

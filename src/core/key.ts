@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { show } from './check.ts'
+import { LimiterError } from './limiter-error.ts'
+
+/**
+ * Whom a limit applies to: a name, or a name of a kind.
+ * A user named `1.2.3.4` and the address `1.2.3.4` are different subjects when their kinds differ.
+ */
+export type Subject = string | { readonly kind: string; readonly name: string }
+
+/** Names longer than this are stored as their SHA-256. In UTF-16 code units. */
+export const LONGEST_NAME = 200
+
+const LONGEST_KIND = 40
+
+/**
+ * The subject as part of a key. Different subjects always give different texts: every character with a meaning here is
+ * escaped, and nothing is folded, trimmed or normalised. Braces are escaped too, so that no input can choose a Cluster slot.
+ *
+ * `'user:42'` → `user:42` · `{ kind: 'ip', name: '::1' }` → `ip~::1` · `'a{b}'` → `a%7Bb%7D` · 10 MB → `#` and a SHA-256
+ */
+export function encodeSubject(subject: Subject): string {
+  if (typeof subject === 'string') return encodeText(subject)
+  if (typeof subject !== 'object' || subject === null) {
+    throw new LimiterError('INVALID_KEY', `a key must be a string or { kind, name }, got ${show(subject)}`)
+  }
+  return `${encodeText(text('kind', subject.kind, 1, LONGEST_KIND))}~${encodeText(text('name', subject.name, 0))}`
+}
+
+/** Where a limiter keeps its keys: limiters that differ in name or in the layout of their state never meet. */
+export function encodeScope(limiterName: string, stateName: string): string {
+  return `${encodeText(limiterName).replaceAll(':', '%3A')}:${stateName}`
+}
+
+// Printable ASCII but % { } ~ #, which have a meaning in keys.
+const PLAIN = /^[!-"$&-z|]*$/
+// Unicode text is kept as it is, but half of a surrogate pair would lose its identity in UTF-8.
+const SPECIAL = /[\0- #%{}~\x7f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+
+function encodeText(name: string): string {
+  if (name.length > LONGEST_NAME) {
+    return `#${createHash('sha256').update(name, 'utf16le').digest('base64url')}`
+  }
+  return PLAIN.test(name) ? name : name.replace(SPECIAL, escapeUnit)
+}
+
+function escapeUnit(unit: string): string {
+  const code = unit.charCodeAt(0)
+  const hex = code.toString(16).toUpperCase()
+  return code < 0x80 ? `%${hex.padStart(2, '0')}` : `%u${hex}`
+}
+
+function text(what: string, value: unknown, shortest: number, longest = Number.POSITIVE_INFINITY): string {
+  if (typeof value === 'string' && value.length >= shortest && value.length <= longest) return value
+  const rule = longest === Number.POSITIVE_INFINITY ? 'a string' : `a string of ${shortest} to ${longest} characters`
+  throw new LimiterError('INVALID_KEY', `the ${what} of a key must be ${rule}, got ${show(value)}`)
+}

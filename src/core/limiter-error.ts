@@ -1,0 +1,22 @@
+/**
+ * Every way in which Sluice can fail, one section each in `docs/errors.md`.
+ * A refused request is not among them: that is a `Decision`.
+ */
+export type LimiterErrorCode =
+  | 'INVALID_OPTION'
+  | 'INVALID_KEY'
+  | 'INVALID_ARGUMENT'
+  | 'INVALID_TIME'
+  | 'STORE_FULL'
+  | 'LIMITER_CLOSED'
+
+/** The only error that Sluice throws. `message` says what was wrong, the rule and the value; `code` is for programs. */
+export class LimiterError extends Error {
+  override readonly name = 'LimiterError'
+  readonly code: LimiterErrorCode
+
+  constructor(code: LimiterErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

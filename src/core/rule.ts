@@ -1,0 +1,59 @@
+/**
+ * How much may pass: options already checked, and one pure step.
+ * Made by a factory such as `slidingWindow()`; a store keeps the state, a limiter asks.
+ */
+export interface Rule<State extends RuleState = RuleState> {
+  /** The rule's own name, such as `token-bucket`. */
+  readonly kind: string
+  /** Names the layout of the stored state, version included. States of different names never meet. */
+  readonly stateName: string
+  /** The most that can ever pass at once; a greater cost never passes. */
+  readonly limit: number
+  /** What the step needs to know, checked and complete. */
+  readonly parameters: Readonly<Record<string, number | string>>
+  /** How a state fits into a row of numbers. Absent when its size varies. */
+  readonly cells?: StateCells<State>
+  /**
+   * Takes `cost` from `state` and says what comes of it. Pure: `state` is never changed, and what is not wanted
+   * (a peek, a refusal) is simply not stored.
+   *
+   * @param state absent when the key is untouched.
+   * @param nowMs the time of the decision. Earlier than `state.atMs` only when the clock was set back for good:
+   *   the step then moves the state to `nowMs` and keeps its level.
+   * @param cost negative to give back, zero to look.
+   * @param force take the cost whatever is left, into bounded debt.
+   */
+  step(state: State | undefined, nowMs: number, cost: number, force: boolean): Outcome<State>
+}
+
+/** What a rule remembers of a key. */
+export interface RuleState {
+  /** The state's own time, in milliseconds. No decision on this state is made earlier. */
+  readonly atMs: number
+}
+
+/** What one step says. */
+export interface Outcome<State extends RuleState = RuleState> {
+  /** Zero when the cost passes, otherwise the time until it would if nobody else came. */
+  readonly retryAfterMs: number
+  /** How many requests of cost 1 would pass right now. */
+  readonly remaining: number
+  /** Time until the state is as if the key had never been used. */
+  readonly resetAfterMs: number
+  /** How long an admitted request has to wait for its turn. Zero for every rule that does not queue. */
+  readonly delayMs: number
+  /** The state to store when the cost is taken. */
+  readonly state: State
+}
+
+/** A state as a row of numbers, so that a store can keep millions of them without an object each. */
+export interface StateCells<State extends RuleState = RuleState> {
+  readonly count: number
+  write(state: State, row: Float64Array, at: number): void
+  read(row: Float64Array, at: number): State
+}
+
+/** The count after `cost`: never below zero, and above `ceiling` only if it already was. */
+export function addBounded(used: number, cost: number, ceiling: number): number {
+  return cost < 0 ? Math.max(0, used + cost) : Math.max(used, Math.min(used + cost, ceiling))
+}

@@ -1,0 +1,63 @@
+import { oneOf, show } from '../core/check.ts'
+import type { Decision } from '../core/decision.ts'
+import type { Subject } from '../core/key.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+
+/** What a limiter tells its listeners, after it has happened. */
+export interface LimiterEvents {
+  /** `consume` was answered, either way. */
+  readonly decided: { readonly key: Subject; readonly cost: number; readonly decision: Decision }
+  /** `consume` was answered with a refusal. */
+  readonly refused: { readonly key: Subject; readonly cost: number; readonly decision: Decision }
+  readonly charged: { readonly key: Subject; readonly amount: number; readonly decision: Decision }
+  readonly givenBack: { readonly key: Subject; readonly amount: number; readonly decision: Decision }
+  readonly blocked: { readonly key: Subject; readonly blockMs: number; readonly decision: Decision }
+  readonly unblocked: { readonly key: Subject; readonly decision: Decision }
+  readonly reset: { readonly key: Subject; readonly decision: Decision }
+}
+
+const NAMES = ['decided', 'refused', 'charged', 'givenBack', 'blocked', 'unblocked', 'reset'] as const
+
+type Listener = (event: never) => void
+
+/** The listeners of one limiter. Costs nothing while there are none. */
+export class Listeners {
+  readonly #byName = new Map<keyof LimiterEvents, readonly Listener[]>()
+
+  /** Adds a listener and returns the function that removes it. */
+  add<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
+    oneOf('an event', name, NAMES)
+    if (typeof listener !== 'function') {
+      throw new LimiterError('INVALID_OPTION', `a listener must be a function, got ${show(listener)}`)
+    }
+    const entry: Listener = (event) => listener(event)
+    this.#byName.set(name, [...this.#of(name), entry])
+    return () => {
+      const others = this.#of(name).filter((other) => other !== entry)
+      if (others.length === 0) this.#byName.delete(name)
+      else this.#byName.set(name, others)
+    }
+  }
+
+  /** Whether anybody listens to `name`: ask before making an event. */
+  has(name: keyof LimiterEvents): boolean {
+    return this.#byName.size > 0 && this.#byName.has(name)
+  }
+
+  /** Calls the listeners. What one of them throws changes no decision: it surfaces as an uncaught exception of its own. */
+  emit<Name extends keyof LimiterEvents>(name: Name, event: LimiterEvents[Name]): void {
+    for (const listener of this.#of(name)) {
+      try {
+        listener(event as never)
+      } catch (error) {
+        queueMicrotask(() => {
+          throw error
+        })
+      }
+    }
+  }
+
+  #of(name: keyof LimiterEvents): readonly Listener[] {
+    return this.#byName.get(name) ?? []
+  }
+}

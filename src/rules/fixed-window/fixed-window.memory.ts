@@ -1,0 +1,33 @@
+import { addBounded, type Outcome } from '../../core/rule.ts'
+import type { FixedWindowState } from './fixed-window.ts'
+
+interface Parameters {
+  readonly limit: number
+  readonly windowMs: number
+  readonly anchor: 'clock' | 'first-hit'
+  readonly maxDebt: number
+}
+
+/** One step of the fixed window. */
+export function stepFixedWindow(
+  { limit, windowMs, anchor, maxDebt }: Parameters,
+  state: FixedWindowState | undefined,
+  nowMs: number,
+  cost: number,
+  force: boolean,
+): Outcome<FixedWindowState> {
+  const live = state !== undefined && nowMs < state.atMs + windowMs
+  let count = live ? state.count : 0
+  const atMs = live && nowMs >= state.atMs ? state.atMs : anchor === 'clock' ? nowMs - (nowMs % windowMs) : nowMs
+  const leftMs = atMs + windowMs - nowMs
+  const passes = force || count + cost <= limit
+  if (passes) count = addBounded(count, cost, limit + maxDebt)
+  return {
+    retryAfterMs: passes ? 0 : leftMs,
+    remaining: Math.max(0, limit - count),
+    // A window whose count was given back stays open: it must not restart before its end.
+    resetAfterMs: live || count > 0 ? leftMs : 0,
+    delayMs: 0,
+    state: { atMs, count },
+  }
+}

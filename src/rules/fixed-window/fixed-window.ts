@@ -1,0 +1,60 @@
+import { knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
+import { debt } from '../debt.ts'
+import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import { stepFixedWindow } from './fixed-window.memory.ts'
+
+/** Options of `fixedWindow`. */
+export interface FixedWindowOptions {
+  /** Requests per window, at least 1. */
+  readonly limit: number
+  /** Length of a window, 1 ms to 10 years. */
+  readonly windowMs: number
+  /**
+   * `'clock'`: windows start at multiples of `windowMs`, for everybody at once.
+   * `'first-hit'`: a key's window opens with its first request.
+   * @default 'clock'
+   */
+  readonly anchor?: 'clock' | 'first-hit'
+  /**
+   * How far `charge` may go beyond the limit.
+   * @default limit
+   */
+  readonly maxDebt?: number
+}
+
+/** The count of one window, which opened at `atMs`. */
+export interface FixedWindowState extends RuleState {
+  readonly count: number
+}
+
+/**
+ * Counts requests inside windows that do not overlap: the cheapest rule, and the right one for quotas ("1,000 a day").
+ * Around the edge of two windows up to twice the limit can pass in one window's length.
+ */
+export function fixedWindow(options: FixedWindowOptions): Rule<FixedWindowState> {
+  knownOptions('fixedWindow()', options, ['limit', 'windowMs', 'anchor', 'maxDebt'])
+  const limit = wholeNumber('limit', options.limit, 1)
+  const parameters = {
+    limit,
+    windowMs: milliseconds('windowMs', options.windowMs),
+    anchor: oneOf('anchor', options.anchor ?? 'clock', ['clock', 'first-hit']),
+    maxDebt: debt(options.maxDebt, limit),
+  } as const
+  return {
+    kind: 'fixed-window',
+    stateName: 'fixed-window@1',
+    limit,
+    parameters,
+    cells,
+    step: (state, nowMs, cost, force) => stepFixedWindow(parameters, state, nowMs, cost, force),
+  }
+}
+
+const cells: StateCells<FixedWindowState> = {
+  count: 2,
+  write(state, row, at) {
+    row[at] = state.atMs
+    row[at + 1] = state.count
+  },
+  read: (row, at) => ({ atMs: row[at] as number, count: row[at + 1] as number }),
+}

@@ -1,0 +1,7 @@
+export * from './concurrency/concurrency.ts'
+export * from './fixed-window/fixed-window.ts'
+export * from './leaky-bucket/leaky-bucket.ts'
+export * from './sliding-log/sliding-log.ts'
+export * from './sliding-window/sliding-window.ts'
+export * from './strict-window/strict-window.ts'
+export * from './token-bucket/token-bucket.ts'

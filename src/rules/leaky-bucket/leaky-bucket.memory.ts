@@ -1,0 +1,42 @@
+import type { Outcome } from '../../core/rule.ts'
+import type { LeakyBucketState } from './leaky-bucket.ts'
+
+interface Parameters {
+  readonly capacity: number
+  readonly leak: number
+  readonly periodMs: number
+  readonly mode: 'police' | 'shape'
+  readonly maxWaitMs: number
+  readonly maxDebt: number
+}
+
+/** One step of the leaky bucket. */
+export function stepLeakyBucket(
+  { capacity, leak, periodMs, mode, maxWaitMs, maxDebt }: Parameters,
+  state: LeakyBucketState | undefined,
+  nowMs: number,
+  cost: number,
+  force: boolean,
+): Outcome<LeakyBucketState> {
+  let level = 0
+  if (state !== undefined) {
+    // Leaking for no longer than it takes to run dry keeps the product exact after any absence.
+    const leakMs = Math.min(Math.max(0, nowMs - state.atMs), Math.ceil(state.level / leak))
+    level = Math.max(0, state.level - leak * leakMs)
+  }
+  const most = capacity + maxDebt
+  const units = periodMs * Math.max(-most, Math.min(cost, most))
+  const full = capacity * periodMs
+  const queueMs = mode === 'shape' ? Math.ceil(level / leak) : 0
+  const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((level + units - full) / leak), queueMs - maxWaitMs)
+  if (retryAfterMs === 0) level = Math.max(0, Math.min(level + units, Math.max(level, most * periodMs)))
+  const fits = Math.floor((full - level) / periodMs)
+  const inTime = mode === 'shape' ? Math.floor((maxWaitMs * leak - level) / periodMs) + 1 : fits
+  return {
+    retryAfterMs,
+    remaining: Math.max(0, Math.min(fits, inTime)),
+    resetAfterMs: Math.ceil(level / leak),
+    delayMs: queueMs,
+    state: { atMs: nowMs, level },
+  }
+}

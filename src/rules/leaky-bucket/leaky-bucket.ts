@@ -1,0 +1,71 @@
+import { exactProduct, knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import { debt } from '../debt.ts'
+import { stepLeakyBucket } from './leaky-bucket.memory.ts'
+
+/** Options of `leakyBucket`. */
+export interface LeakyBucketOptions {
+  /** Requests that fit, at least 1. `capacity × periodMs` must stay below 2^53. */
+  readonly capacity: number
+  /** Requests that leak out in every period, continuously; at least 1. */
+  readonly leak: number
+  /** Length of the period, 1 ms to 10 years. */
+  readonly periodMs: number
+  /**
+   * `'police'`: what fits passes at once. `'shape'`: what fits passes after `delayMs`, so that the outflow is even.
+   * @default 'police'
+   */
+  readonly mode?: 'police' | 'shape'
+  /**
+   * Only with `mode: 'shape'`: a request that would have to wait longer is refused.
+   * @default the time in which a full bucket leaks out
+   */
+  readonly maxWaitMs?: number
+  /**
+   * How far `charge` may overfill the bucket.
+   * @default capacity
+   */
+  readonly maxDebt?: number
+}
+
+/** What is in the bucket at `atMs`, in units of request × millisecond, so that every millisecond leaks a whole number. */
+export interface LeakyBucketState extends RuleState {
+  readonly level: number
+}
+
+/**
+ * A bucket that fills with requests and leaks at a constant rate. As a policeman it decides like a token bucket of the same
+ * numbers; as a shaper it is a queue: each admitted request is told how long to wait for its turn.
+ */
+export function leakyBucket(options: LeakyBucketOptions): Rule<LeakyBucketState> {
+  knownOptions('leakyBucket()', options, ['capacity', 'leak', 'periodMs', 'mode', 'maxWaitMs', 'maxDebt'])
+  const capacity = wholeNumber('capacity', options.capacity, 1)
+  const leak = wholeNumber('leak', options.leak, 1)
+  const periodMs = milliseconds('periodMs', options.periodMs)
+  exactProduct('capacity × periodMs', capacity, periodMs)
+  const mode = oneOf('mode', options.mode ?? 'police', ['police', 'shape'])
+  if (options.maxWaitMs !== undefined && mode === 'police') {
+    throw new LimiterError('INVALID_OPTION', "maxWaitMs is for mode 'shape': with mode 'police' nothing waits")
+  }
+  const drainMs = Math.ceil((capacity * periodMs) / leak)
+  const maxWaitMs = Math.min(drainMs, wholeNumber('maxWaitMs', options.maxWaitMs ?? drainMs, 0))
+  const parameters = { capacity, leak, periodMs, mode, maxWaitMs, maxDebt: debt(options.maxDebt, capacity, periodMs) }
+  return {
+    kind: 'leaky-bucket',
+    stateName: 'leaky-bucket@1',
+    limit: capacity,
+    parameters,
+    cells,
+    step: (state, nowMs, cost, force) => stepLeakyBucket(parameters, state, nowMs, cost, force),
+  }
+}
+
+const cells: StateCells<LeakyBucketState> = {
+  count: 2,
+  write(state, row, at) {
+    row[at] = state.atMs
+    row[at + 1] = state.level
+  },
+  read: (row, at) => ({ atMs: row[at] as number, level: row[at + 1] as number }),
+}

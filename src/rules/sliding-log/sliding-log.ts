@@ -1,0 +1,39 @@
+import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
+import type { Rule } from '../../core/rule.ts'
+import { debt } from '../debt.ts'
+import type { Timeline } from '../timeline.ts'
+import { stepSlidingLog } from './sliding-log.memory.ts'
+
+/** Options of `slidingLog`. */
+export interface SlidingLogOptions {
+  /** Requests in any window, at least 1. */
+  readonly limit: number
+  /** Length of the window, 1 ms to 10 years. */
+  readonly windowMs: number
+  /**
+   * How far `charge` may go beyond the limit.
+   * @default limit
+   */
+  readonly maxDebt?: number
+}
+
+/**
+ * Remembers when each request came: exact, never more than `limit` in any window. Costs up to one entry per admitted
+ * request, none for refused ones; `strictWindow` has the same ceiling at a fixed size.
+ */
+export function slidingLog(options: SlidingLogOptions): Rule<Timeline> {
+  knownOptions('slidingLog()', options, ['limit', 'windowMs', 'maxDebt'])
+  const limit = wholeNumber('limit', options.limit, 1)
+  const parameters = {
+    limit,
+    windowMs: milliseconds('windowMs', options.windowMs),
+    maxDebt: debt(options.maxDebt, limit),
+  }
+  return {
+    kind: 'sliding-log',
+    stateName: 'sliding-log@1',
+    limit,
+    parameters,
+    step: (state, nowMs, cost, force) => stepSlidingLog(parameters, state, nowMs, cost, force),
+  }
+}

@@ -1,0 +1,60 @@
+import { addBounded, type Outcome } from '../../core/rule.ts'
+import type { StrictWindowState } from './strict-window.ts'
+
+interface Parameters {
+  readonly limit: number
+  readonly slices: number
+  readonly sliceMs: number
+  readonly maxDebt: number
+}
+
+/** One step of the strict window. */
+export function stepStrictWindow(
+  { limit, slices, sliceMs, maxDebt }: Parameters,
+  state: StrictWindowState | undefined,
+  nowMs: number,
+  cost: number,
+  force: boolean,
+): Outcome<StrictWindowState> {
+  const atMs = nowMs - (nowMs % sliceMs)
+  const counts = liveCounts(state, atMs, slices + 1, sliceMs)
+  let used = 0
+  for (const count of counts) used += count
+  const passes = force || used + cost <= limit
+  const retryAfterMs = passes ? 0 : atMs + slicesUntilFree(counts, used + cost - limit) * sliceMs - nowMs
+  if (passes && cost < 0) {
+    for (let slice = slices, left = -cost; slice >= 0 && left > 0; slice--) {
+      const removed = Math.min(left, counts[slice] as number)
+      counts[slice] = (counts[slice] as number) - removed
+      left -= removed
+      used -= removed
+    }
+  } else if (passes) {
+    const total = addBounded(used, cost, limit + maxDebt)
+    counts[slices] = (counts[slices] as number) + total - used
+    used = total
+  }
+  return {
+    retryAfterMs,
+    remaining: Math.max(0, limit - used),
+    resetAfterMs: used === 0 ? 0 : atMs + slicesUntilFree(counts, used) * sliceMs - nowMs,
+    delayMs: 0,
+    state: { atMs, counts },
+  }
+}
+
+/** The counts of the live slices as of the slice that starts at `atMs`, oldest first. Always a copy. */
+function liveCounts(state: StrictWindowState | undefined, atMs: number, live: number, sliceMs: number): number[] {
+  const counts = new Array<number>(live).fill(0)
+  if (state === undefined) return counts
+  const passed = Math.max(0, Math.round((atMs - state.atMs) / sliceMs))
+  for (let slice = passed; slice < live; slice++) counts[slice - passed] = state.counts[slice] as number
+  return counts
+}
+
+/** How many slices, from the start of the newest, until at least `amount` has left, oldest first. */
+function slicesUntilFree(counts: readonly number[], amount: number): number {
+  let slice = 0
+  for (let freed = counts[0] as number; freed < amount; freed += counts[slice] as number) slice++
+  return slice + 1
+}

@@ -1,0 +1,37 @@
+import type { Outcome } from '../../core/rule.ts'
+import type { TokenBucketState } from './token-bucket.ts'
+
+interface Parameters {
+  readonly capacity: number
+  readonly refill: number
+  readonly periodMs: number
+  readonly maxDebt: number
+}
+
+/** One step of the token bucket. */
+export function stepTokenBucket(
+  { capacity, refill, periodMs, maxDebt }: Parameters,
+  state: TokenBucketState | undefined,
+  nowMs: number,
+  cost: number,
+  force: boolean,
+): Outcome<TokenBucketState> {
+  const full = capacity * periodMs
+  let level = full
+  if (state !== undefined) {
+    // Refilling for no longer than it takes to get full keeps the product exact after any absence.
+    const refillMs = Math.min(Math.max(0, nowMs - state.atMs), Math.ceil((full - state.level) / refill))
+    level = Math.min(full, state.level + refill * refillMs)
+  }
+  const most = capacity + maxDebt
+  const units = periodMs * Math.max(-most, Math.min(cost, most))
+  const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - level) / refill))
+  if (retryAfterMs === 0) level = Math.min(full, Math.max(level - units, Math.min(level, -maxDebt * periodMs)))
+  return {
+    retryAfterMs,
+    remaining: Math.max(0, Math.floor(level / periodMs)),
+    resetAfterMs: Math.ceil((full - level) / refill),
+    delayMs: 0,
+    state: { atMs: nowMs, level },
+  }
+}

@@ -1,0 +1,134 @@
+import { readClock, STORE_TIME, systemClock } from '../../core/clock.ts'
+import * as decide from '../../core/decide.ts'
+import type { Verdict } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { Shelf } from '../../core/store.ts'
+import { Table } from './table.ts'
+
+/** How many keys are looked at to find one that may be forgotten. */
+const CANDIDATES = 8
+
+/** What one scope of keys holds. Shelves of the same scope share it. */
+export interface Space {
+  readonly maxKeys: number
+  readonly states: Table<RuleState>
+  readonly blocks: Table<decide.Block>
+  /** The one state of all keys that found no room. */
+  strangers: RuleState | undefined
+  evicted: number
+  shared: number
+}
+
+/** An empty space for `maxKeys` states of this rule and as many blocks. */
+export function createSpace(maxKeys: number, rule: Rule): Space {
+  return {
+    maxKeys,
+    states: new Table(maxKeys, rule.cells, (state, nowMs) => decide.freshAfterMs(rule, state, nowMs)),
+    blocks: new Table(maxKeys, blockCells, decide.blockedForMs),
+    strangers: undefined,
+    evicted: 0,
+    shared: 0,
+  }
+}
+
+type Operation = (rule: Rule, entry: decide.Entry, amount: number, nowMs: number) => decide.Ruling
+
+/** One limiter's keys in memory. Every operation is done before it returns, and so is atomic. */
+export class MemoryShelf implements Shelf {
+  readonly #rule: Rule
+  readonly #space: Space
+
+  constructor(rule: Rule, space: Space) {
+    this.#rule = rule
+    this.#space = space
+  }
+
+  consume(key: string, cost: number, nowMs: number): Verdict {
+    return this.#run(decide.consume, key, cost, nowMs)
+  }
+
+  peek(key: string, cost: number, nowMs: number): Verdict {
+    return this.#run(decide.peek, key, cost, nowMs)
+  }
+
+  charge(key: string, amount: number, nowMs: number): Verdict {
+    return this.#run(decide.adjust, key, amount, nowMs)
+  }
+
+  giveBack(key: string, amount: number, nowMs: number): Verdict {
+    return this.#run(decide.adjust, key, -amount, nowMs)
+  }
+
+  block(key: string, blockMs: number, nowMs: number): Verdict {
+    return this.#run(decide.block, key, blockMs, nowMs)
+  }
+
+  unblock(key: string, nowMs: number): Verdict {
+    this.#space.blocks.delete(key)
+    return this.peek(key, 1, nowMs)
+  }
+
+  reset(key: string, nowMs: number): Verdict {
+    this.#space.states.delete(key)
+    return this.unblock(key, nowMs)
+  }
+
+  #run(operation: Operation, key: string, amount: number, givenMs: number): Verdict {
+    const { states, blocks } = this.#space
+    const nowMs = givenMs === STORE_TIME ? readClock(systemClock) : givenMs
+    const state = states.get(key)
+    if (blocks.size > 0) blocks.reclaim(nowMs, 1)
+    const block = blocks.size === 0 ? undefined : blocks.get(key)
+    const ruling = operation(this.#rule, { state, block }, amount, nowMs)
+    if (ruling.block !== block) this.#storeBlock(key, ruling.block as decide.Block, nowMs)
+    if (ruling.state === state) return ruling
+    if (ruling.state === undefined) states.delete(key)
+    else if (!states.set(key, ruling.state, nowMs) && !this.#makeRoom(key, ruling.state, nowMs)) {
+      return this.#runShared(operation, block, amount, nowMs)
+    }
+    return ruling
+  }
+
+  #storeBlock(key: string, block: decide.Block, nowMs: number): void {
+    if (this.#space.blocks.set(key, block, nowMs)) return
+    const { maxKeys } = this.#space
+    throw new LimiterError('STORE_FULL', `the memory store holds ${maxKeys} blocks already, its maxKeys: nothing was changed`)
+  }
+
+  /** Forgets the least used of a few keys in favour of `key`, unless all of them are at their limit. */
+  #makeRoom(key: string, state: RuleState, nowMs: number): boolean {
+    const { states } = this.#space
+    let victim: string | undefined
+    let most = 0
+    for (let candidate = 0; candidate < CANDIDATES; candidate++) {
+      const other = states.sample()
+      const held = other === undefined ? undefined : states.get(other)
+      if (held === undefined) continue
+      const { remaining } = decide.peek(this.#rule, { state: held, block: undefined }, 0, nowMs)
+      if (remaining <= most) continue
+      victim = other
+      most = remaining
+    }
+    if (victim === undefined) return false
+    states.delete(victim)
+    this.#space.evicted++
+    return states.set(key, state, nowMs)
+  }
+
+  #runShared(operation: Operation, block: decide.Block | undefined, amount: number, nowMs: number): Verdict {
+    const ruling = operation(this.#rule, { state: this.#space.strangers, block }, amount, nowMs)
+    this.#space.strangers = ruling.state
+    this.#space.shared++
+    return ruling
+  }
+}
+
+const blockCells: StateCells<decide.Block> = {
+  count: 2,
+  write(block, row, at) {
+    row[at] = block.atMs
+    row[at + 1] = block.untilMs
+  },
+  read: (row, at) => ({ atMs: row[at] as number, untilMs: row[at + 1] as number }),
+}

@@ -1,0 +1,134 @@
+import type { RuleState, StateCells } from '../../core/rule.ts'
+import { ExpiryWheel } from './expiry-wheel.ts'
+import { createRows, type Rows } from './rows.ts'
+
+/** How many slots may be looked at per write: more than one, so that reclaiming keeps ahead of arriving. */
+const VISITS = 16
+
+const SMALLEST = 64
+
+/** Room for more than this many times the keys is given back. */
+const MOST_ROOM = 32
+
+/**
+ * Keys and their states in slots that are reused. Holds at most `maxKeys`; expired states make room as time passes, a few
+ * with every write, so that no call ever pays for many.
+ */
+export class Table<State extends RuleState> {
+  readonly #maxKeys: number
+  readonly #freshAfterMs: (state: State, nowMs: number) => number
+  readonly #cells: StateCells<State> | undefined
+  readonly #slots = new Map<string, number>()
+  #keys: (string | undefined)[] = []
+  #free: number[] = []
+  #rows: Rows<State>
+  #wheel = new ExpiryWheel()
+  #capacity = 0
+  #hand = 0
+
+  constructor(
+    maxKeys: number,
+    cells: StateCells<State> | undefined,
+    freshAfterMs: (state: State, nowMs: number) => number,
+  ) {
+    this.#maxKeys = maxKeys
+    this.#freshAfterMs = freshAfterMs
+    this.#cells = cells
+    this.#rows = createRows(cells)
+  }
+
+  /** How many keys are held, expired ones that were not yet reclaimed included. */
+  get size(): number {
+    return this.#slots.size
+  }
+
+  get(key: string): State | undefined {
+    const slot = this.#slots.get(key)
+    return slot === undefined ? undefined : this.#rows.read(slot)
+  }
+
+  /** Stores `state` under `key`. Answers false, and stores nothing, when the key is new and the table is full. */
+  set(key: string, state: State, nowMs: number): boolean {
+    this.reclaim(nowMs, VISITS)
+    const known = this.#slots.get(key)
+    const slot = known ?? this.#allot()
+    if (slot === undefined) return false
+    this.#rows.write(slot, state)
+    if (known === undefined) this.#occupy(slot, key, state, nowMs)
+    return true
+  }
+
+  delete(key: string): void {
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return
+    this.#wheel.remove(slot)
+    this.#release(slot, key)
+  }
+
+  /** Frees expired slots, looking at no more than `visits`. */
+  reclaim(nowMs: number, visits: number): void {
+    this.#wheel.advance(nowMs)
+    for (let visit = 0; visit < visits; visit++) {
+      const slot = this.#wheel.take()
+      if (slot === -1) return
+      // A state that was written since it was noted lives longer: writes leave the wheel alone.
+      const leftMs = this.#freshAfterMs(this.#rows.read(slot), nowMs)
+      if (leftMs > 0) this.#wheel.add(slot, nowMs + leftMs)
+      else this.#release(slot, this.#keys[slot] as string)
+    }
+    if (this.#capacity > SMALLEST && this.#capacity > this.#slots.size * MOST_ROOM) this.#shrink(nowMs)
+  }
+
+  /** The next key in a round through all of them, or undefined when the slot that is next is empty. */
+  sample(): string | undefined {
+    this.#hand = (this.#hand + 1) % this.#keys.length
+    return this.#keys[this.#hand]
+  }
+
+  #allot(): number | undefined {
+    const free = this.#free.pop()
+    if (free !== undefined) return free
+    const slot = this.#keys.length
+    if (slot === this.#maxKeys) return undefined
+    if (slot === this.#capacity) this.#reserve(Math.ceil(this.#capacity * 1.5))
+    this.#keys.push(undefined)
+    return slot
+  }
+
+  #occupy(slot: number, key: string, state: State, nowMs: number): void {
+    this.#keys[slot] = key
+    this.#slots.set(key, slot)
+    this.#wheel.add(slot, nowMs + this.#freshAfterMs(state, nowMs))
+  }
+
+  #reserve(slots: number): void {
+    this.#capacity = Math.min(this.#maxKeys, Math.max(SMALLEST, slots))
+    this.#rows.grow(this.#capacity)
+    this.#wheel.grow(this.#capacity)
+  }
+
+  /** Moves the few keys that are left after a flood into small arrays. */
+  #shrink(nowMs: number): void {
+    const rows = this.#rows
+    this.#rows = createRows(this.#cells)
+    this.#wheel = new ExpiryWheel()
+    this.#wheel.advance(nowMs)
+    this.#keys = []
+    this.#free = []
+    this.#hand = 0
+    this.#reserve(this.#slots.size * 2)
+    for (const [key, slot] of this.#slots) {
+      const state = rows.read(slot)
+      const moved = this.#keys.push(undefined) - 1
+      this.#rows.write(moved, state)
+      this.#occupy(moved, key, state, nowMs)
+    }
+  }
+
+  #release(slot: number, key: string): void {
+    this.#slots.delete(key)
+    this.#keys[slot] = undefined
+    this.#rows.clear(slot)
+    this.#free.push(slot)
+  }
+}
