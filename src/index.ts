@@ -9,4 +9,9 @@ export { createLimiter, type LimiterOptions } from './limiter/create-limiter.ts'
 export type { LimiterEvents } from './limiter/events.ts'
 export type { CostOptions, Limiter } from './limiter/limiter.ts'
 export * from './rules/index.ts'
-export { type MemoryStats, type MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory/memory-store.ts'
+export {
+  type MemoryStats,
+  type MemoryStore,
+  type MemoryStoreOptions,
+  memoryStore,
+} from './stores/memory/memory-store.ts'

@@ -1,5 +1,5 @@
-import { LimiterError } from './limiter-error.ts'
 import { show } from './check.ts'
+import { LimiterError } from './limiter-error.ts'
 
 /** Where a limiter takes its time from. */
 export interface Clock {
@@ -17,5 +17,8 @@ export const STORE_TIME = -1
 export function readClock(clock: Clock): number {
   const nowMs = clock.nowMs()
   if (Number.isSafeInteger(nowMs) && nowMs >= 0) return nowMs
-  throw new LimiterError('INVALID_TIME', `clock.nowMs() must return whole milliseconds of at least 0, got ${show(nowMs)}`)
+  throw new LimiterError(
+    'INVALID_TIME',
+    `clock.nowMs() must return whole milliseconds of at least 0, got ${show(nowMs)}`,
+  )
 }

@@ -98,7 +98,14 @@ function without(line: Timeline, amount: number, returns: 'newest' | 'oldest'): 
   }
   const buffer = pairs.filter((_, index) => (pairs[index | 1] as number) > 0)
   const to = buffer.length
-  return { atMs: to === 0 ? line.atMs : (buffer[to - 2] as number), buffer, from: 0, to, newestCost: buffer[to - 1] ?? 0, total }
+  return {
+    atMs: to === 0 ? line.atMs : (buffer[to - 2] as number),
+    buffer,
+    from: 0,
+    to,
+    newestCost: buffer[to - 1] ?? 0,
+    total,
+  }
 }
 
 // The clock was set back for good: every time moves by as much, so that all that was taken still counts.

@@ -22,7 +22,7 @@ export interface ConcurrencyOptions {
  * (a process that died) comes back by itself after `leaseMs`. A give-back ends the lease that is the first to expire,
  * so the leases that stay never end before the work of their holders could.
  */
-export function concurrency(options: ConcurrencyOptions): Rule<Timeline> {
+export function concurrency(options: ConcurrencyOptions): Rule {
   knownOptions('concurrency()', options, ['limit', 'leaseMs', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
   const parameters = {
@@ -30,11 +30,12 @@ export function concurrency(options: ConcurrencyOptions): Rule<Timeline> {
     leaseMs: milliseconds('leaseMs', options.leaseMs),
     maxDebt: debt(options.maxDebt, limit),
   }
-  return {
+  const rule: Rule<Timeline> = {
     kind: 'concurrency',
     stateName: 'concurrency@1',
     limit,
     parameters,
     step: (state, nowMs, cost, force) => stepConcurrency(parameters, state, nowMs, cost, force),
   }
+  return rule
 }

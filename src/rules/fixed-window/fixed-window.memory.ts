@@ -1,5 +1,9 @@
-import { addBounded, type Outcome } from '../../core/rule.ts'
-import type { FixedWindowState } from './fixed-window.ts'
+import { addBounded, type Outcome, type RuleState, type StateCells } from '../../core/rule.ts'
+
+/** The count of one window, which opened at `atMs`. */
+export interface FixedWindowState extends RuleState {
+  readonly count: number
+}
 
 interface Parameters {
   readonly limit: number
@@ -30,4 +34,14 @@ export function stepFixedWindow(
     delayMs: 0,
     state: { atMs, count },
   }
+}
+
+/** A state as numbers. */
+export const fixedWindowCells: StateCells<FixedWindowState> = {
+  count: 2,
+  write(state, row, at) {
+    row[at] = state.atMs
+    row[at + 1] = state.count
+  },
+  read: (row, at) => ({ atMs: row[at] as number, count: row[at + 1] as number }),
 }

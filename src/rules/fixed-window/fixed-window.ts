@@ -1,7 +1,7 @@
 import { knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
+import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
-import { stepFixedWindow } from './fixed-window.memory.ts'
+import { type FixedWindowState, fixedWindowCells, stepFixedWindow } from './fixed-window.memory.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions {
@@ -22,16 +22,11 @@ export interface FixedWindowOptions {
   readonly maxDebt?: number
 }
 
-/** The count of one window, which opened at `atMs`. */
-export interface FixedWindowState extends RuleState {
-  readonly count: number
-}
-
 /**
  * Counts requests inside windows that do not overlap: the cheapest rule, and the right one for quotas ("1,000 a day").
  * Around the edge of two windows up to twice the limit can pass in one window's length.
  */
-export function fixedWindow(options: FixedWindowOptions): Rule<FixedWindowState> {
+export function fixedWindow(options: FixedWindowOptions): Rule {
   knownOptions('fixedWindow()', options, ['limit', 'windowMs', 'anchor', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
   const parameters = {
@@ -40,21 +35,13 @@ export function fixedWindow(options: FixedWindowOptions): Rule<FixedWindowState>
     anchor: oneOf('anchor', options.anchor ?? 'clock', ['clock', 'first-hit']),
     maxDebt: debt(options.maxDebt, limit),
   } as const
-  return {
+  const rule: Rule<FixedWindowState> = {
     kind: 'fixed-window',
     stateName: 'fixed-window@1',
     limit,
     parameters,
-    cells,
+    cells: fixedWindowCells,
     step: (state, nowMs, cost, force) => stepFixedWindow(parameters, state, nowMs, cost, force),
   }
-}
-
-const cells: StateCells<FixedWindowState> = {
-  count: 2,
-  write(state, row, at) {
-    row[at] = state.atMs
-    row[at + 1] = state.count
-  },
-  read: (row, at) => ({ atMs: row[at] as number, count: row[at + 1] as number }),
+  return rule
 }

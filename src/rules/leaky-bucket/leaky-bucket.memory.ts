@@ -1,5 +1,9 @@
-import type { Outcome } from '../../core/rule.ts'
-import type { LeakyBucketState } from './leaky-bucket.ts'
+import type { Outcome, RuleState, StateCells } from '../../core/rule.ts'
+
+/** What is in the bucket at `atMs`, in units of request × millisecond, so that every millisecond leaks a whole number. */
+export interface LeakyBucketState extends RuleState {
+  readonly level: number
+}
 
 interface Parameters {
   readonly capacity: number
@@ -39,4 +43,14 @@ export function stepLeakyBucket(
     delayMs: queueMs,
     state: { atMs: nowMs, level },
   }
+}
+
+/** A state as numbers. */
+export const leakyBucketCells: StateCells<LeakyBucketState> = {
+  count: 2,
+  write(state, row, at) {
+    row[at] = state.atMs
+    row[at + 1] = state.level
+  },
+  read: (row, at) => ({ atMs: row[at] as number, level: row[at + 1] as number }),
 }

@@ -1,8 +1,8 @@
 import { exactProduct, knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { stepLeakyBucket } from './leaky-bucket.memory.ts'
+import { type LeakyBucketState, leakyBucketCells, stepLeakyBucket } from './leaky-bucket.memory.ts'
 
 /** Options of `leakyBucket`. */
 export interface LeakyBucketOptions {
@@ -29,16 +29,11 @@ export interface LeakyBucketOptions {
   readonly maxDebt?: number
 }
 
-/** What is in the bucket at `atMs`, in units of request × millisecond, so that every millisecond leaks a whole number. */
-export interface LeakyBucketState extends RuleState {
-  readonly level: number
-}
-
 /**
  * A bucket that fills with requests and leaks at a constant rate. As a policeman it decides like a token bucket of the same
  * numbers; as a shaper it is a queue: each admitted request is told how long to wait for its turn.
  */
-export function leakyBucket(options: LeakyBucketOptions): Rule<LeakyBucketState> {
+export function leakyBucket(options: LeakyBucketOptions): Rule {
   knownOptions('leakyBucket()', options, ['capacity', 'leak', 'periodMs', 'mode', 'maxWaitMs', 'maxDebt'])
   const capacity = wholeNumber('capacity', options.capacity, 1)
   const leak = wholeNumber('leak', options.leak, 1)
@@ -51,21 +46,13 @@ export function leakyBucket(options: LeakyBucketOptions): Rule<LeakyBucketState>
   const drainMs = Math.ceil((capacity * periodMs) / leak)
   const maxWaitMs = Math.min(drainMs, wholeNumber('maxWaitMs', options.maxWaitMs ?? drainMs, 0))
   const parameters = { capacity, leak, periodMs, mode, maxWaitMs, maxDebt: debt(options.maxDebt, capacity, periodMs) }
-  return {
+  const rule: Rule<LeakyBucketState> = {
     kind: 'leaky-bucket',
     stateName: 'leaky-bucket@1',
     limit: capacity,
     parameters,
-    cells,
+    cells: leakyBucketCells,
     step: (state, nowMs, cost, force) => stepLeakyBucket(parameters, state, nowMs, cost, force),
   }
-}
-
-const cells: StateCells<LeakyBucketState> = {
-  count: 2,
-  write(state, row, at) {
-    row[at] = state.atMs
-    row[at + 1] = state.level
-  },
-  read: (row, at) => ({ atMs: row[at] as number, level: row[at + 1] as number }),
+  return rule
 }

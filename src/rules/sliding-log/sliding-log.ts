@@ -21,7 +21,7 @@ export interface SlidingLogOptions {
  * Remembers when each request came: exact, never more than `limit` in any window. Costs up to one entry per admitted
  * request, none for refused ones; `strictWindow` has the same ceiling at a fixed size.
  */
-export function slidingLog(options: SlidingLogOptions): Rule<Timeline> {
+export function slidingLog(options: SlidingLogOptions): Rule {
   knownOptions('slidingLog()', options, ['limit', 'windowMs', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
   const parameters = {
@@ -29,11 +29,12 @@ export function slidingLog(options: SlidingLogOptions): Rule<Timeline> {
     windowMs: milliseconds('windowMs', options.windowMs),
     maxDebt: debt(options.maxDebt, limit),
   }
-  return {
+  const rule: Rule<Timeline> = {
     kind: 'sliding-log',
     stateName: 'sliding-log@1',
     limit,
     parameters,
     step: (state, nowMs, cost, force) => stepSlidingLog(parameters, state, nowMs, cost, force),
   }
+  return rule
 }

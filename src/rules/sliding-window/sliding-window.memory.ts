@@ -1,5 +1,10 @@
-import { addBounded, type Outcome } from '../../core/rule.ts'
-import type { SlidingWindowState } from './sliding-window.ts'
+import { addBounded, type Outcome, type RuleState, type StateCells } from '../../core/rule.ts'
+
+/** The counts of the window that started at `atMs` and of the one before it. */
+export interface SlidingWindowState extends RuleState {
+  readonly current: number
+  readonly previous: number
+}
 
 interface Parameters {
   readonly limit: number
@@ -44,4 +49,19 @@ export function stepSlidingWindow(
     delayMs: 0,
     state: { atMs, current, previous },
   }
+}
+
+/** A state as numbers. */
+export const slidingWindowCells: StateCells<SlidingWindowState> = {
+  count: 3,
+  write(state, row, at) {
+    row[at] = state.atMs
+    row[at + 1] = state.current
+    row[at + 2] = state.previous
+  },
+  read: (row, at) => ({
+    atMs: row[at] as number,
+    current: row[at + 1] as number,
+    previous: row[at + 2] as number,
+  }),
 }

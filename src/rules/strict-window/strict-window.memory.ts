@@ -1,5 +1,9 @@
-import { addBounded, type Outcome } from '../../core/rule.ts'
-import type { StrictWindowState } from './strict-window.ts'
+import { addBounded, type Outcome, type RuleState, type StateCells } from '../../core/rule.ts'
+
+/** The counts of the slice that started at `atMs` (last) and of as many slices before it as the window has. */
+export interface StrictWindowState extends RuleState {
+  readonly counts: readonly number[]
+}
 
 interface Parameters {
   readonly limit: number
@@ -57,4 +61,16 @@ function slicesUntilFree(counts: readonly number[], amount: number): number {
   let slice = 0
   for (let freed = counts[0] as number; freed < amount; freed += counts[slice] as number) slice++
   return slice + 1
+}
+
+/** A state as numbers, for `live` slices. */
+export function strictWindowCells(live: number): StateCells<StrictWindowState> {
+  return {
+    count: live + 1,
+    write(state, row, at) {
+      row[at] = state.atMs
+      row.set(state.counts, at + 1)
+    },
+    read: (row, at) => ({ atMs: row[at] as number, counts: Array.from(row.subarray(at + 1, at + 1 + live)) }),
+  }
 }

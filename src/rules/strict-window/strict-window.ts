@@ -1,7 +1,7 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
-import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { stepStrictWindow } from './strict-window.memory.ts'
+import { type StrictWindowState, stepStrictWindow, strictWindowCells } from './strict-window.memory.ts'
 
 /** Options of `strictWindow`. */
 export interface StrictWindowOptions {
@@ -22,39 +22,24 @@ export interface StrictWindowOptions {
   readonly maxDebt?: number
 }
 
-/** The counts of the slice that started at `atMs` (last) and of as many slices before it as the window has. */
-export interface StrictWindowState extends RuleState {
-  readonly counts: readonly number[]
-}
-
 /**
  * Counts in slices and forgets a slice only when all of it is older than the window: never more than `limit` in any window,
  * at a size that does not grow with traffic. The price is a refusal up to one slice early.
  */
-export function strictWindow(options: StrictWindowOptions): Rule<StrictWindowState> {
+export function strictWindow(options: StrictWindowOptions): Rule {
   knownOptions('strictWindow()', options, ['limit', 'windowMs', 'slices', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
   const windowMs = milliseconds('windowMs', options.windowMs)
   const mostSlices = Math.min(1_000, windowMs)
   const slices = wholeNumber('slices', options.slices ?? Math.min(10, mostSlices), 1, mostSlices)
   const parameters = { limit, slices, sliceMs: Math.ceil(windowMs / slices), maxDebt: debt(options.maxDebt, limit) }
-  return {
+  const rule: Rule<StrictWindowState> = {
     kind: 'strict-window',
     stateName: `strict-window-${slices}@1`,
     limit,
     parameters,
-    cells: cellsOf(slices + 1),
+    cells: strictWindowCells(slices + 1),
     step: (state, nowMs, cost, force) => stepStrictWindow(parameters, state, nowMs, cost, force),
   }
-}
-
-function cellsOf(live: number): StateCells<StrictWindowState> {
-  return {
-    count: live + 1,
-    write(state, row, at) {
-      row[at] = state.atMs
-      row.set(state.counts, at + 1)
-    },
-    read: (row, at) => ({ atMs: row[at] as number, counts: Array.from(row.subarray(at + 1, at + 1 + live)) }),
-  }
+  return rule
 }

@@ -1,5 +1,9 @@
-import type { Outcome } from '../../core/rule.ts'
-import type { TokenBucketState } from './token-bucket.ts'
+import type { Outcome, RuleState, StateCells } from '../../core/rule.ts'
+
+/** What is in the bucket at `atMs`, in units of token × millisecond, so that every millisecond adds a whole number. */
+export interface TokenBucketState extends RuleState {
+  readonly level: number
+}
 
 interface Parameters {
   readonly capacity: number
@@ -34,4 +38,14 @@ export function stepTokenBucket(
     delayMs: 0,
     state: { atMs: nowMs, level },
   }
+}
+
+/** A state as numbers. */
+export const tokenBucketCells: StateCells<TokenBucketState> = {
+  count: 2,
+  write(state, row, at) {
+    row[at] = state.atMs
+    row[at + 1] = state.level
+  },
+  read: (row, at) => ({ atMs: row[at] as number, level: row[at + 1] as number }),
 }

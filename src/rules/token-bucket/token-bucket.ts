@@ -1,7 +1,7 @@
 import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
-import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { stepTokenBucket } from './token-bucket.memory.ts'
+import { stepTokenBucket, type TokenBucketState, tokenBucketCells } from './token-bucket.memory.ts'
 
 /** Options of `tokenBucket`. */
 export interface TokenBucketOptions {
@@ -36,47 +36,34 @@ export interface GcraOptions {
   readonly maxDebt?: number
 }
 
-/** What is in the bucket at `atMs`, in units of token × millisecond, so that every millisecond adds a whole number. */
-export interface TokenBucketState extends RuleState {
-  readonly level: number
-}
-
 /**
  * A bucket that refills at a constant rate: bursts up to its capacity, then the rate. In any stretch of time no more than
  * `capacity` and the refill of that time passes.
  */
-export function tokenBucket(options: TokenBucketOptions): Rule<TokenBucketState> {
+export function tokenBucket(options: TokenBucketOptions): Rule {
   knownOptions('tokenBucket()', options, ['capacity', 'refill', 'periodMs', 'maxDebt'])
   const capacity = wholeNumber('capacity', options.capacity, 1)
   const refill = wholeNumber('refill', options.refill, 1)
   const periodMs = milliseconds('periodMs', options.periodMs)
   exactProduct('capacity × periodMs', capacity, periodMs)
   const parameters = { capacity, refill, periodMs, maxDebt: debt(options.maxDebt, capacity, periodMs) }
-  return {
+  const rule: Rule<TokenBucketState> = {
     kind: 'token-bucket',
     stateName: 'token-bucket@1',
     limit: capacity,
     parameters,
-    cells,
+    cells: tokenBucketCells,
     step: (state, nowMs, cost, force) => stepTokenBucket(parameters, state, nowMs, cost, force),
   }
+  return rule
 }
 
 /** The token bucket in the words of the generic cell rate algorithm: `limit` per period, `burst` at once. */
-export function gcra(options: GcraOptions): Rule<TokenBucketState> {
+export function gcra(options: GcraOptions): Rule {
   knownOptions('gcra()', options, ['limit', 'periodMs', 'burst', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
   const periodMs = milliseconds('periodMs', options.periodMs)
   const burst = wholeNumber('burst', options.burst ?? limit, 1)
   exactProduct('burst × periodMs', burst, periodMs)
   return tokenBucket({ capacity: burst, refill: limit, periodMs, maxDebt: debt(options.maxDebt, burst, periodMs) })
-}
-
-const cells: StateCells<TokenBucketState> = {
-  count: 2,
-  write(state, row, at) {
-    row[at] = state.atMs
-    row[at + 1] = state.level
-  },
-  read: (row, at) => ({ atMs: row[at] as number, level: row[at + 1] as number }),
 }

@@ -93,7 +93,10 @@ export class MemoryShelf implements Shelf {
   #storeBlock(key: string, block: decide.Block, nowMs: number): void {
     if (this.#space.blocks.set(key, block, nowMs)) return
     const { maxKeys } = this.#space
-    throw new LimiterError('STORE_FULL', `the memory store holds ${maxKeys} blocks already, its maxKeys: nothing was changed`)
+    throw new LimiterError(
+      'STORE_FULL',
+      `the memory store holds ${maxKeys} blocks already, its maxKeys: nothing was changed`,
+    )
   }
 
   /** Forgets the least used of a few keys in favour of `key`, unless all of them are at their limit. */

@@ -1,7 +1,7 @@
 import { knownOptions, wholeNumber } from '../../core/check.ts'
-import type { Store } from '../../core/store.ts'
 import { encodeScope } from '../../core/key.ts'
-import { MemoryShelf, type Space, createSpace } from './memory-shelf.ts'
+import type { Store } from '../../core/store.ts'
+import { createSpace, MemoryShelf, type Space } from './memory-shelf.ts'
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
