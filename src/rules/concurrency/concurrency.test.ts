@@ -1,0 +1,18 @@
+import fc from 'fast-check'
+import { describe } from 'vitest'
+import { describeProperties } from '../../../test/rule-properties.ts'
+import { concurrency } from './concurrency.ts'
+
+describe('concurrency', () => {
+  describeProperties({
+    rules: fc
+      .record({
+        limit: fc.integer({ min: 1, max: 20 }),
+        leaseMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
+        maxDebt: fc.nat(30),
+      })
+      .map(concurrency),
+    most: ({ limit = 0, leaseMs = 1 }, apartMs) => (apartMs < leaseMs ? limit : Number.POSITIVE_INFINITY),
+    periodMs: ({ leaseMs = 0 }) => leaseMs,
+  })
+})

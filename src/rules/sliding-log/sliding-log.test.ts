@@ -1,0 +1,18 @@
+import fc from 'fast-check'
+import { describe } from 'vitest'
+import { describeProperties } from '../../../test/rule-properties.ts'
+import { slidingLog } from './sliding-log.ts'
+
+describe('slidingLog', () => {
+  describeProperties({
+    rules: fc
+      .record({
+        limit: fc.integer({ min: 1, max: 20 }),
+        windowMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
+        maxDebt: fc.nat(30),
+      })
+      .map(slidingLog),
+    most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? limit : Number.POSITIVE_INFINITY),
+    periodMs: ({ windowMs = 0 }) => windowMs,
+  })
+})

@@ -1,0 +1,19 @@
+import fc from 'fast-check'
+import { describe } from 'vitest'
+import { describeProperties } from '../../../test/rule-properties.ts'
+import { slidingWindow } from './sliding-window.ts'
+
+describe('slidingWindow', () => {
+  describeProperties({
+    rules: fc
+      .record({
+        limit: fc.integer({ min: 1, max: 20 }),
+        windowMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
+        maxDebt: fc.nat(30),
+      })
+      .map(slidingWindow),
+    most: ({ limit = 0, windowMs = 1 }, apartMs) =>
+      apartMs < windowMs ? Math.max(1, 2 * limit - 1) : Number.POSITIVE_INFINITY,
+    periodMs: ({ windowMs = 0 }) => windowMs,
+  })
+})

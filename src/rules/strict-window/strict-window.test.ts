@@ -1,0 +1,20 @@
+import fc from 'fast-check'
+import { describe } from 'vitest'
+import { describeProperties } from '../../../test/rule-properties.ts'
+import { strictWindow } from './strict-window.ts'
+
+describe('strictWindow', () => {
+  describeProperties({
+    rules: fc
+      .record({
+        limit: fc.integer({ min: 1, max: 20 }),
+        windowMs: fc.constantFrom(7, 250, 999, 1_000, 60_000),
+        slices: fc.constantFrom(1, 2, 3, 7),
+        maxDebt: fc.nat(30),
+      })
+      .map(strictWindow),
+    most: ({ limit = 0, slices = 1, sliceMs = 1 }, apartMs) =>
+      apartMs < slices * sliceMs ? limit : Number.POSITIVE_INFINITY,
+    periodMs: ({ sliceMs = 0 }) => sliceMs,
+  })
+})

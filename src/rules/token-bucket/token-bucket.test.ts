@@ -1,0 +1,19 @@
+import fc from 'fast-check'
+import { describe } from 'vitest'
+import { describeProperties } from '../../../test/rule-properties.ts'
+import { tokenBucket } from './token-bucket.ts'
+
+describe('tokenBucket', () => {
+  describeProperties({
+    rules: fc
+      .record({
+        capacity: fc.integer({ min: 1, max: 20 }),
+        refill: fc.constantFrom(1, 2, 3, 7, 10, 100),
+        periodMs: fc.constantFrom(1, 3, 10, 250, 1_000, 1_009),
+        maxDebt: fc.nat(30),
+      })
+      .map(tokenBucket),
+    most: ({ capacity = 0, refill = 0, periodMs = 1 }, apartMs) => capacity + Math.floor((refill * apartMs) / periodMs),
+    periodMs: ({ periodMs = 0 }) => periodMs,
+  })
+})

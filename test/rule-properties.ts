@@ -1,0 +1,242 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import * as decide from '../src/core/decide.ts'
+import type { Rule } from '../src/core/rule.ts'
+
+/** What a rule promises, for the properties that every rule has to keep. */
+export interface RulePromise {
+  /** Random configurations of the rule. */
+  readonly rules: fc.Arbitrary<Rule>
+  /** The most that may be admitted between two requests that lie `apartMs` apart, both included. */
+  most(parameters: Parameters, apartMs: number): number
+  /** The rule's own period: waits around it find the mistakes. */
+  periodMs(parameters: Parameters): number
+}
+
+/** A rule's parameters, all of which are numbers where these tests look. */
+export type Parameters = Readonly<Record<string, number>>
+
+type Action = 'consume' | 'peek' | 'charge' | 'giveBack'
+
+interface Turn {
+  readonly action: Action
+  readonly amount: number
+  readonly wait: Wait
+}
+
+type Wait = 'none' | 'one' | 'retry' | 'retry - 1' | 'reset' | 'reset - 1' | 'period' | 'period - 1' | 'period + 1' | number
+
+const UNTOUCHED: decide.Entry = { state: undefined, block: undefined }
+
+const waits = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom<Wait>('none', 'one', 'retry', 'retry - 1', 'reset', 'reset - 1') },
+  { weight: 3, arbitrary: fc.constantFrom<Wait>('period', 'period - 1', 'period + 1') },
+  { weight: 2, arbitrary: fc.nat(2_500) },
+)
+// A step back that is waited out, one that re-anchors, and a jump ahead.
+const steps = fc.constantFrom<Wait>(-1, -999, -60_000, -60_001, -3_600_000, 3_600_000)
+
+const turns = (actions: readonly Action[], wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
+  fc.array(
+    fc.record({
+      action: fc.constantFrom(...actions),
+      amount: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })),
+      wait,
+    }),
+    { minLength: 1, maxLength: 40 },
+  )
+const starts = fc.oneof(fc.constantFrom(4_000_000, 4_000_001), fc.integer({ min: 1.7e12, max: 1.9e12 }))
+const everything = turns(['consume', 'consume', 'consume', 'peek', 'charge', 'giveBack'], waits)
+const anyClock = turns(['consume', 'consume', 'charge', 'giveBack'], fc.oneof(waits, steps))
+
+/** Runs every property on random configurations, costs and waits. */
+export function describeProperties({ rules, most, periodMs }: RulePromise): void {
+  const check = (schedule: fc.Arbitrary<Turn[]>, property: (history: Moment[], rule: Rule) => void): void => {
+    fc.assert(
+      fc.property(rules, schedule, starts, (rule, turnList, startMs) => {
+        property(play(rule, turnList, startMs, periodMs(rule.parameters as Parameters)), rule)
+      }),
+      { numRuns: 300 },
+    )
+  }
+
+  describe('on random schedules', () => {
+    it('never admits more than its bound', () => {
+      check(turns(['consume'], waits), (history, rule) => {
+        const admitted = history.filter((moment) => moment.ruling.allowed)
+        for (const [index, first] of admitted.entries()) {
+          let sum = 0
+          for (const last of admitted.slice(index)) {
+            sum += last.amount
+            const apartMs = last.nowMs - first.nowMs
+            expect(sum, `within ${apartMs} ms`).toBeLessThanOrEqual(most(rule.parameters as Parameters, apartMs))
+          }
+        }
+      })
+    })
+
+    it('refuses at every millisecond before retryAfterMs and allows exactly then', () => {
+      check(everything, (history, rule) => {
+        for (const { action, amount, ruling, nowMs } of history) if (action === 'consume') expectHonest(rule, ruling, amount, nowMs)
+      })
+    })
+
+    it('is honest about time whatever the clock does', () => {
+      check(anyClock, (history, rule) => {
+        for (const { action, amount, ruling, nowMs } of history) if (action === 'consume') expectHonest(rule, ruling, amount, nowMs)
+      })
+    })
+
+    it('lets exactly as many requests of cost 1 pass as remaining says', () => {
+      check(fc.oneof(everything, anyClock), (history, rule) => {
+        for (const { ruling, nowMs } of history) {
+          let entry: decide.Entry = ruling
+          for (let left = ruling.remaining; left > 0; left--) {
+            const taken = decide.consume(rule, entry, 1, nowMs)
+            expect(taken).toMatchObject({ allowed: true, remaining: left - 1 })
+            entry = taken
+          }
+          expect(decide.consume(rule, entry, 1, nowMs).allowed).toBe(false)
+        }
+      })
+    })
+
+    it('changes nothing by a refusal or a peek', () => {
+      check(everything, (history, rule) => {
+        for (const { action, amount, before, ruling, nowMs } of history) {
+          if (action === 'consume' && ruling.allowed) {
+            const asked = decide.peek(rule, before, amount, nowMs)
+            expect(asked).toMatchObject({ allowed: true, retryAfterMs: 0, delayMs: ruling.delayMs })
+            expect(asked.state).toBe(before.state)
+          } else if (action === 'consume' || action === 'peek') {
+            expect(ruling.state).toBe(before.state)
+          }
+        }
+      })
+    })
+
+    it('gives back what was taken and never more', () => {
+      check(everything, (history, rule) => {
+        for (const { before, nowMs } of history) {
+          const start = decide.peek(rule, before, 1, nowMs)
+          const taken = decide.consume(rule, before, 1, nowMs)
+          if (taken.allowed) expect(decide.adjust(rule, taken, -1, nowMs).remaining).toBe(start.remaining)
+          const all = decide.adjust(rule, before, -1_000_000, nowMs)
+          expect(all.remaining).toBe(rule.limit)
+          expect(decide.consume(rule, all, rule.limit, nowMs).allowed).toBe(true)
+          expect(decide.consume(rule, all, rule.limit + 1, nowMs).reason).toBe('cost-exceeds-limit')
+        }
+      })
+    })
+
+    it('is untouched exactly at resetAfterMs', () => {
+      check(fc.oneof(everything, anyClock), (history, rule) => {
+        for (const { ruling, nowMs } of history) {
+          if (ruling.state === undefined) {
+            expect(ruling.resetAfterMs).toBe(0)
+            continue
+          }
+          const freshMs = decide.freshAfterMs(rule, ruling.state, nowMs)
+          expect(freshMs).toBe(ruling.resetAfterMs)
+          expect(decide.freshAfterMs(rule, ruling.state, nowMs + freshMs)).toBe(0)
+          if (freshMs > 1) expect(decide.freshAfterMs(rule, ruling.state, nowMs + freshMs - 1)).toBe(1)
+          const then = decide.peek(rule, ruling, 1, nowMs + freshMs)
+          expect(then).toMatchObject({ allowed: true, remaining: rule.limit, resetAfterMs: 0, delayMs: 0 })
+        }
+      })
+    })
+
+    it('charges into debt and no further than maxDebt', () => {
+      check(everything, (history, rule) => {
+        for (const { before, nowMs } of history) {
+          const once = decide.adjust(rule, before, 1_000_000, nowMs)
+          expect(once).toMatchObject({ allowed: false, remaining: 0 })
+          const twice = decide.adjust(rule, once, 1_000_000, nowMs)
+          expect(twice).toMatchObject({ retryAfterMs: once.retryAfterMs, resetAfterMs: once.resetAfterMs })
+          expectHonest(rule, twice, 1, nowMs)
+        }
+      })
+    })
+
+    it('neither mints nor loses by a clock that is set back', () => {
+      check(everything, (history, rule) => {
+        for (const { ruling } of history) {
+          if (ruling.state === undefined) continue
+          const { atMs } = ruling.state
+          const { remaining } = decide.peek(rule, ruling, 1, atMs)
+          // Waited out: nothing has changed since, and the wait is longer by the step.
+          const waited = decide.peek(rule, ruling, 1, atMs - 60_000)
+          expect(waited.remaining).toBe(remaining)
+          expect(waited.state).toBe(ruling.state)
+          // Re-anchored, at a time that is in step with the rule's period: the level stays.
+          const farMs = Math.ceil(3_600_000 / periodMs(rule.parameters as Parameters)) * periodMs(rule.parameters as Parameters)
+          const moved = decide.peek(rule, ruling, 1, atMs - Math.max(farMs, 0))
+          expect(moved.remaining).toBe(remaining)
+          expect(moved.state?.atMs).toBeLessThanOrEqual(atMs - farMs)
+        }
+      })
+    })
+  })
+}
+
+interface Moment {
+  readonly action: Action
+  readonly amount: number
+  readonly nowMs: number
+  readonly before: decide.Entry
+  readonly ruling: decide.Ruling
+}
+
+function play(rule: Rule, turnList: readonly Turn[], startMs: number, periodMs: number): Moment[] {
+  const history: Moment[] = []
+  let entry = UNTOUCHED
+  let nowMs = startMs
+  let last: decide.Ruling | undefined
+  for (const { action, amount, wait } of turnList) {
+    nowMs = Math.max(0, nowMs + waitMs(wait, last, periodMs))
+    const before = entry
+    const ruling = act(rule, before, action, amount, nowMs)
+    history.push({ action, amount, nowMs, before, ruling })
+    entry = { state: ruling.state, block: ruling.block }
+    last = ruling
+  }
+  return history
+}
+
+function act(rule: Rule, entry: decide.Entry, action: Action, amount: number, nowMs: number): decide.Ruling {
+  if (action === 'consume') return decide.consume(rule, entry, amount, nowMs)
+  if (action === 'peek') return decide.peek(rule, entry, amount, nowMs)
+  return decide.adjust(rule, entry, action === 'charge' ? amount : -amount, nowMs)
+}
+
+function waitMs(wait: Wait, last: decide.Ruling | undefined, periodMs: number): number {
+  const retryMs = last === undefined || last.retryAfterMs === Number.POSITIVE_INFINITY ? 0 : last.retryAfterMs
+  const resetMs = last?.resetAfterMs ?? 0
+  if (typeof wait === 'number') return wait
+  const known: Readonly<Record<Exclude<Wait, number>, number>> = {
+    none: 0,
+    one: 1,
+    retry: retryMs,
+    'retry - 1': Math.max(0, retryMs - 1),
+    reset: resetMs,
+    'reset - 1': Math.max(0, resetMs - 1),
+    period: periodMs,
+    'period - 1': Math.max(0, periodMs - 1),
+    'period + 1': periodMs + 1,
+  }
+  return known[wait]
+}
+
+/** Every millisecond of a short wait, and of a long one both ends and a spread between them. */
+function expectHonest(rule: Rule, ruling: decide.Ruling, cost: number, nowMs: number): void {
+  const { retryAfterMs } = ruling
+  if (ruling.allowed) expect(retryAfterMs).toBe(0)
+  else expect(retryAfterMs).toBeGreaterThan(0)
+  if (ruling.allowed || retryAfterMs === Number.POSITIVE_INFINITY) return
+  const stride = Math.max(1, Math.floor(retryAfterMs / 97))
+  for (let waitedMs = 0; waitedMs < retryAfterMs; waitedMs += stride) {
+    expect(decide.consume(rule, ruling, cost, nowMs + waitedMs).allowed, `${waitedMs} of ${retryAfterMs} ms`).toBe(false)
+  }
+  expect(decide.consume(rule, ruling, cost, nowMs + retryAfterMs - 1).allowed, 'one millisecond early').toBe(false)
+  expect(decide.consume(rule, ruling, cost, nowMs + retryAfterMs).allowed, 'at retryAfterMs').toBe(true)
+}
