@@ -28,11 +28,12 @@ export interface FixedWindowOptions {
  */
 export function fixedWindow(options: FixedWindowOptions): Rule {
   knownOptions('fixedWindow()', options, ['limit', 'windowMs', 'anchor', 'maxDebt'])
+  const { anchor = 'clock' } = options
   const limit = wholeNumber('limit', options.limit, 1)
   const parameters = {
     limit,
     windowMs: milliseconds('windowMs', options.windowMs),
-    anchor: oneOf('anchor', options.anchor ?? 'clock', ['clock', 'first-hit']),
+    anchor: oneOf('anchor', anchor, ['clock', 'first-hit']),
     maxDebt: debt(options.maxDebt, limit),
   } as const
   const rule: Rule<FixedWindowState> = {

@@ -39,13 +39,21 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
   const leak = wholeNumber('leak', options.leak, 1)
   const periodMs = milliseconds('periodMs', options.periodMs)
   exactProduct('capacity × periodMs', capacity, periodMs)
-  const mode = oneOf('mode', options.mode ?? 'police', ['police', 'shape'])
+  const { mode = 'police' } = options
+  oneOf('mode', mode, ['police', 'shape'])
   if (options.maxWaitMs !== undefined && mode === 'police') {
     throw new LimiterError('INVALID_OPTION', "maxWaitMs is for mode 'shape': with mode 'police' nothing waits")
   }
   const drainMs = Math.ceil((capacity * periodMs) / leak)
-  const maxWaitMs = Math.min(drainMs, wholeNumber('maxWaitMs', options.maxWaitMs ?? drainMs, 0))
-  const parameters = { capacity, leak, periodMs, mode, maxWaitMs, maxDebt: debt(options.maxDebt, capacity, periodMs) }
+  const { maxWaitMs = drainMs } = options
+  const parameters = {
+    capacity,
+    leak,
+    periodMs,
+    mode,
+    maxWaitMs: Math.min(drainMs, wholeNumber('maxWaitMs', maxWaitMs, 0)),
+    maxDebt: debt(options.maxDebt, capacity, periodMs),
+  }
   const rule: Rule<LeakyBucketState> = {
     kind: 'leaky-bucket',
     stateName: 'leaky-bucket@1',

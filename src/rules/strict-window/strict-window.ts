@@ -31,7 +31,8 @@ export function strictWindow(options: StrictWindowOptions): Rule {
   const limit = wholeNumber('limit', options.limit, 1)
   const windowMs = milliseconds('windowMs', options.windowMs)
   const mostSlices = Math.min(1_000, windowMs)
-  const slices = wholeNumber('slices', options.slices ?? Math.min(10, mostSlices), 1, mostSlices)
+  const { slices = Math.min(10, mostSlices) } = options
+  wholeNumber('slices', slices, 1, mostSlices)
   const parameters = { limit, slices, sliceMs: Math.ceil(windowMs / slices), maxDebt: debt(options.maxDebt, limit) }
   const rule: Rule<StrictWindowState> = {
     kind: 'strict-window',

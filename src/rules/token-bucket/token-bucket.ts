@@ -63,7 +63,8 @@ export function gcra(options: GcraOptions): Rule {
   knownOptions('gcra()', options, ['limit', 'periodMs', 'burst', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
   const periodMs = milliseconds('periodMs', options.periodMs)
-  const burst = wholeNumber('burst', options.burst ?? limit, 1)
+  const { burst = limit } = options
+  wholeNumber('burst', burst, 1)
   exactProduct('burst × periodMs', burst, periodMs)
   return tokenBucket({ capacity: burst, refill: limit, periodMs, maxDebt: debt(options.maxDebt, burst, periodMs) })
 }

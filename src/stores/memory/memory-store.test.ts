@@ -1,7 +1,168 @@
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
+import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
+import { manualClock } from '../../testing/manual-clock.ts'
 import { storeContract } from '../../testing/store-contract.ts'
 import { memoryStore } from './memory-store.ts'
 
 describe('memoryStore keeps the store contract', () => {
   for (const { title, run } of storeContract({ createStore: () => memoryStore() })) it(title, run)
+})
+
+describe('memoryStore keeps the store contract with room for one key', () => {
+  const examples = storeContract({ createStore: () => memoryStore({ maxKeys: 1 }) })
+  for (const { title, run } of examples) if (!title.startsWith('store: no two')) it(title, run)
+})
+
+async function flood(limiter: Limiter, keys: number, from = 0): Promise<void> {
+  for (let key = from; key < from + keys; key++) await limiter.consume(`flood:${key}`)
+}
+
+describe('memoryStore reclaims', () => {
+  it('what has expired, as new keys arrive, for states of fixed and of varying size', async () => {
+    for (const rule of [fixedWindow({ limit: 5, windowMs: 1_000 }), slidingLog({ limit: 5, windowMs: 1_000 })]) {
+      const clock = manualClock()
+      const store = memoryStore()
+      const limiter = createLimiter({ name: 'a', rule, store, clock })
+      await flood(limiter, 10_000)
+      expect(store.stats().keys).toBe(10_000)
+      clock.advance(1_000)
+      await flood(limiter, 700, 20_000)
+      expect(store.stats()).toEqual({ keys: 700, blocks: 0, evicted: 0, shared: 0 })
+      expect((await limiter.peek('flood:20000')).remaining).toBe(4)
+      expect((await limiter.consume('flood:20699')).remaining).toBe(3)
+    }
+  })
+
+  it('a key only when its newest state has expired, not when its first one has', async () => {
+    const clock = manualClock()
+    const store = memoryStore()
+    const limiter = createLimiter({
+      name: 'a',
+      rule: tokenBucket({ capacity: 10, refill: 1, periodMs: 1_000 }),
+      store,
+      clock,
+    })
+    await limiter.consume('a')
+    await limiter.consume('a', { cost: 9 })
+    clock.advance(9_999)
+    await limiter.consume('b')
+    expect(store.stats().keys).toBe(2)
+    clock.advance(1)
+    await limiter.consume('b')
+    expect(store.stats().keys).toBe(1)
+  })
+
+  it('blocks that have ended', async () => {
+    const clock = manualClock()
+    const store = memoryStore()
+    const limiter = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }), store, clock })
+    await limiter.block('a', 500)
+    await limiter.block('b', 600)
+    expect(store.stats().blocks).toBe(2)
+    clock.advance(599)
+    await limiter.peek('c')
+    expect(store.stats().blocks).toBe(1)
+    clock.advance(1)
+    await limiter.peek('c')
+    expect(store.stats().blocks).toBe(0)
+  })
+
+  it('a key that is given back in full, and one that is reset', async () => {
+    const store = memoryStore()
+    const limiter = createLimiter({
+      name: 'a',
+      rule: tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 }),
+      store,
+      clock: manualClock(),
+    })
+    await limiter.consume('a')
+    await limiter.giveBack('a')
+    expect(store.stats().keys).toBe(0)
+    await limiter.consume('a')
+    await limiter.reset('a')
+    expect(store.stats().keys).toBe(0)
+  })
+
+  it('nothing after refusals, which leave no trace', async () => {
+    const store = memoryStore()
+    const limiter = createLimiter({
+      name: 'a',
+      rule: fixedWindow({ limit: 1, windowMs: 1_000 }),
+      store,
+      clock: manualClock(),
+    })
+    for (let key = 0; key < 1_000; key++) await limiter.consume(`key:${key}`, { cost: 2 })
+    expect(store.stats().keys).toBe(0)
+  })
+})
+
+describe('memoryStore at maxKeys', () => {
+  const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+
+  it('holds no more, and forgets little used keys first', async () => {
+    const store = memoryStore({ maxKeys: 100 })
+    const limiter = createLimiter({ name: 'a', rule, store, clock: manualClock() })
+    await limiter.consume('regular', { cost: 9 })
+    await flood(limiter, 5_000)
+    expect(store.stats()).toEqual({ keys: 100, blocks: 0, evicted: 4_901, shared: 0 })
+    expect((await limiter.peek('regular')).remaining).toBe(1)
+  })
+
+  it('never forgets a key that is at its limit, in debt or blocked, whatever an attacker does', async () => {
+    const store = memoryStore({ maxKeys: 50 })
+    const limiter = createLimiter({ name: 'a', rule, store, clock: manualClock() })
+    await limiter.consume('full', { cost: 10 })
+    await limiter.charge('debtor', 15)
+    await limiter.block('blocked', 60_000)
+    await flood(limiter, 20_000)
+    expect((await limiter.consume('full')).reason).toBe('limit')
+    expect((await limiter.consume('debtor')).reason).toBe('limit')
+    expect((await limiter.consume('blocked')).reason).toBe('blocked')
+  })
+
+  it('counts newcomers together while every key is at its limit, and apart again when there is room', async () => {
+    const clock = manualClock()
+    const store = memoryStore({ maxKeys: 8 })
+    const limiter = createLimiter({ name: 'a', rule, store, clock })
+    for (let key = 0; key < 8; key++) await limiter.consume(`full:${key}`, { cost: 10 })
+    const newcomers = await Promise.all(Array.from({ length: 12 }, (_, key) => limiter.consume(`new:${key}`)))
+    expect(newcomers.map((decision) => decision.allowed)).toEqual([...Array(10).fill(true), false, false])
+    expect(store.stats()).toEqual({ keys: 8, blocks: 0, evicted: 0, shared: 12 })
+    for (let key = 0; key < 8; key++) expect((await limiter.consume(`full:${key}`)).allowed).toBe(false)
+    clock.advance(60_000)
+    expect((await limiter.consume('new:0')).remaining).toBe(9)
+    expect((await limiter.consume('new:1')).remaining).toBe(9)
+  })
+
+  it('refuses a block that finds no room, and changes nothing', async () => {
+    const store = memoryStore({ maxKeys: 2 })
+    const limiter = createLimiter({ name: 'a', rule, store, clock: manualClock() })
+    await limiter.block('a', 1_000)
+    await limiter.block('b', 1_000)
+    await expect(limiter.block('c', 1_000)).rejects.toThrow(
+      'the memory store holds 2 blocks already, its maxKeys: nothing was changed',
+    )
+    await limiter.block('a', 2_000)
+    expect((await limiter.peek('a')).retryAfterMs).toBe(2_000)
+    expect((await limiter.peek('c')).allowed).toBe(true)
+  })
+
+  it('gives each limiter its own room, so that one cannot crowd another out', async () => {
+    const clock = manualClock()
+    const store = memoryStore({ maxKeys: 10 })
+    const quiet = createLimiter({ name: 'quiet', rule, store, clock })
+    const busy = createLimiter({ name: 'busy', rule, store, clock })
+    await quiet.consume('a')
+    await flood(busy, 1_000)
+    expect((await quiet.peek('a')).remaining).toBe(9)
+  })
+})
+
+it('memoryStore refuses wrong options', () => {
+  expect(() => memoryStore({ maxKeys: 0 })).toThrow('maxKeys must be a whole number from 1 to 16000000, got 0')
+  expect(() => memoryStore({ maxkeys: 10 } as never)).toThrow('memoryStore() has no option "maxkeys": it takes maxKeys')
 })

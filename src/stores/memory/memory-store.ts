@@ -39,7 +39,8 @@ export interface MemoryStore extends Store {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   knownOptions('memoryStore()', options, ['maxKeys'])
-  const maxKeys = wholeNumber('maxKeys', options.maxKeys ?? 250_000, 1, 16_000_000)
+  const { maxKeys = 250_000 } = options
+  wholeNumber('maxKeys', maxKeys, 1, 16_000_000)
   const spaces = new Map<string, Space>()
   return {
     kind: 'memory',

@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { encodeScope, encodeSubject, type Subject } from './key.ts'
+
+describe('encodeSubject', () => {
+  it.each<[Subject, string]>([
+    ['user:42', 'user:42'],
+    ['', ''],
+    [{ kind: 'ip', name: '203.0.113.7' }, 'ip~203.0.113.7'],
+    [{ kind: 'ip', name: '' }, 'ip~'],
+    ['ip~203.0.113.7', 'ip%7E203.0.113.7'],
+    ['{a}', '%7Ba%7D'],
+    ['50% off!', '50%25%20off!'],
+    ['#tag', '%23tag'],
+    ['\0\n\x7f', '%00%0A%7F'],
+    ['grüße 😀', 'grüße%20😀'],
+    ['\ud83d', '%uD83D'],
+    ['\ude00\ud83d', '%uDE00%uD83D'],
+    ['__proto__', '__proto__'],
+    ['x'.repeat(200), 'x'.repeat(200)],
+  ])('writes %j as %j', (subject, key) => {
+    expect(encodeSubject(subject)).toBe(key)
+  })
+
+  it('never gives two subjects the same key, and braces never reach the key', () => {
+    const text = fc.oneof(
+      fc.string({
+        unit: fc.constantFrom('a', 'A', ':', '~', '%', '{', '}', '#', '7', 'E', 'B', 'D', 'u', '\ud800', '\udc00', ' '),
+      }),
+      fc.string({ unit: 'binary' }),
+    )
+    const subject = fc.oneof(
+      text,
+      fc.record({ kind: text.filter((kind) => kind.length > 0 && kind.length <= 40), name: text }),
+    )
+    fc.assert(
+      fc.property(subject, subject, (one, other) => {
+        expect(encodeSubject(one)).not.toMatch(/[{}]/)
+        expect(Buffer.from(encodeSubject(one)).toString()).toBe(encodeSubject(one))
+        if (JSON.stringify(one) === JSON.stringify(other)) expect(encodeSubject(one)).toBe(encodeSubject(other))
+        else expect(encodeSubject(one)).not.toBe(encodeSubject(other))
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('hashes a key of 10 MB, and tells two of them apart by the last half of a surrogate pair', () => {
+    const long = 'k'.repeat(10_000_000)
+    expect(encodeSubject(`${long}\ud800`)).toMatch(/^#[\w-]{43}$/)
+    expect(encodeSubject(`${long}\ud800`)).not.toBe(encodeSubject(`${long}\ud801`))
+    expect(encodeSubject({ kind: 'key', name: long })).toMatch(/^key~#[\w-]{43}$/)
+  })
+
+  it.each<[unknown, string]>([
+    [undefined, 'a key must be a string or { kind, name }, got undefined'],
+    [null, 'a key must be a string or { kind, name }, got null'],
+    [42, 'a key must be a string or { kind, name }, got 42'],
+    [7n, 'a key must be a string or { kind, name }, got 7n'],
+    [Symbol('s'), 'a key must be a string or { kind, name }, got Symbol(s)'],
+    [() => 'key', 'a key must be a string or { kind, name }, got a function'],
+    [[], 'the kind of a key must be a string of 1 to 40 characters, got undefined'],
+    [{}, 'the kind of a key must be a string of 1 to 40 characters, got undefined'],
+    [{ kind: '', name: 'a' }, 'the kind of a key must be a string of 1 to 40 characters, got ""'],
+    [
+      { kind: 'k'.repeat(41), name: 'a' },
+      `the kind of a key must be a string of 1 to 40 characters, got "${'k'.repeat(41)}"`,
+    ],
+    [{ kind: 'ip' }, 'the name of a key must be a string, got undefined'],
+    [{ kind: 'ip', name: ['a'] }, 'the name of a key must be a string, got an array'],
+  ])('refuses %s', (subject, message) => {
+    expect(() => encodeSubject(subject as Subject)).toThrow(expect.objectContaining({ code: 'INVALID_KEY', message }))
+  })
+})
+
+describe('encodeScope', () => {
+  it('keeps limiters apart whose names contain the separator', () => {
+    expect(encodeScope('api', 'fixed-window@1')).toBe('api:fixed-window@1')
+    expect(encodeScope('api:v1', 'fixed-window@1')).toBe('api%3Av1:fixed-window@1')
+    expect(encodeScope('api%3Av1', 'fixed-window@1')).toBe('api%253Av1:fixed-window@1')
+  })
+})

@@ -1,0 +1,320 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Verdict } from '../core/decision.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import type { Shelf, Store } from '../core/store.ts'
+import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
+import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { createLimiter, type LimiterOptions } from './create-limiter.ts'
+
+const rule = tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 })
+
+describe('createLimiter', () => {
+  it('answers with a whole decision', async () => {
+    const limiter = createLimiter({ name: 'api', rule, clock: manualClock(1_000) })
+    expect(await limiter.consume('user:42', { cost: 2 })).toEqual({
+      allowed: true,
+      limit: 3,
+      remaining: 1,
+      retryAfterMs: 0,
+      resetAfterMs: 2_000,
+      delayMs: 0,
+      limitedBy: undefined,
+      reason: undefined,
+      decidedBy: 'memory',
+      tiers: {},
+    })
+    expect(await limiter.consume('user:42', { cost: 2 })).toEqual({
+      allowed: false,
+      limit: 3,
+      remaining: 1,
+      retryAfterMs: 1_000,
+      resetAfterMs: 2_000,
+      delayMs: 0,
+      limitedBy: 'api',
+      reason: 'limit',
+      decidedBy: 'memory',
+      tiers: {},
+    })
+  })
+
+  it('needs no store, no clock and no cost', async () => {
+    const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, windowMs: 315_000_000_000 }) })
+    const allowed = [
+      await limiter.consume('a'),
+      await limiter.consume('a', {}),
+      await limiter.consume('a', { cost: undefined as never }),
+    ]
+    expect(allowed.map((decision) => decision.allowed)).toEqual([true, true, false])
+    expect(limiter.name).toBe('api')
+    expect(limiter.rule.kind).toBe('sliding-window')
+  })
+
+  it('gives limiters without a store a store each', async () => {
+    const clock = manualClock()
+    const [one, other] = [createLimiter({ name: 'api', rule, clock }), createLimiter({ name: 'api', rule, clock })]
+    await one.consume('a')
+    expect((await other.peek('a')).remaining).toBe(3)
+  })
+
+  it.each<[object | undefined, string]>([
+    [undefined, 'createLimiter() takes an object of options, got undefined'],
+    [{ name: 'a', rule, limit: 5 }, 'createLimiter() has no option "limit": it takes name, rule, store, clock'],
+    [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
+    [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],
+    [{ name: 'n'.repeat(101), rule }, `name must be a string of 1 to 100 characters, got "${'n'.repeat(60)}…"`],
+    [{ name: 'a' }, 'rule must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got undefined'],
+    [
+      { name: 'a', rule: { limit: 5 } },
+      'rule must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got an object',
+    ],
+    [
+      { name: 'a', rule: slidingWindow },
+      'rule must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got a function',
+    ],
+    [{ name: 'a', rule, store: null }, 'store must be a store such as memoryStore(), got null'],
+    [{ name: 'a', rule, store: memoryStore }, 'store must be a store such as memoryStore(), got a function'],
+    [{ name: 'a', rule, clock: Date }, 'clock must be an object with nowMs(), got a function'],
+    [{ name: 'a', rule, clock: 5 }, 'clock must be an object with nowMs(), got 5'],
+  ])('refuses wrong options: %#', (options, message) => {
+    expect(() => createLimiter(options as LimiterOptions)).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message }),
+    )
+  })
+})
+
+describe('wrong calls', () => {
+  it.each<[string, (limiter: ReturnType<typeof createLimiter>) => Promise<unknown>, string, string]>([
+    [
+      'no key',
+      (limiter) => limiter.consume(undefined as never),
+      'INVALID_KEY',
+      'a key must be a string or { kind, name }, got undefined',
+    ],
+    [
+      'a number as key',
+      (limiter) => limiter.peek(7 as never),
+      'INVALID_KEY',
+      'a key must be a string or { kind, name }, got 7',
+    ],
+    [
+      'cost 0',
+      (limiter) => limiter.consume('a', { cost: 0 }),
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got 0',
+    ],
+    [
+      'a negative cost',
+      (limiter) => limiter.consume('a', { cost: -5 }),
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got -5',
+    ],
+    [
+      'a negative peek',
+      (limiter) => limiter.peek('a', { cost: -1 }),
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 0, got -1',
+    ],
+    [
+      'a misspelt option',
+      (limiter) => limiter.consume('a', { costs: 2 } as never),
+      'INVALID_ARGUMENT',
+      'consume() has no option "costs": it takes cost',
+    ],
+    [
+      'a bare cost',
+      (limiter) => limiter.consume('a', 2 as never),
+      'INVALID_ARGUMENT',
+      'consume() takes an object of options, got 2',
+    ],
+    [
+      'a fraction to charge',
+      (limiter) => limiter.charge('a', 0.5),
+      'INVALID_ARGUMENT',
+      'amount must be a whole number of at least 1, got 0.5',
+    ],
+    [
+      'nothing to give back',
+      (limiter) => limiter.giveBack('a', 0),
+      'INVALID_ARGUMENT',
+      'amount must be a whole number of at least 1, got 0',
+    ],
+    [
+      'a block without end',
+      (limiter) => limiter.block('a', Infinity),
+      'INVALID_ARGUMENT',
+      'blockMs must be a whole number from 1 to 315619200000, got Infinity',
+    ],
+    [
+      'a block without time',
+      (limiter) => limiter.block('a', undefined as never),
+      'INVALID_ARGUMENT',
+      'blockMs must be a whole number from 1 to 315619200000, got undefined',
+    ],
+    [
+      'a key that is no key',
+      (limiter) => limiter.reset(null as never),
+      'INVALID_KEY',
+      'a key must be a string or { kind, name }, got null',
+    ],
+  ])('%s rejects and changes nothing', async (_, call, code, message) => {
+    const store = memoryStore()
+    const limiter = createLimiter({ name: 'api', rule, store, clock: manualClock() })
+    await limiter.consume('a')
+    await expect(call(limiter)).rejects.toThrow(expect.objectContaining({ name: 'LimiterError', code, message }))
+    expect(await limiter.peek('a')).toMatchObject({ remaining: 2, resetAfterMs: 1_000 })
+    expect(store.stats().keys).toBe(1)
+  })
+
+  it('a clock that says nonsense rejects, and the limiter goes on when it is mended', async () => {
+    let nowMs = Number.NaN
+    const limiter = createLimiter({ name: 'api', rule, clock: { nowMs: () => nowMs } })
+    await expect(limiter.consume('a')).rejects.toThrow(
+      'clock.nowMs() must return whole milliseconds of at least 0, got NaN',
+    )
+    nowMs = 5
+    expect((await limiter.consume('a')).remaining).toBe(2)
+  })
+})
+
+describe('events', () => {
+  it('tell what happened, after it did, to everybody who listens', async () => {
+    const limiter = createLimiter({ name: 'api', rule, clock: manualClock() })
+    const seen: unknown[] = []
+    for (const name of ['decided', 'refused', 'charged', 'givenBack', 'blocked', 'unblocked', 'reset'] as const) {
+      limiter.on(name, (event) => seen.push([name, event]))
+    }
+    const decisions = [
+      await limiter.consume('a', { cost: 3 }),
+      await limiter.consume('a'),
+      await limiter.charge('a', 2),
+      await limiter.giveBack('a'),
+      await limiter.block('a', 50),
+      await limiter.unblock('a'),
+      await limiter.reset('a'),
+    ]
+    await limiter.peek('a')
+    expect(seen).toEqual([
+      ['decided', { key: 'a', cost: 3, decision: decisions[0] }],
+      ['decided', { key: 'a', cost: 1, decision: decisions[1] }],
+      ['refused', { key: 'a', cost: 1, decision: decisions[1] }],
+      ['charged', { key: 'a', amount: 2, decision: decisions[2] }],
+      ['givenBack', { key: 'a', amount: 1, decision: decisions[3] }],
+      ['blocked', { key: 'a', blockMs: 50, decision: decisions[4] }],
+      ['unblocked', { key: 'a', decision: decisions[5] }],
+      ['reset', { key: 'a', decision: decisions[6] }],
+    ])
+  })
+
+  it('reach a listener until it is removed, also when it was added twice', async () => {
+    const limiter = createLimiter({ name: 'api', rule, clock: manualClock() })
+    const listener = vi.fn()
+    const stop = limiter.on('decided', listener)
+    const stopSecond = limiter.on('decided', listener)
+    await limiter.consume('a')
+    expect(listener).toHaveBeenCalledTimes(2)
+    stop()
+    stop()
+    await limiter.consume('a')
+    expect(listener).toHaveBeenCalledTimes(3)
+    stopSecond()
+    await limiter.consume('a')
+    expect(listener).toHaveBeenCalledTimes(3)
+  })
+
+  it('do not change a decision when a listener throws: the error surfaces by itself', async () => {
+    const limiter = createLimiter({ name: 'api', rule, clock: manualClock() })
+    const later: (() => void)[] = []
+    vi.stubGlobal('queueMicrotask', (task: () => void) => later.push(task))
+    const second = vi.fn()
+    limiter.on('decided', () => {
+      throw new Error('listener broke')
+    })
+    limiter.on('decided', second)
+    expect((await limiter.consume('a')).allowed).toBe(true)
+    vi.unstubAllGlobals()
+    expect(second).toHaveBeenCalledTimes(1)
+    expect(later).toHaveLength(1)
+    expect(later[0]).toThrow('listener broke')
+  })
+
+  it('refuse an unknown name and a listener that is none', () => {
+    const limiter = createLimiter({ name: 'api', rule })
+    expect(() => limiter.on('refuse' as 'refused', () => {})).toThrow(
+      `an event must be 'decided' or 'refused' or 'charged' or 'givenBack' or 'blocked' or 'unblocked' or 'reset', got "refuse"`,
+    )
+    expect(() => limiter.on('refused', 'log' as never)).toThrow('a listener must be a function, got "log"')
+  })
+})
+
+describe('closing', () => {
+  it('rejects what comes later, says so, and can be done twice', async () => {
+    const limiter = createLimiter({ name: 'api', rule })
+    await limiter.close()
+    await limiter.close()
+    const message = 'the limiter "api" is closed: it decides nothing any more'
+    for (const call of [
+      limiter.consume('a'),
+      limiter.peek('a'),
+      limiter.charge('a'),
+      limiter.giveBack('a'),
+      limiter.block('a', 1),
+      limiter.unblock('a'),
+      limiter.reset('a'),
+    ]) {
+      await expect(call).rejects.toThrow(new LimiterError('LIMITER_CLOSED', message))
+    }
+  })
+
+  it('happens at the end of an `await using` block', async () => {
+    const outside = createLimiter({ name: 'api', rule })
+    {
+      await using limiter = outside
+      expect((await limiter.consume('a')).allowed).toBe(true)
+    }
+    await expect(outside.consume('a')).rejects.toThrow('closed')
+  })
+
+  it('leaves a store open that was passed in', async () => {
+    const store = memoryStore()
+    const clock = manualClock()
+    const first = createLimiter({ name: 'api', rule, store, clock })
+    await first.consume('a')
+    await first.close()
+    expect((await createLimiter({ name: 'api', rule, store, clock }).peek('a')).remaining).toBe(2)
+  })
+})
+
+describe('a store that has to wait', () => {
+  const verdict: Verdict = {
+    allowed: false,
+    remaining: 0,
+    retryAfterMs: 7,
+    resetAfterMs: 9,
+    delayMs: 0,
+    reason: 'limit',
+  }
+  const answer = async (): Promise<Verdict> => verdict
+  const shelf: Shelf = {
+    consume: answer,
+    peek: answer,
+    charge: answer,
+    giveBack: answer,
+    block: answer,
+    unblock: answer,
+    reset: answer,
+  }
+  const store: Store = { kind: 'redis', open: () => shelf }
+
+  it('is waited for, and is told to use its own time', async () => {
+    const consume = vi.spyOn(shelf, 'consume')
+    const limiter = createLimiter({ name: 'api', rule, store })
+    expect(await limiter.consume({ kind: 'ip', name: '::1' })).toMatchObject({
+      ...verdict,
+      decidedBy: 'redis',
+      limitedBy: 'api',
+    })
+    expect(consume).toHaveBeenCalledWith('ip~::1', 1, -1)
+  })
+})

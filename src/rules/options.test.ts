@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import { LimiterError } from '../core/limiter-error.ts'
+import type { Rule } from '../core/rule.ts'
+import * as exported from './index.ts'
+
+type Options = Record<string, unknown>
+type Factory = (options: Options) => Rule
+
+const rules = { ...exported }
+
+const good: Readonly<Record<keyof typeof rules, Options>> = {
+  fixedWindow: { limit: 10, windowMs: 1_000 },
+  slidingWindow: { limit: 10, windowMs: 1_000 },
+  slidingLog: { limit: 10, windowMs: 1_000 },
+  strictWindow: { limit: 10, windowMs: 1_000 },
+  tokenBucket: { capacity: 10, refill: 10, periodMs: 1_000 },
+  gcra: { limit: 10, periodMs: 1_000 },
+  leakyBucket: { capacity: 10, leak: 10, periodMs: 1_000 },
+  concurrency: { limit: 10, leaseMs: 1_000 },
+}
+const MAX = Number.MAX_SAFE_INTEGER
+const TEN_YEARS_MS = 3_653 * 86_400_000
+const wrongNumbers = [
+  0,
+  -1,
+  1.5,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  2 ** 53,
+  '10',
+  null,
+  undefined,
+  {},
+  [10],
+  10n,
+  true,
+]
+
+describe.each(Object.keys(good) as (keyof typeof rules)[])('%s', (name) => {
+  const factory = rules[name] as unknown as Factory
+  const options = good[name]
+
+  it.each(Object.keys(options))('refuses a wrong %s', (option) => {
+    for (const wrong of wrongNumbers) {
+      expect(() => factory({ ...options, [option]: wrong }), String(wrong)).toThrow(LimiterError)
+      expect(() => factory({ ...options, [option]: wrong })).toThrow(
+        new RegExp(`^${option} must be a whole number (of at least 1|from 1 to \\d+), got `),
+      )
+    }
+  })
+
+  it('refuses an unknown option, a wrong debt, and what is no object', () => {
+    expect(() => factory({ ...options, windowSeconds: 1 })).toThrow(
+      `${name}() has no option "windowSeconds": it takes `,
+    )
+    for (const wrong of [-1, 0.5, Number.NaN, '1', null, MAX]) {
+      expect(() => factory({ ...options, maxDebt: wrong }), String(wrong)).toThrow(
+        /^maxDebt must be a whole number from 0 to \d+, got /,
+      )
+    }
+    expect(factory({ ...options, maxDebt: 0 }).parameters.maxDebt).toBe(0)
+    for (const wrong of [undefined, null, 10, 'limit', [options]]) {
+      expect(() => factory(wrong as unknown as Options)).toThrow(`${name}() takes an object of options, got `)
+    }
+  })
+
+  it('takes every length of time from 1 ms to 10 years, and none beyond', () => {
+    const time = Object.keys(options).find((option) => option.endsWith('Ms')) as string
+    const count = Object.keys(options)[0] as string
+    for (const ms of [1, 250, TEN_YEARS_MS])
+      expect(factory({ ...options, [count]: 1, [time]: ms }).limit).toBeGreaterThan(0)
+    expect(() => factory({ ...options, [time]: TEN_YEARS_MS + 1 })).toThrow(
+      `${time} must be a whole number from 1 to ${TEN_YEARS_MS}, got ${TEN_YEARS_MS + 1}`,
+    )
+  })
+})
+
+describe('products stay below 2^53', () => {
+  it.each([
+    ['slidingWindow', 'limit × windowMs', 'limit', 'windowMs'],
+    ['tokenBucket', 'capacity × periodMs', 'capacity', 'periodMs'],
+    ['leakyBucket', 'capacity × periodMs', 'capacity', 'periodMs'],
+    ['gcra', 'burst × periodMs', 'burst', 'periodMs'],
+  ] as const)('%s takes %s up to there and refuses it beyond', (name, product, count, time) => {
+    const factory = rules[name] as unknown as Factory
+    const most = Math.floor(MAX / 86_400_000)
+    const rule = factory({ ...good[name], [count]: most, [time]: 86_400_000 })
+    expect(rule.limit).toBe(most)
+    expect(((rule.parameters.maxDebt as number) + most) * 86_400_000).toBeLessThanOrEqual(MAX)
+    expect(() => factory({ ...good[name], [count]: most + 1, [time]: 86_400_000 })).toThrow(
+      `${product} must stay below 2^53, got ${most + 1} × 86400000: at most ${most} × 86400000 is counted exactly`,
+    )
+  })
+})
+
+describe('choices', () => {
+  it('are refused when they are none', () => {
+    expect(() => rules.fixedWindow({ limit: 1, windowMs: 1, anchor: 'first' as 'clock' })).toThrow(
+      `anchor must be 'clock' or 'first-hit', got "first"`,
+    )
+    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, periodMs: 1, mode: null as never })).toThrow(
+      `mode must be 'police' or 'shape', got null`,
+    )
+    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, periodMs: 1, maxWaitMs: 5 })).toThrow(
+      `maxWaitMs is for mode 'shape': with mode 'police' nothing waits`,
+    )
+    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, periodMs: 1, mode: 'shape', maxWaitMs: -1 })).toThrow(
+      'maxWaitMs must be a whole number of at least 0, got -1',
+    )
+    expect(() => rules.strictWindow({ limit: 1, windowMs: 5, slices: 6 })).toThrow(
+      'slices must be a whole number from 1 to 5, got 6',
+    )
+    expect(() => rules.gcra({ limit: 1, periodMs: 5, burst: 0 })).toThrow(
+      'burst must be a whole number of at least 1, got 0',
+    )
+  })
+
+  it('have the documented defaults', () => {
+    expect(rules.fixedWindow({ limit: 4, windowMs: 9 }).parameters).toEqual({
+      limit: 4,
+      windowMs: 9,
+      anchor: 'clock',
+      maxDebt: 4,
+    })
+    expect(rules.strictWindow({ limit: 4, windowMs: 25 }).parameters).toEqual({
+      limit: 4,
+      slices: 10,
+      sliceMs: 3,
+      maxDebt: 4,
+    })
+    expect(rules.strictWindow({ limit: 4, windowMs: 3 }).parameters).toMatchObject({ slices: 3, sliceMs: 1 })
+    expect(rules.gcra({ limit: 4, periodMs: 9 })).toMatchObject({
+      kind: 'token-bucket',
+      parameters: { capacity: 4, refill: 4 },
+    })
+    expect(rules.leakyBucket({ capacity: 4, leak: 3, periodMs: 10 }).parameters).toMatchObject({
+      mode: 'police',
+      maxWaitMs: 14,
+    })
+  })
+})
