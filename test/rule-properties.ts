@@ -7,6 +7,8 @@ import type { Rule } from '../src/core/rule.ts'
 export interface RulePromise {
   /** Random configurations of the rule. */
   readonly rules: fc.Arbitrary<Rule>
+  /** Configurations at the edge of what the factory takes: ten years, and products just below 2^53. */
+  readonly extremes: fc.Arbitrary<Rule>
   /** The most that may be admitted between two requests that lie `apartMs` apart, both included. */
   most(parameters: Parameters, apartMs: number): number
   /** The rule's own period: waits around it find the mistakes. */
@@ -24,7 +26,19 @@ interface Turn {
   readonly wait: Wait
 }
 
-type Wait = 'none' | 'one' | 'retry' | 'retry - 1' | 'reset' | 'reset - 1' | 'period' | 'period - 1' | 'period + 1' | number
+type Wait =
+  | 'none'
+  | 'one'
+  | 'retry'
+  | 'retry - 1'
+  | 'reset'
+  | 'reset - 1'
+  | 'period'
+  | 'period - 1'
+  | 'period + 1'
+  | number
+
+const CENTURY_MS = 36_525 * 86_400_000
 
 const UNTOUCHED: decide.Entry = { state: undefined, block: undefined }
 
@@ -50,13 +64,17 @@ const everything = turns(['consume', 'consume', 'consume', 'peek', 'charge', 'gi
 const anyClock = turns(['consume', 'consume', 'charge', 'giveBack'], fc.oneof(waits, steps))
 
 /** Runs every property on random configurations, costs and waits. */
-export function describeProperties({ rules, most, periodMs }: RulePromise): void {
-  const check = (schedule: fc.Arbitrary<Turn[]>, property: (history: Moment[], rule: Rule) => void): void => {
+export function describeProperties({ rules, extremes, most, periodMs }: RulePromise): void {
+  const check = (
+    schedule: fc.Arbitrary<Turn[]>,
+    property: (history: Moment[], rule: Rule) => void,
+    numRuns = 300,
+  ): void => {
     fc.assert(
       fc.property(rules, schedule, starts, (rule, turnList, startMs) => {
         property(play(rule, turnList, startMs, periodMs(rule.parameters as Parameters)), rule)
       }),
-      { numRuns: 300 },
+      { numRuns },
     )
   }
 
@@ -77,13 +95,15 @@ export function describeProperties({ rules, most, periodMs }: RulePromise): void
 
     it('refuses at every millisecond before retryAfterMs and allows exactly then', () => {
       check(everything, (history, rule) => {
-        for (const { action, amount, ruling, nowMs } of history) if (action === 'consume') expectHonest(rule, ruling, amount, nowMs)
+        for (const { action, amount, ruling, nowMs } of history)
+          if (action === 'consume') expectHonest(rule, ruling, amount, nowMs)
       })
     })
 
     it('is honest about time whatever the clock does', () => {
       check(anyClock, (history, rule) => {
-        for (const { action, amount, ruling, nowMs } of history) if (action === 'consume') expectHonest(rule, ruling, amount, nowMs)
+        for (const { action, amount, ruling, nowMs } of history)
+          if (action === 'consume') expectHonest(rule, ruling, amount, nowMs)
       })
     })
 
@@ -115,6 +135,15 @@ export function describeProperties({ rules, most, periodMs }: RulePromise): void
       })
     })
 
+    it('is pure: the same step from the same state says the same, whatever came after', () => {
+      check(fc.oneof(everything, anyClock), (history, rule) => {
+        for (const { action, amount, before, ruling, nowMs } of history) {
+          const { state: _, ...verdict } = act(rule, before, action, amount, nowMs)
+          expect(ruling).toMatchObject(verdict)
+        }
+      })
+    })
+
     it('gives back what was taken and never more', () => {
       check(everything, (history, rule) => {
         for (const { before, nowMs } of history) {
@@ -122,7 +151,7 @@ export function describeProperties({ rules, most, periodMs }: RulePromise): void
           const taken = decide.consume(rule, before, 1, nowMs)
           if (taken.allowed) expect(decide.adjust(rule, taken, -1, nowMs).remaining).toBe(start.remaining)
           const all = decide.adjust(rule, before, -1_000_000, nowMs)
-          expect(all.remaining).toBe(rule.limit)
+          expect(all.remaining).toBe(decide.peek(rule, UNTOUCHED, 1, nowMs).remaining)
           expect(decide.consume(rule, all, rule.limit, nowMs).allowed).toBe(true)
           expect(decide.consume(rule, all, rule.limit + 1, nowMs).reason).toBe('cost-exceeds-limit')
         }
@@ -141,21 +170,56 @@ export function describeProperties({ rules, most, periodMs }: RulePromise): void
           expect(decide.freshAfterMs(rule, ruling.state, nowMs + freshMs)).toBe(0)
           if (freshMs > 1) expect(decide.freshAfterMs(rule, ruling.state, nowMs + freshMs - 1)).toBe(1)
           const then = decide.peek(rule, ruling, 1, nowMs + freshMs)
-          expect(then).toMatchObject({ allowed: true, remaining: rule.limit, resetAfterMs: 0, delayMs: 0 })
+          const { remaining } = decide.peek(rule, UNTOUCHED, 1, nowMs)
+          expect(then).toMatchObject({ allowed: true, remaining, resetAfterMs: 0, delayMs: 0 })
         }
       })
     })
 
     it('charges into debt and no further than maxDebt', () => {
-      check(everything, (history, rule) => {
-        for (const { before, nowMs } of history) {
-          const once = decide.adjust(rule, before, 1_000_000, nowMs)
-          expect(once).toMatchObject({ allowed: false, remaining: 0 })
-          const twice = decide.adjust(rule, once, 1_000_000, nowMs)
-          expect(twice).toMatchObject({ retryAfterMs: once.retryAfterMs, resetAfterMs: once.resetAfterMs })
-          expectHonest(rule, twice, 1, nowMs)
-        }
-      })
+      check(
+        everything,
+        (history, rule) => {
+          for (const { before, nowMs } of history) {
+            const once = decide.adjust(rule, before, 1_000_000, nowMs)
+            expect(once).toMatchObject({ allowed: false, remaining: 0 })
+            const twice = decide.adjust(rule, once, 1_000_000, nowMs)
+            expect(twice).toMatchObject({ retryAfterMs: once.retryAfterMs, resetAfterMs: once.resetAfterMs })
+            expectHonest(rule, twice, 1, nowMs)
+          }
+        },
+        60,
+      )
+    })
+
+    it('is exact at the largest numbers it takes', () => {
+      const shares = fc.array(
+        fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), waitShare: fc.constantFrom(0, 0, 0.3, 1) }),
+        {
+          minLength: 1,
+          maxLength: 20,
+        },
+      )
+      fc.assert(
+        fc.property(extremes, shares, starts, (rule, turnList, startMs) => {
+          let entry = UNTOUCHED
+          let nowMs = startMs
+          for (const { share, waitShare } of turnList) {
+            const cost = Math.max(1, Math.floor(share * rule.limit))
+            const ruling = decide.consume(rule, entry, cost, nowMs)
+            expectHonest(rule, ruling, cost, nowMs)
+            expect(ruling.remaining).toBeLessThanOrEqual(rule.limit)
+            if (ruling.remaining > 0) expect(decide.consume(rule, ruling, ruling.remaining, nowMs).allowed).toBe(true)
+            if (ruling.remaining < rule.limit) {
+              expect(decide.consume(rule, ruling, ruling.remaining + 1, nowMs).allowed).toBe(false)
+            }
+            const indebted = decide.adjust(rule, ruling, rule.limit, nowMs)
+            expectHonest(rule, indebted, 1, nowMs)
+            entry = ruling
+            nowMs += Math.min(CENTURY_MS, Math.floor(ruling.resetAfterMs * waitShare))
+          }
+        }),
+      )
     })
 
     it('neither mints nor loses by a clock that is set back', () => {
@@ -169,7 +233,8 @@ export function describeProperties({ rules, most, periodMs }: RulePromise): void
           expect(waited.remaining).toBe(remaining)
           expect(waited.state).toBe(ruling.state)
           // Re-anchored, at a time that is in step with the rule's period: the level stays.
-          const farMs = Math.ceil(3_600_000 / periodMs(rule.parameters as Parameters)) * periodMs(rule.parameters as Parameters)
+          const farMs =
+            Math.ceil(3_600_000 / periodMs(rule.parameters as Parameters)) * periodMs(rule.parameters as Parameters)
           const moved = decide.peek(rule, ruling, 1, atMs - Math.max(farMs, 0))
           expect(moved.remaining).toBe(remaining)
           expect(moved.state?.atMs).toBeLessThanOrEqual(atMs - farMs)
@@ -232,10 +297,13 @@ function expectHonest(rule: Rule, ruling: decide.Ruling, cost: number, nowMs: nu
   const { retryAfterMs } = ruling
   if (ruling.allowed) expect(retryAfterMs).toBe(0)
   else expect(retryAfterMs).toBeGreaterThan(0)
-  if (ruling.allowed || retryAfterMs === Number.POSITIVE_INFINITY) return
+  // Past 2^53 ms, some 285,000 years from now, there is no such time to ask about.
+  if (ruling.allowed || nowMs + retryAfterMs > Number.MAX_SAFE_INTEGER) return
   const stride = Math.max(1, Math.floor(retryAfterMs / 97))
   for (let waitedMs = 0; waitedMs < retryAfterMs; waitedMs += stride) {
-    expect(decide.consume(rule, ruling, cost, nowMs + waitedMs).allowed, `${waitedMs} of ${retryAfterMs} ms`).toBe(false)
+    expect(decide.consume(rule, ruling, cost, nowMs + waitedMs).allowed, `${waitedMs} of ${retryAfterMs} ms`).toBe(
+      false,
+    )
   }
   expect(decide.consume(rule, ruling, cost, nowMs + retryAfterMs - 1).allowed, 'one millisecond early').toBe(false)
   expect(decide.consume(rule, ruling, cost, nowMs + retryAfterMs).allowed, 'at retryAfterMs').toBe(true)

@@ -35,7 +35,7 @@ export function stepTimeline(
   const passes = force || live.total + cost <= limit
   const next = !passes ? live : cost < 0 ? without(live, -cost, returns) : taken(live, nowMs, cost, limit + maxDebt)
   return {
-    retryAfterMs: passes ? 0 : timeFreeing(live, live.total + cost - limit) + spanMs - nowMs,
+    retryAfterMs: passes ? 0 : timeFreeing(live, cost - (limit - live.total)) + spanMs - nowMs,
     remaining: Math.max(0, limit - next.total),
     resetAfterMs: next.total === 0 ? 0 : next.atMs + spanMs - nowMs,
     delayMs: 0,

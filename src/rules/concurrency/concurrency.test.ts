@@ -12,6 +12,12 @@ describe('concurrency', () => {
         maxDebt: fc.nat(30),
       })
       .map(concurrency),
+    extremes: fc
+      .record({
+        limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        leaseMs: fc.constantFrom(1, 86_400_000, 315_619_200_000),
+      })
+      .map(concurrency),
     most: ({ limit = 0, leaseMs = 1 }, apartMs) => (apartMs < leaseMs ? limit : Number.POSITIVE_INFINITY),
     periodMs: ({ leaseMs = 0 }) => leaseMs,
   })

@@ -13,6 +13,12 @@ describe('fixedWindow', () => {
         anchor: fc.constantFrom('clock', 'first-hit'),
       })
       .map(fixedWindow),
+    extremes: fc
+      .record({
+        limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        windowMs: fc.constantFrom(1, 86_400_000, 315_619_200_000),
+      })
+      .map(fixedWindow),
     most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? 2 * limit : Number.POSITIVE_INFINITY),
     periodMs: ({ windowMs = 0 }) => windowMs,
   })

@@ -32,7 +32,7 @@ export function stepLeakyBucket(
   const units = periodMs * Math.max(-most, Math.min(cost, most))
   const full = capacity * periodMs
   const queueMs = mode === 'shape' ? Math.ceil(level / leak) : 0
-  const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((level + units - full) / leak), queueMs - maxWaitMs)
+  const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
   if (retryAfterMs === 0) level = Math.max(0, Math.min(level + units, Math.max(level, most * periodMs)))
   const fits = Math.floor((full - level) / periodMs)
   const inTime = mode === 'shape' ? Math.floor((maxWaitMs * leak - level) / periodMs) + 1 : fits

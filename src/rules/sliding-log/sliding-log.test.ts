@@ -12,6 +12,12 @@ describe('slidingLog', () => {
         maxDebt: fc.nat(30),
       })
       .map(slidingLog),
+    extremes: fc
+      .record({
+        limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        windowMs: fc.constantFrom(1, 86_400_000, 315_619_200_000),
+      })
+      .map(slidingLog),
     most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? limit : Number.POSITIVE_INFINITY),
     periodMs: ({ windowMs = 0 }) => windowMs,
   })

@@ -12,6 +12,13 @@ describe('slidingWindow', () => {
         maxDebt: fc.nat(30),
       })
       .map(slidingWindow),
+    extremes: fc
+      .constantFrom(1, 86_400_000, 315_619_200_000)
+      .chain((windowMs) =>
+        fc
+          .integer({ min: 1, max: Math.floor(Number.MAX_SAFE_INTEGER / windowMs) })
+          .map((limit) => slidingWindow({ limit, windowMs })),
+      ),
     most: ({ limit = 0, windowMs = 1 }, apartMs) =>
       apartMs < windowMs ? Math.max(1, 2 * limit - 1) : Number.POSITIVE_INFINITY,
     periodMs: ({ windowMs = 0 }) => windowMs,

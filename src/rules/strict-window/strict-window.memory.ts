@@ -25,7 +25,7 @@ export function stepStrictWindow(
   let used = 0
   for (const count of counts) used += count
   const passes = force || used + cost <= limit
-  const retryAfterMs = passes ? 0 : atMs + slicesUntilFree(counts, used + cost - limit) * sliceMs - nowMs
+  const retryAfterMs = passes ? 0 : atMs + slicesUntilFree(counts, cost - (limit - used)) * sliceMs - nowMs
   if (passes && cost < 0) {
     for (let slice = slices, left = -cost; slice >= 0 && left > 0; slice--) {
       const removed = Math.min(left, counts[slice] as number)
@@ -35,7 +35,7 @@ export function stepStrictWindow(
     }
   } else if (passes) {
     const total = addBounded(used, cost, limit + maxDebt)
-    counts[slices] = (counts[slices] as number) + total - used
+    counts[slices] = (counts[slices] as number) + (total - used)
     used = total
   }
   return {

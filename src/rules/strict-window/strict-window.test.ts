@@ -13,6 +13,13 @@ describe('strictWindow', () => {
         maxDebt: fc.nat(30),
       })
       .map(strictWindow),
+    extremes: fc
+      .record({
+        limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        windowMs: fc.constantFrom(1_000, 86_400_000, 315_619_200_000),
+        slices: fc.constantFrom(1, 60, 1_000),
+      })
+      .map(strictWindow),
     most: ({ limit = 0, slices = 1, sliceMs = 1 }, apartMs) =>
       apartMs < slices * sliceMs ? limit : Number.POSITIVE_INFINITY,
     periodMs: ({ sliceMs = 0 }) => sliceMs,

@@ -13,6 +13,14 @@ describe('tokenBucket', () => {
         maxDebt: fc.nat(30),
       })
       .map(tokenBucket),
+    extremes: fc.constantFrom(1, 86_400_000, 315_619_200_000).chain((periodMs) =>
+      fc
+        .record({
+          capacity: fc.integer({ min: 1, max: Math.floor(Number.MAX_SAFE_INTEGER / periodMs) }),
+          refill: fc.constantFrom(1, 7, 1_000_003),
+        })
+        .map(({ capacity, refill }) => tokenBucket({ capacity, refill, periodMs })),
+    ),
     most: ({ capacity = 0, refill = 0, periodMs = 1 }, apartMs) => capacity + Math.floor((refill * apartMs) / periodMs),
     periodMs: ({ periodMs = 0 }) => periodMs,
   })
