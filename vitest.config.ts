@@ -1,14 +1,24 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import { ClosingLine } from './test/closing-line.ts'
 
 const config: ViteUserConfig = defineConfig({
+  resolve: {
+    alias: {
+      'sluice/testing': fileURLToPath(new URL('src/testing/index.ts', import.meta.url)),
+      sluice: fileURLToPath(new URL('src/index.ts', import.meta.url)),
+    },
+  },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    testTimeout: 30_000,
+    reporters: ['default', new ClosingLine()],
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
-      exclude: ['src/**/*.test.ts', 'src/**/index.ts'],
-      reporter: ['text-summary', 'text'],
-      thresholds: { statements: 100, branches: 97, functions: 100, lines: 100 },
+      exclude: ['src/**/*.test.ts', 'src/**/*.examples.ts', 'src/**/index.ts'],
+      reporter: ['text-summary'],
+      thresholds: { statements: 100, branches: 100, functions: 100, lines: 100 },
     },
   },
 })

@@ -48,8 +48,7 @@ export function freshAfterMs<S extends RuleState>(rule: Rule<S>, state: S, nowMs
 
 /** Time until a block ends, zero when there is none. */
 export function blockedForMs(block: Block | undefined, nowMs: number): number {
-  if (block === undefined) return 0
-  return isFarAhead(block, nowMs) ? block.untilMs - block.atMs : Math.max(0, block.untilMs - nowMs)
+  return block === undefined ? 0 : Math.max(0, block.untilMs - nowMs)
 }
 
 function judge<S extends RuleState>(
@@ -97,7 +96,7 @@ function steady<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, nowMs: numb
 }
 
 function timeOf(state: RuleState | undefined, nowMs: number): number {
-  return state === undefined || state.atMs <= nowMs || isFarAhead(state, nowMs) ? nowMs : state.atMs
+  return state === undefined ? nowMs : Math.max(nowMs, state.atMs)
 }
 
 function isFarAhead(state: RuleState, nowMs: number): boolean {

@@ -33,7 +33,7 @@ export function stepSlidingWindow(
     retryAfterMs = Math.ceil((windowMs * (previous - limit + current + cost)) / previous) - elapsedMs
   } else if (!passes) {
     const intoNextMs = Math.ceil((windowMs * (current - limit + cost)) / current)
-    retryAfterMs = windowMs - elapsedMs + Math.max(0, intoNextMs)
+    retryAfterMs = windowMs - elapsedMs + intoNextMs
   } else if (current + cost < 0) {
     previous = Math.max(0, previous + current + cost)
     current = 0

@@ -1,0 +1,76 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
+import ts from 'typescript'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+
+// Every block of TypeScript in the pages is compiled, and run unless its fence says ```ts compile.
+// What a page says that console.log prints (`console.log(x) // 5`) has to be printed.
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const folder = join(root, '.cache', 'docs-code')
+const FENCE = /```ts( compile)?\n([\s\S]*?)```/g
+const PRINTS = /console\.log\(.*\) \/\/ (.+)$/gm
+
+interface Block {
+  readonly title: string
+  readonly file: string
+  readonly source: string
+  readonly runs: boolean
+}
+
+const blocks = pages().flatMap(blocksOf)
+rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+for (const { file, source } of blocks) writeFileSync(file, source)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('finds the code of the pages', () => {
+  expect(blocks.length).toBeGreaterThan(10)
+})
+
+it('compiles every block', () => {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root)
+  const program = ts.createProgram(
+    blocks.map((block) => block.file),
+    { ...options, noUnusedLocals: false, isolatedDeclarations: false },
+  )
+  const problems = ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {
+    const block = blocks.find((candidate) => candidate.file === file?.fileName)
+    const line = file === undefined ? 0 : file.getLineAndCharacterOfPosition(start).line + 1
+    return `${block?.title ?? file?.fileName}, line ${line}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
+  })
+  expect(problems).toEqual([])
+})
+
+describe('runs', () => {
+  it.each(blocks.filter((block) => block.runs))('$title', async ({ file, source }) => {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+    await import(file)
+    const printed = log.mock.calls.map((values) =>
+      values.map((value) => (typeof value === 'string' ? value : inspect(value))).join(' '),
+    )
+    log.mockRestore()
+    const promised = [...source.matchAll(PRINTS)].map((match) => match[1])
+    expect(printed.filter((line) => promised.includes(line))).toEqual(promised)
+  })
+})
+
+function pages(): string[] {
+  const everywhere = ['docs', 'src'].flatMap((name) =>
+    readdirSync(join(root, name), { recursive: true, encoding: 'utf8' }).map((path) => join(root, name, path)),
+  )
+  return [join(root, 'README.md'), ...everywhere.filter((path) => path.endsWith('.md'))]
+}
+
+function blocksOf(page: string): Block[] {
+  const name = relative(root, page)
+  return [...readFileSync(page, 'utf8').matchAll(FENCE)].map(([, compileOnly, source], index) => ({
+    title: `${name}, block ${index + 1}`,
+    file: join(folder, `${name.replaceAll(/\W/g, '-')}-${index + 1}.ts`),
+    source: source as string,
+    runs: compileOnly === undefined,
+  }))
+}
