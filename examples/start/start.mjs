@@ -11,15 +11,20 @@ const page = await readFile(new URL('page.html', import.meta.url))
 
 const server = createServer(async (request, response) => {
   const { pathname } = new URL(request.url ?? '/', 'http://localhost')
+  const client = { kind: 'ip', name: request.socket.remoteAddress ?? 'unknown' }
   if (request.method === 'GET' && pathname === '/') {
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(page)
   } else if (request.method === 'POST' && pathname === '/request') {
-    const decision = await limiter.consume({ kind: 'ip', name: request.socket.remoteAddress ?? 'unknown' })
+    const decision = await limiter.consume(client)
     const headers = { 'content-type': 'application/json' }
     if (!decision.allowed) headers['retry-after'] = Math.ceil(decision.retryAfterMs / 1000)
     response.writeHead(decision.allowed ? 200 : 429, headers).end(`${JSON.stringify(decision)}\n`)
+  } else if (request.method === 'GET' && pathname === '/standing') {
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(`${JSON.stringify(await limiter.peek(client))}\n`)
   } else {
-    response.writeHead(404, { 'content-type': 'text/plain' }).end('Try GET / or POST /request\n')
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('Try GET /, POST /request or GET /standing\n')
   }
 })
 
