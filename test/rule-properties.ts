@@ -16,7 +16,7 @@ export interface RulePromise {
 }
 
 /** A rule's parameters, all of which are numbers where these tests look. */
-export type Parameters = Readonly<Record<string, number>>
+type Parameters = Readonly<Record<string, number>>
 
 type Action = 'consume' | 'peek' | 'charge' | 'giveBack'
 

@@ -2,7 +2,7 @@ import type { Verdict } from './decision.ts'
 import type { Outcome, Rule, RuleState } from './rule.ts'
 
 /** How far a key's own time may be ahead of the clock before the clock counts as set back for good. */
-export const MOST_LAG_MS = 60_000
+const MOST_LAG_MS = 60_000
 
 /** A key refused until `untilMs`. `atMs` is when that was decided. */
 export interface Block extends RuleState {

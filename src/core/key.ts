@@ -9,7 +9,7 @@ import { LimiterError } from './limiter-error.ts'
 export type Subject = string | { readonly kind: string; readonly name: string }
 
 /** Names longer than this are stored as their SHA-256. In UTF-16 code units. */
-export const LONGEST_NAME = 200
+const LONGEST_NAME = 200
 
 const LONGEST_KIND = 40
 
