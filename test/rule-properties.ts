@@ -215,6 +215,7 @@ export function describeProperties({ rules, extremes, most, periodMs }: RuleProm
             }
             const indebted = decide.adjust(rule, ruling, rule.limit, nowMs)
             expectHonest(rule, indebted, 1, nowMs)
+            expectHonest(rule, decide.consume(rule, indebted, rule.limit, nowMs), rule.limit, nowMs)
             entry = ruling
             nowMs += Math.min(CENTURY_MS, Math.floor(ruling.resetAfterMs * waitShare))
           }

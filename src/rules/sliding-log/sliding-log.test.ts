@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { describe } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { describeProperties } from '../../../test/rule-properties.ts'
+import type { Timeline } from '../timeline.ts'
 import { slidingLog } from './sliding-log.ts'
 
 describe('slidingLog', () => {
@@ -20,5 +21,16 @@ describe('slidingLog', () => {
       .map(slidingLog),
     most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? limit : Number.POSITIVE_INFINITY),
     periodMs: ({ windowMs = 0 }) => windowMs,
+  })
+
+  it('keeps no more than the requests that still count, and as many again for a while', () => {
+    const rule = slidingLog({ limit: 50, windowMs: 100 })
+    let state: Timeline | undefined
+    for (let nowMs = 0; nowMs < 20_000; nowMs += 3) {
+      const outcome = rule.step(state, nowMs, 1, false)
+      expect(outcome.retryAfterMs).toBe(0)
+      state = outcome.state as Timeline
+      expect(state.buffer.length / 2).toBeLessThanOrEqual(2 * 34 + 1)
+    }
   })
 })

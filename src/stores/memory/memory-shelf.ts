@@ -77,9 +77,13 @@ export class MemoryShelf implements Shelf {
   #run(operation: Operation, key: string, amount: number, givenMs: number): Verdict {
     const { states, blocks } = this.#space
     const nowMs = givenMs === STORE_TIME ? readClock(systemClock) : givenMs
+    states.reclaim(nowMs)
     const state = states.get(key)
-    if (blocks.size > 0) blocks.reclaim(nowMs, 1)
-    const block = blocks.size === 0 ? undefined : blocks.get(key)
+    let block: decide.Block | undefined
+    if (blocks.size > 0) {
+      blocks.reclaim(nowMs)
+      block = blocks.get(key)
+    }
     const ruling = operation(this.#rule, { state, block }, amount, nowMs)
     if (ruling.block !== block) this.#storeBlock(key, ruling.block as decide.Block, nowMs)
     if (ruling.state === state) return ruling
@@ -106,9 +110,7 @@ export class MemoryShelf implements Shelf {
     let most = 0
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
       const other = states.sample()
-      const held = other === undefined ? undefined : states.get(other)
-      if (held === undefined) continue
-      const { remaining } = decide.peek(this.#rule, { state: held, block: undefined }, 0, nowMs)
+      const { remaining } = decide.peek(this.#rule, { state: states.get(other), block: undefined }, 0, nowMs)
       if (remaining <= most) continue
       victim = other
       most = remaining

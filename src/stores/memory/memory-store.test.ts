@@ -37,6 +37,24 @@ describe('memoryStore reclaims', () => {
     }
   })
 
+  it('the room of a flood, and keeps what is still counted', async () => {
+    for (const rule of [fixedWindow({ limit: 5, windowMs: 1_000 }), slidingLog({ limit: 5, windowMs: 1_000 })]) {
+      const clock = manualClock()
+      const store = memoryStore()
+      const limiter = createLimiter({ name: 'a', rule, store, clock })
+      await flood(limiter, 20_000)
+      clock.advance(1_000)
+      for (let round = 0; round < 1_500; round++) await limiter.consume(`key:${round % 20}`)
+      expect(store.stats().keys).toBe(20)
+      for (let key = 0; key < 20; key++) expect((await limiter.consume(`key:${key}`)).retryAfterMs).toBe(1_000)
+      await flood(limiter, 1_000, 30_000)
+      expect(store.stats().keys).toBe(1_020)
+      clock.advance(1_000)
+      await flood(limiter, 100, 40_000)
+      expect(store.stats().keys).toBe(100)
+    }
+  })
+
   it('a key only when its newest state has expired, not when its first one has', async () => {
     const clock = manualClock()
     const store = memoryStore()

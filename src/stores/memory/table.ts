@@ -2,7 +2,7 @@ import type { RuleState, StateCells } from '../../core/rule.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
 import { createRows, type Rows } from './rows.ts'
 
-/** How many slots may be looked at per write: more than one, so that reclaiming keeps ahead of arriving. */
+/** How many slots one call may look at: more than one, so that reclaiming keeps ahead of arriving. */
 const VISITS = 16
 
 const SMALLEST = 64
@@ -11,8 +11,8 @@ const SMALLEST = 64
 const MOST_ROOM = 32
 
 /**
- * Keys and their states in slots that are reused. Holds at most `maxKeys`; expired states make room as time passes, a few
- * with every write, so that no call ever pays for many.
+ * Keys and their states in slots that are reused. Holds at most `maxKeys`; expired states make room a few at a time, so that no
+ * call ever pays for many.
  */
 export class Table<State extends RuleState> {
   readonly #maxKeys: number
@@ -49,7 +49,6 @@ export class Table<State extends RuleState> {
 
   /** Stores `state` under `key`. Answers false, and stores nothing, when the key is new and the table is full. */
   set(key: string, state: State, nowMs: number): boolean {
-    this.reclaim(nowMs, VISITS)
     const known = this.#slots.get(key)
     const slot = known ?? this.#allot()
     if (slot === undefined) return false
@@ -65,12 +64,12 @@ export class Table<State extends RuleState> {
     this.#release(slot, key)
   }
 
-  /** Frees expired slots, looking at no more than `visits`. */
-  reclaim(nowMs: number, visits: number): void {
+  /** Frees a few expired slots, if there are any. To be called with every operation. */
+  reclaim(nowMs: number): void {
     this.#wheel.advance(nowMs)
-    for (let visit = 0; visit < visits; visit++) {
+    for (let visit = 0; visit < VISITS; visit++) {
       const slot = this.#wheel.take()
-      if (slot === -1) return
+      if (slot === -1) break
       // A state that was written since it was noted lives longer: writes leave the wheel alone.
       const leftMs = this.#freshAfterMs(this.#rows.read(slot), nowMs)
       if (leftMs > 0) this.#wheel.add(slot, nowMs + leftMs)
@@ -79,10 +78,10 @@ export class Table<State extends RuleState> {
     if (this.#capacity > SMALLEST && this.#capacity > this.#slots.size * MOST_ROOM) this.#shrink(nowMs)
   }
 
-  /** The next key in a round through all of them, or undefined when the slot that is next is empty. */
-  sample(): string | undefined {
+  /** The next key in a round through all of them. Only for a full table, which has no empty slots. */
+  sample(): string {
     this.#hand = (this.#hand + 1) % this.#keys.length
-    return this.#keys[this.#hand]
+    return this.#keys[this.#hand] as string
   }
 
   #allot(): number | undefined {
