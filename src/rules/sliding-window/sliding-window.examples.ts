@@ -35,7 +35,7 @@ export const slidingWindowExamples: readonly WorkedExample[] = [
       [0, 'consume', 10, { remaining: 0 }],
       [1_500, 'consume', 3, { remaining: 2 }],
       [1_500, 'giveBack', 2, { remaining: 4, resetAfterMs: 1_500 }],
-      [1_500, 'giveBack', 5, { remaining: 7, resetAfterMs: 500 }],
+      [1_500, 'giveBack', 4, { remaining: 6, resetAfterMs: 500 }],
       [1_500, 'giveBack', 100, { remaining: 10, resetAfterMs: 0 }],
     ],
   },
