@@ -11,6 +11,7 @@ const config: ViteUserConfig = defineConfig({
   },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    globalSetup: ['test/servers/global-setup.ts'],
     testTimeout: 30_000,
     reporters: ['default', new ClosingLine()],
     coverage: {
