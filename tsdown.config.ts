@@ -6,6 +6,8 @@ const config: UserConfig = defineConfig({
   target: 'node20',
   platform: 'node',
   dts: true,
+  // `await using` needs types that not every project has: bring them along.
+  banner: { dts: '/// <reference lib="esnext.disposable" />' },
   sourcemap: true,
 })
 

@@ -114,7 +114,6 @@ export class Table<State extends RuleState> {
     this.#wheel.advance(nowMs)
     this.#keys = []
     this.#free = []
-    this.#hand = 0
     this.#reserve(this.#slots.size * 2)
     for (const [key, slot] of this.#slots) {
       const state = rows.read(slot)
