@@ -28,12 +28,12 @@ export function stepLeakyBucket(
     const leakMs = Math.min(Math.max(0, nowMs - state.atMs), Math.ceil(state.level / leak))
     level = Math.max(0, state.level - leak * leakMs)
   }
-  const most = capacity + maxDebt
-  const units = periodMs * Math.max(-most, Math.min(cost, most))
+  // Inexact only for a forced cost so large that the bounds below decide anyway.
+  const units = cost * periodMs
   const full = capacity * periodMs
   const queueMs = mode === 'shape' ? Math.ceil(level / leak) : 0
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
-  if (retryAfterMs === 0) level = Math.max(0, Math.min(level + units, Math.max(level, most * periodMs)))
+  if (retryAfterMs === 0) level = Math.max(0, Math.min(level + units, Math.max(level, (capacity + maxDebt) * periodMs)))
   const fits = Math.floor((full - level) / periodMs)
   const inTime = mode === 'shape' ? Math.floor((maxWaitMs * leak - level) / periodMs) + 1 : fits
   return {

@@ -27,8 +27,8 @@ export function stepTokenBucket(
     const refillMs = Math.min(Math.max(0, nowMs - state.atMs), Math.ceil((full - state.level) / refill))
     level = Math.min(full, state.level + refill * refillMs)
   }
-  const most = capacity + maxDebt
-  const units = periodMs * Math.max(-most, Math.min(cost, most))
+  // Inexact only for a forced cost so large that the bounds below decide anyway.
+  const units = cost * periodMs
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - level) / refill))
   if (retryAfterMs === 0) level = Math.min(full, Math.max(level - units, Math.min(level, -maxDebt * periodMs)))
   return {

@@ -78,47 +78,54 @@ export class MemoryShelf implements Shelf {
     const { states, blocks } = this.#space
     const nowMs = givenMs === STORE_TIME ? readClock(systemClock) : givenMs
     states.reclaim(nowMs)
-    const state = states.get(key)
-    let block: decide.Block | undefined
-    if (blocks.size > 0) {
-      blocks.reclaim(nowMs)
-      block = blocks.get(key)
-    }
+    const slot = states.slotOf(key)
+    const state = slot === undefined ? undefined : states.read(slot)
+    const block = blocks.size === 0 ? undefined : this.#blockOf(key, nowMs)
     const ruling = operation(this.#rule, { state, block }, amount, nowMs)
     if (ruling.block !== block) this.#storeBlock(key, ruling.block as decide.Block, nowMs)
     if (ruling.state === state) return ruling
     if (ruling.state === undefined) states.delete(key)
-    else if (!states.set(key, ruling.state, nowMs) && !this.#makeRoom(key, ruling.state, nowMs)) {
-      return this.#runShared(operation, block, amount, nowMs)
+    else if (slot !== undefined) states.write(slot, ruling.state)
+    else if (!states.insert(key, ruling.state, nowMs, ruling.resetAfterMs)) {
+      if (!this.#makeRoom(nowMs)) return this.#runShared(operation, block, amount, nowMs)
+      states.insert(key, ruling.state, nowMs, ruling.resetAfterMs)
     }
     return ruling
   }
 
-  #storeBlock(key: string, block: decide.Block, nowMs: number): void {
-    if (this.#space.blocks.set(key, block, nowMs)) return
-    const { maxKeys } = this.#space
-    throw new LimiterError(
-      'STORE_FULL',
-      `the memory store holds ${maxKeys} blocks already, its maxKeys: nothing was changed`,
-    )
+  #blockOf(key: string, nowMs: number): decide.Block | undefined {
+    const { blocks } = this.#space
+    blocks.reclaim(nowMs)
+    const slot = blocks.slotOf(key)
+    return slot === undefined ? undefined : blocks.read(slot)
   }
 
-  /** Forgets the least used of a few keys in favour of `key`, unless all of them are at their limit. */
-  #makeRoom(key: string, state: RuleState, nowMs: number): boolean {
+  #storeBlock(key: string, block: decide.Block, nowMs: number): void {
+    const { blocks, maxKeys } = this.#space
+    const slot = blocks.slotOf(key)
+    if (slot !== undefined) blocks.write(slot, block)
+    else if (!blocks.insert(key, block, nowMs, decide.blockedForMs(block, nowMs))) {
+      const message = `the memory store holds ${maxKeys} blocks already, its maxKeys: nothing was changed`
+      throw new LimiterError('STORE_FULL', message)
+    }
+  }
+
+  /** Forgets the least used of a few keys, unless all of them are at their limit. */
+  #makeRoom(nowMs: number): boolean {
     const { states } = this.#space
-    let victim: string | undefined
+    let victim: number | undefined
     let most = 0
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
-      const other = states.sample()
-      const { remaining } = decide.peek(this.#rule, { state: states.get(other), block: undefined }, 0, nowMs)
+      const slot = states.sample()
+      const { remaining } = decide.peek(this.#rule, { state: states.read(slot), block: undefined }, 0, nowMs)
       if (remaining <= most) continue
-      victim = other
+      victim = slot
       most = remaining
     }
     if (victim === undefined) return false
-    states.delete(victim)
+    states.delete(states.keyOf(victim))
     this.#space.evicted++
-    return states.set(key, state, nowMs)
+    return true
   }
 
   #runShared(operation: Operation, block: decide.Block | undefined, amount: number, nowMs: number): Verdict {

@@ -34,8 +34,10 @@ it.each([
       let nowMs = 1_000_000
       const set = (key: string, lifeMs: number): void => {
         const state = { atMs: nowMs, untilMs: nowMs + lifeMs }
-        if (table.set(key, state, nowMs)) model.set(key, state)
-        else expect(table.get(key)).toBeUndefined()
+        const slot = table.slotOf(key)
+        if (slot !== undefined) table.write(slot, state)
+        else if (!table.insert(key, state, nowMs, lifeMs)) return
+        model.set(key, state)
       }
       for (const [index, { key, action, lifeMs, waitMs }] of turns.entries()) {
         nowMs += waitMs
@@ -48,7 +50,7 @@ it.each([
         }
         expect(table.size).toBeLessThanOrEqual(maxKeys)
         for (const [known, state] of model) {
-          if (state.untilMs > nowMs) expect(table.get(known)).toEqual(state)
+          if (state.untilMs > nowMs) expect(table.read(table.slotOf(known) as number)).toEqual(state)
           else model.delete(known)
         }
       }
@@ -59,8 +61,8 @@ it.each([
         table.reclaim(nowMs)
       }
       for (let key = 0; key < Math.min(maxKeys, 200); key++)
-        expect(table.set(`last:${key}`, { atMs: nowMs, untilMs: nowMs + 9 }, nowMs)).toBe(true)
-      if (maxKeys < 200) expect(table.set('one too many', { atMs: nowMs, untilMs: nowMs + 9 }, nowMs)).toBe(false)
+        expect(table.insert(`last:${key}`, { atMs: nowMs, untilMs: nowMs + 9 }, nowMs, 9)).toBe(true)
+      if (maxKeys < 200) expect(table.insert('one too many', { atMs: nowMs, untilMs: nowMs + 9 }, nowMs, 9)).toBe(false)
     }),
     { numRuns: 200 },
   )

@@ -42,18 +42,24 @@ export class Table<State extends RuleState> {
     return this.#slots.size
   }
 
-  get(key: string): State | undefined {
-    const slot = this.#slots.get(key)
-    return slot === undefined ? undefined : this.#rows.read(slot)
+  /** Where the key's state is, until the next `reclaim` or `delete`; undefined when there is none. */
+  slotOf(key: string): number | undefined {
+    return this.#slots.get(key)
   }
 
-  /** Stores `state` under `key`. Answers false, and stores nothing, when the key is new and the table is full. */
-  set(key: string, state: State, nowMs: number): boolean {
-    const known = this.#slots.get(key)
-    const slot = known ?? this.#allot()
-    if (slot === undefined) return false
+  read(slot: number): State {
+    return this.#rows.read(slot)
+  }
+
+  write(slot: number, state: State): void {
     this.#rows.write(slot, state)
-    if (known === undefined) this.#occupy(slot, key, state, nowMs)
+  }
+
+  /** Stores a state that lives for `lifeMs` under a new key. Answers false, and stores nothing, when the table is full. */
+  insert(key: string, state: State, nowMs: number, lifeMs: number): boolean {
+    const slot = this.#allot()
+    if (slot === undefined) return false
+    this.#occupy(slot, key, state, nowMs + lifeMs)
     return true
   }
 
@@ -73,15 +79,19 @@ export class Table<State extends RuleState> {
       // A state that was written since it was noted lives longer: writes leave the wheel alone.
       const leftMs = this.#freshAfterMs(this.#rows.read(slot), nowMs)
       if (leftMs > 0) this.#wheel.add(slot, nowMs + leftMs)
-      else this.#release(slot, this.#keys[slot] as string)
+      else this.#release(slot, this.keyOf(slot))
     }
     if (this.#capacity > SMALLEST && this.#capacity > this.#slots.size * MOST_ROOM) this.#shrink(nowMs)
   }
 
-  /** The next key in a round through all of them. Only for a full table, which has no empty slots. */
-  sample(): string {
+  /** The next slot in a round through all of them. Only for a full table, which has no empty slots. */
+  sample(): number {
     this.#hand = (this.#hand + 1) % this.#keys.length
-    return this.#keys[this.#hand] as string
+    return this.#hand
+  }
+
+  keyOf(slot: number): string {
+    return this.#keys[slot] as string
   }
 
   #allot(): number | undefined {
@@ -94,10 +104,11 @@ export class Table<State extends RuleState> {
     return slot
   }
 
-  #occupy(slot: number, key: string, state: State, nowMs: number): void {
+  #occupy(slot: number, key: string, state: State, dueMs: number): void {
     this.#keys[slot] = key
     this.#slots.set(key, slot)
-    this.#wheel.add(slot, nowMs + this.#freshAfterMs(state, nowMs))
+    this.#rows.write(slot, state)
+    this.#wheel.add(slot, dueMs)
   }
 
   #reserve(slots: number): void {
@@ -118,8 +129,7 @@ export class Table<State extends RuleState> {
     for (const [key, slot] of this.#slots) {
       const state = rows.read(slot)
       const moved = this.#keys.push(undefined) - 1
-      this.#rows.write(moved, state)
-      this.#occupy(moved, key, state, nowMs)
+      this.#occupy(moved, key, state, nowMs + this.#freshAfterMs(state, nowMs))
     }
   }
 
