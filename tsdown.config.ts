@@ -5,7 +5,7 @@ const config: UserConfig = defineConfig({
   format: ['esm', 'cjs'],
   target: 'node20',
   platform: 'node',
-  dts: true,
+  dts: { sourcemap: true },
   // `await using` needs types that not every project has: bring them along.
   banner: { dts: '/// <reference lib="esnext.disposable" />' },
   sourcemap: true,

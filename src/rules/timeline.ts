@@ -72,9 +72,11 @@ function taken(line: Timeline, nowMs: number, cost: number, ceiling: number): Ti
   const total = addBounded(line.total, cost, ceiling)
   const added = total - line.total
   if (added === 0) return line
-  if (line.from < line.to && line.atMs === nowMs) return { ...line, newestCost: line.newestCost + added, total }
+  // Most keys of a flood make one request: a literal holds just that, where `push` would reserve room for many.
+  if (line.from === line.to) return { atMs: nowMs, buffer: [nowMs, added], from: 0, to: 2, newestCost: added, total }
+  if (line.atMs === nowMs) return { ...line, newestCost: line.newestCost + added, total }
   const { buffer, from, to } = owned(line)
-  if (to > from) buffer[to - 1] = line.newestCost
+  buffer[to - 1] = line.newestCost
   buffer.push(nowMs, added)
   return { atMs: nowMs, buffer, from, to: to + 2, newestCost: added, total }
 }

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { strict as assert } from 'node:assert'
 import type { Decision } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
 import type { ExampleTurn, WorkedExample } from '../core/worked-example.ts'

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict'
+import { strict as assert } from 'node:assert'
 import type { Subject } from '../core/key.ts'
 import type { Store } from '../core/store.ts'
 import { createLimiter } from '../limiter/create-limiter.ts'

@@ -1,0 +1,22 @@
+import { createLimiter, type Decision, fixedWindow, type Limiter, LimiterError } from 'sluice'
+import { type ManualClock, manualClock } from 'sluice/testing'
+
+// A project may have neither the types of Node nor those of the browser.
+declare const console: { log(text: string): void }
+
+const clock: ManualClock = manualClock(0)
+const limiter: Limiter = createLimiter({ name: 'consumer', rule: fixedWindow({ limit: 2, windowMs: 1_000 }), clock })
+
+async function main(): Promise<void> {
+  const decisions: Decision[] = []
+  for (let request = 0; request < 3; request++) decisions.push(await limiter.consume('user:1', { cost: 1 }))
+  clock.advance(1_000)
+  decisions.push(await limiter.consume({ kind: 'user', name: '1' }))
+  console.log(JSON.stringify(decisions))
+}
+
+// @ts-expect-error Types that could not be found would be any, and any would accept this.
+const misspelt = (): Limiter => createLimiter({ nam: 'consumer', rule: fixedWindow({ limit: 2, windowMs: 1_000 }) })
+if (misspelt instanceof LimiterError) throw misspelt
+
+main()

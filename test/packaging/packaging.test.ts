@@ -1,0 +1,119 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import tsdownConfig from '../../tsdown.config.ts'
+import { type InstalledPackage, installPackage, ROOT } from './installed-package.ts'
+import { output } from './run.ts'
+import { compileConsumer, type Project } from './typed-consumer.ts'
+
+// npm and tsc take seconds where tests take milliseconds.
+const SLOW_MS = 60_000
+
+let installed: InstalledPackage
+
+beforeAll(async () => {
+  installed = await installPackage()
+}, SLOW_MS)
+
+afterAll(() => installed?.remove())
+
+const runScript = (script: string, ...args: string[]) =>
+  output(process.execPath, [join(installed.folder, script), ...args], installed.folder)
+
+const decision = {
+  limit: 2,
+  retryAfterMs: 0,
+  resetAfterMs: 1_000,
+  delayMs: 0,
+  decidedBy: 'memory',
+  tiers: {},
+}
+const EXPECTED = [
+  { ...decision, allowed: true, remaining: 1 },
+  { ...decision, allowed: true, remaining: 0 },
+  { ...decision, allowed: false, remaining: 0, retryAfterMs: 1_000, limitedBy: 'consumer', reason: 'limit' },
+  { ...decision, allowed: true, remaining: 1 },
+]
+
+describe('the tarball', () => {
+  it('holds what was built and the documents, and nothing else', () => {
+    const besidesDist = installed.files.filter((file) => !file.startsWith('dist/'))
+    expect(besidesDist.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'])
+  })
+
+  it('holds every file that package.json points to', () => {
+    const targets = [manifest.main, manifest.module, manifest.types, ...leaves(manifest.exports)]
+    const missing = targets.filter((target) => !installed.files.includes(target.slice('./'.length)))
+    expect(missing).toEqual([])
+  })
+
+  it('says nothing about the machine that built it', () => {
+    const telling = installed.files.filter((file) => {
+      const text = readFileSync(join(installed.folder, 'node_modules/sluice', file), 'utf8')
+      return text.includes(ROOT.slice(0, -1)) || /file:\/\/\/|\/home\/|\/Users\/|[A-Z]:\\\\/.test(text)
+    })
+    expect(telling).toEqual([])
+  })
+
+  it('brings no other package with it', () => {
+    const packages = readdirSync(join(installed.folder, 'node_modules')).filter((name) => !name.startsWith('.'))
+    expect(packages).toEqual(['sluice'])
+  })
+})
+
+describe('the exports', () => {
+  it('are the entries of the build, each with types for both kinds of module', () => {
+    const exported: Record<string, unknown> = { './package.json': './package.json' }
+    for (const entry of Object.keys(tsdownConfig.entry as Record<string, string>)) {
+      exported[entry === 'index' ? '.' : `./${entry}`] = {
+        import: { types: `./dist/${entry}.d.mts`, default: `./dist/${entry}.mjs` },
+        require: { types: `./dist/${entry}.d.cts`, default: `./dist/${entry}.cjs` },
+      }
+    }
+    expect(manifest.exports).toEqual(exported)
+  })
+
+  // A process each: a build whose chunks load each other in a circle works or fails with what was loaded first.
+  const subpaths = Object.keys(manifest.exports).filter((subpath) => subpath !== './package.json')
+  it.each(subpaths)('%s loads with no framework present, with the same names for ESM and CommonJS', async (subpath) => {
+    const { esm, cjs } = JSON.parse(await runScript('exported-names.mjs', posix.join('sluice', subpath)))
+    expect(esm).not.toEqual([])
+    expect(cjs).toEqual(esm)
+  })
+})
+
+describe('a consumer', () => {
+  it.each(['decisions.mjs', 'decisions.cjs'])('gets the decisions of the rule in %s', async (script) => {
+    expect(JSON.parse(await runScript(script))).toEqual(EXPECTED)
+  })
+
+  const kinds: Project[] = [
+    { name: 'an ESM package', type: 'module', compilerOptions: { module: 'nodenext' } },
+    { name: 'a CommonJS package', type: 'commonjs', compilerOptions: { module: 'nodenext' } },
+    { name: 'a bundler', type: 'module', compilerOptions: { module: 'esnext', moduleResolution: 'bundler' } },
+  ]
+  // With and without the types of the browser, and nowhere those of Node.
+  const libs = { 'the default lib': {}, 'lib es2022': { lib: ['es2022'] } }
+  const projects = kinds.flatMap((kind) =>
+    Object.entries(libs).map(([libName, lib]) => ({
+      name: `${kind.name} with ${libName}`,
+      type: kind.type,
+      compilerOptions: { ...kind.compilerOptions, ...lib },
+    })),
+  )
+
+  it.each(projects.map((project) => [project.name, project] as const))(
+    'compiles strictly and runs as %s',
+    async (_, project) => {
+      const { errors, script } = await compileConsumer(installed.folder, project)
+      expect(errors).toEqual([])
+      expect(JSON.parse(await output(process.execPath, [script], installed.folder))).toEqual(EXPECTED)
+    },
+    SLOW_MS,
+  )
+})
+
+function leaves(node: object | string): string[] {
+  return typeof node === 'string' ? [node] : Object.values(node).flatMap(leaves)
+}

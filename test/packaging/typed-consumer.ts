@@ -1,0 +1,40 @@
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { run } from './run.ts'
+
+const SOURCE = new URL('./consumers/typed.ts', import.meta.url)
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+
+/** How a project compiles: the type of its package, and the compiler options that matter here. */
+export interface Project {
+  readonly name: string
+  readonly type: 'module' | 'commonjs'
+  readonly compilerOptions: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Compiles a TypeScript project below `folder` with this repository's compiler, as strictly as it can, with no types but the
+ * package's own. Answers what the compiler complains of, a line each, and the file to run.
+ */
+export async function compileConsumer(folder: string, project: Project): Promise<{ errors: string[]; script: string }> {
+  const home = join(folder, project.name.replaceAll(/\W+/g, '-'))
+  await mkdir(home)
+  const compilerOptions = { ...STRICT, ...project.compilerOptions }
+  await writeFile(join(home, 'package.json'), JSON.stringify({ private: true, type: project.type }))
+  await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['typed.ts'] }))
+  await copyFile(SOURCE, join(home, 'typed.ts'))
+  const { stdout } = await run(process.execPath, [TSC, '-p', '.'], home)
+  return { errors: stdout.split('\n').filter((line) => line !== ''), script: join(home, 'out', 'typed.js') }
+}
+
+const STRICT = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
+  types: [],
+  target: 'es2022',
+  rootDir: '.',
+  outDir: 'out',
+}
