@@ -82,3 +82,24 @@ describe('every rule', () => {
     expect(readFileSync(join(folder, 'worked-examples.ts'), 'utf8')).toContain(`'./${name}/${name}.examples.ts'`)
   })
 })
+
+describe('the lock file', () => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version?: string; resolved?: string; optionalDependencies?: Record<string, string> }>
+  }
+
+  it('names versions and no addresses', () => {
+    const wrong = Object.entries(packages).filter(
+      ([, entry]) => entry.resolved !== undefined || entry.version === undefined,
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('names the programs of every platform, or npm ci would refuse it: npm run lockfile', () => {
+    const biome = packages['node_modules/@biomejs/biome']
+    const missing = Object.keys(biome?.optionalDependencies ?? {}).filter(
+      (name) => packages[`node_modules/${name}`] === undefined,
+    )
+    expect(missing).toEqual([])
+  })
+})
