@@ -19,7 +19,7 @@ const config: ViteUserConfig = defineConfig({
       include: ['src/**/*.ts'],
       exclude: ['src/**/*.test.ts', 'src/**/*.examples.ts', 'src/**/index.ts'],
       reporter: ['text-summary'],
-      thresholds: { statements: 100, branches: 100, functions: 100, lines: 100 },
+      thresholds: { statements: 100, branches: 99, functions: 100, lines: 100 },
     },
   },
 })
