@@ -19,6 +19,7 @@ describe('concurrency', () => {
       })
       .map(concurrency),
     most: ({ limit = 0, leaseMs = 1 }, apartMs) => (apartMs < leaseMs ? limit : Number.POSITIVE_INFINITY),
+    alignedToClock: false,
     periodMs: ({ leaseMs = 0 }) => leaseMs,
   })
 })

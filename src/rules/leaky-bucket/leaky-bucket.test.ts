@@ -29,6 +29,7 @@ describe('leakyBucket', () => {
         .map(({ capacity, leak }) => leakyBucket({ capacity, leak, periodMs })),
     ),
     most: ({ capacity = 0, leak = 0, periodMs = 1 }, apartMs) => capacity + Math.floor((leak * apartMs) / periodMs),
+    alignedToClock: false,
     periodMs: ({ periodMs = 0 }) => periodMs,
   })
 

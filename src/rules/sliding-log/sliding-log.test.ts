@@ -20,6 +20,7 @@ describe('slidingLog', () => {
       })
       .map(slidingLog),
     most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? limit : Number.POSITIVE_INFINITY),
+    alignedToClock: false,
     periodMs: ({ windowMs = 0 }) => windowMs,
   })
 

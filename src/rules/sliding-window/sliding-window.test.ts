@@ -21,6 +21,7 @@ describe('slidingWindow', () => {
       ),
     most: ({ limit = 0, windowMs = 1 }, apartMs) =>
       apartMs < windowMs ? Math.max(1, 2 * limit - 1) : Number.POSITIVE_INFINITY,
+    alignedToClock: true,
     periodMs: ({ windowMs = 0 }) => windowMs,
   })
 })

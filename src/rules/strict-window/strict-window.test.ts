@@ -22,6 +22,7 @@ describe('strictWindow', () => {
       .map(strictWindow),
     most: ({ limit = 0, slices = 1, sliceMs = 1 }, apartMs) =>
       apartMs < slices * sliceMs ? limit : Number.POSITIVE_INFINITY,
+    alignedToClock: true,
     periodMs: ({ sliceMs = 0 }) => sliceMs,
   })
 })

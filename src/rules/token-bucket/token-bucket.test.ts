@@ -22,6 +22,7 @@ describe('tokenBucket', () => {
         .map(({ capacity, refill }) => tokenBucket({ capacity, refill, periodMs })),
     ),
     most: ({ capacity = 0, refill = 0, periodMs = 1 }, apartMs) => capacity + Math.floor((refill * apartMs) / periodMs),
+    alignedToClock: false,
     periodMs: ({ periodMs = 0 }) => periodMs,
   })
 })
