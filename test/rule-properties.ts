@@ -2,6 +2,19 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as decide from '../src/core/decide.ts'
 import type { Rule } from '../src/core/rule.ts'
+import {
+  act,
+  anyClock,
+  everything,
+  type Moment,
+  play,
+  starts,
+  steps,
+  type Turn,
+  turns,
+  UNTOUCHED,
+  waits,
+} from './schedules.ts'
 
 /** What a rule promises, for the properties that every rule has to keep. */
 export interface RulePromise {
@@ -23,50 +36,7 @@ export interface RulePromise {
 /** A rule's parameters, all of which are numbers where these tests look. */
 type Parameters = Readonly<Record<string, number>>
 
-type Action = 'consume' | 'peek' | 'charge' | 'giveBack'
-
-interface Turn {
-  readonly action: Action
-  readonly amount: number
-  readonly wait: Wait
-}
-
-type Wait =
-  | 'none'
-  | 'one'
-  | 'retry'
-  | 'retry - 1'
-  | 'reset'
-  | 'reset - 1'
-  | 'period'
-  | 'period - 1'
-  | 'period + 1'
-  | number
-
 const CENTURY_MS = 36_525 * 86_400_000
-
-const UNTOUCHED: decide.Entry = { state: undefined, block: undefined }
-
-const waits = fc.oneof(
-  { weight: 5, arbitrary: fc.constantFrom<Wait>('none', 'one', 'retry', 'retry - 1', 'reset', 'reset - 1') },
-  { weight: 3, arbitrary: fc.constantFrom<Wait>('period', 'period - 1', 'period + 1') },
-  { weight: 2, arbitrary: fc.nat(2_500) },
-)
-// A step back that is waited out, one that re-anchors, and a jump ahead.
-const steps = fc.constantFrom<Wait>(-1, -999, -60_000, -60_001, -3_600_000, 3_600_000)
-
-const turns = (actions: readonly Action[], wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
-  fc.array(
-    fc.record({
-      action: fc.constantFrom(...actions),
-      amount: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })),
-      wait,
-    }),
-    { minLength: 1, maxLength: 40 },
-  )
-const starts = fc.oneof(fc.constantFrom(4_000_000, 4_000_001), fc.integer({ min: 1.7e12, max: 1.9e12 }))
-const everything = turns(['consume', 'consume', 'consume', 'peek', 'charge', 'giveBack'], waits)
-const anyClock = turns(['consume', 'consume', 'charge', 'giveBack'], fc.oneof(waits, steps))
 
 /** Runs every property on random configurations, costs and waits. */
 export function describeProperties({ rules, extremes, most, alignedToClock, periodMs }: RulePromise): void {
@@ -250,54 +220,6 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
       })
     })
   })
-}
-
-interface Moment {
-  readonly action: Action
-  readonly amount: number
-  readonly nowMs: number
-  readonly before: decide.Entry
-  readonly ruling: decide.Ruling
-}
-
-function play(rule: Rule, turnList: readonly Turn[], startMs: number, periodMs: number): Moment[] {
-  const history: Moment[] = []
-  let entry = UNTOUCHED
-  let nowMs = startMs
-  let last: decide.Ruling | undefined
-  for (const { action, amount, wait } of turnList) {
-    nowMs = Math.max(0, nowMs + waitMs(wait, last, periodMs))
-    const before = entry
-    const ruling = act(rule, before, action, amount, nowMs)
-    history.push({ action, amount, nowMs, before, ruling })
-    entry = { state: ruling.state, block: ruling.block }
-    last = ruling
-  }
-  return history
-}
-
-function act(rule: Rule, entry: decide.Entry, action: Action, amount: number, nowMs: number): decide.Ruling {
-  if (action === 'consume') return decide.consume(rule, entry, amount, nowMs)
-  if (action === 'peek') return decide.peek(rule, entry, amount, nowMs)
-  return decide.adjust(rule, entry, action === 'charge' ? amount : -amount, nowMs)
-}
-
-function waitMs(wait: Wait, last: decide.Ruling | undefined, periodMs: number): number {
-  const retryMs = last === undefined || last.retryAfterMs === Number.POSITIVE_INFINITY ? 0 : last.retryAfterMs
-  const resetMs = last?.resetAfterMs ?? 0
-  if (typeof wait === 'number') return wait
-  const known: Readonly<Record<Exclude<Wait, number>, number>> = {
-    none: 0,
-    one: 1,
-    retry: retryMs,
-    'retry - 1': Math.max(0, retryMs - 1),
-    reset: resetMs,
-    'reset - 1': Math.max(0, resetMs - 1),
-    period: periodMs,
-    'period - 1': Math.max(0, periodMs - 1),
-    'period + 1': periodMs + 1,
-  }
-  return known[wait]
 }
 
 /** Every millisecond of a short wait, and of a long one both ends and a spread between them. */

@@ -12,7 +12,8 @@ export function wholeNumber(
   code: LimiterErrorCode = 'INVALID_OPTION',
 ): number {
   if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
-  const rule = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`
+  const tooLarge = typeof value === 'number' && value > max
+  const rule = max === Number.MAX_SAFE_INTEGER && !tooLarge ? `of at least ${min}` : `from ${min} to ${max}`
   throw new LimiterError(code, `${what} must be a whole number ${rule}, got ${show(value)}`)
 }
 

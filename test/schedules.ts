@@ -1,0 +1,119 @@
+import fc from 'fast-check'
+import * as decide from '../src/core/decide.ts'
+import type { Rule } from '../src/core/rule.ts'
+
+/** What may be done with a key. */
+export type Action = 'consume' | 'peek' | 'charge' | 'giveBack'
+
+/** One call, and how long to wait before it. */
+export interface Turn {
+  readonly action: Action
+  readonly amount: number
+  readonly wait: Wait
+}
+
+/** A wait by its meaning, which depends on the answer before it, or in milliseconds; negative when the clock steps back. */
+export type Wait =
+  | 'none'
+  | 'one'
+  | 'retry'
+  | 'retry - 1'
+  | 'reset'
+  | 'reset - 1'
+  | 'period'
+  | 'period - 1'
+  | 'period + 1'
+  | number
+
+/** What has happened in one turn. */
+export interface Moment {
+  readonly action: Action
+  readonly amount: number
+  readonly nowMs: number
+  readonly before: decide.Entry
+  readonly ruling: decide.Ruling
+}
+
+/** Plays the turns on one key, each at the time of the one before and its wait. */
+export function play(rule: Rule, turnList: readonly Turn[], startMs: number, periodMs: number): Moment[] {
+  const history: Moment[] = []
+  let entry = UNTOUCHED
+  let nowMs = startMs
+  let last: decide.Ruling | undefined
+  for (const { action, amount, wait } of turnList) {
+    nowMs = Math.max(0, nowMs + waitMs(wait, last, periodMs))
+    const before = entry
+    const ruling = act(rule, before, action, amount, nowMs)
+    history.push({ action, amount, nowMs, before, ruling })
+    entry = { state: ruling.state, block: ruling.block }
+    last = ruling
+  }
+  return history
+}
+
+/** Does one call. */
+export function act(rule: Rule, entry: decide.Entry, action: Action, amount: number, nowMs: number): decide.Ruling {
+  if (action === 'consume') return decide.consume(rule, entry, amount, nowMs)
+  if (action === 'peek') return decide.peek(rule, entry, amount, nowMs)
+  return decide.adjust(rule, entry, action === 'charge' ? amount : -amount, nowMs)
+}
+
+function waitMs(wait: Wait, last: decide.Ruling | undefined, periodMs: number): number {
+  const retryMs = last === undefined || last.retryAfterMs === Number.POSITIVE_INFINITY ? 0 : last.retryAfterMs
+  const resetMs = last?.resetAfterMs ?? 0
+  if (typeof wait === 'number') return wait
+  const known: Readonly<Record<Exclude<Wait, number>, number>> = {
+    none: 0,
+    one: 1,
+    retry: retryMs,
+    'retry - 1': Math.max(0, retryMs - 1),
+    reset: resetMs,
+    'reset - 1': Math.max(0, resetMs - 1),
+    period: periodMs,
+    'period - 1': Math.max(0, periodMs - 1),
+    'period + 1': periodMs + 1,
+  }
+  return known[wait]
+}
+
+/** A key that nobody has used. */
+export const UNTOUCHED: decide.Entry = { state: undefined, block: undefined }
+
+/** Waits that favour the edges: that is where mistakes are. */
+export const waits: fc.Arbitrary<Wait> = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom<Wait>('none', 'one', 'retry', 'retry - 1', 'reset', 'reset - 1') },
+  { weight: 3, arbitrary: fc.constantFrom<Wait>('period', 'period - 1', 'period + 1') },
+  { weight: 2, arbitrary: fc.nat(2_500) },
+)
+
+/** A step back that is waited out, one that re-anchors, and a jump ahead. */
+export const steps: fc.Arbitrary<Wait> = fc.constantFrom<Wait>(-1, -999, -60_000, -60_001, -3_600_000, 3_600_000)
+
+/** Random turns of these actions. */
+export const turns = (actions: readonly Action[], wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
+  fc.array(
+    fc.record({
+      action: fc.constantFrom(...actions),
+      amount: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })),
+      wait,
+    }),
+    { minLength: 1, maxLength: 40 },
+  )
+
+/** Times to start at. */
+export const starts: fc.Arbitrary<number> = fc.oneof(
+  fc.constantFrom(4_000_000, 4_000_001),
+  fc.integer({ min: 1.7e12, max: 1.9e12 }),
+)
+
+/** Every action, on a clock that runs straight. */
+export const everything: fc.Arbitrary<Turn[]> = turns(
+  ['consume', 'consume', 'consume', 'peek', 'charge', 'giveBack'],
+  waits,
+)
+
+/** Actions on a clock that steps. */
+export const anyClock: fc.Arbitrary<Turn[]> = turns(
+  ['consume', 'consume', 'charge', 'giveBack'],
+  fc.oneof(waits, steps),
+)
