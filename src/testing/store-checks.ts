@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { Subject } from '../core/key.ts'
 import type { Store } from '../core/store.ts'
 import { createLimiter } from '../limiter/create-limiter.ts'
+import type { Limiter } from '../limiter/limiter.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
@@ -19,12 +20,7 @@ export const storeChecks: readonly StoreCheck[] = [
   {
     title: 'store: admits exactly the limit of a burst',
     async check(store, name) {
-      const limiter = createLimiter({
-        name,
-        rule: fixedWindow({ limit: 20, windowMs: 60_000 }),
-        store,
-        clock: manualClock(1),
-      })
+      const limiter = perMinute(store, name, 20)
       const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('burst')))
       assert.equal(decisions.filter((decision) => decision.allowed).length, 20)
       assert.deepEqual(
@@ -36,25 +32,12 @@ export const storeChecks: readonly StoreCheck[] = [
   {
     title: 'store: no two subjects share a state',
     async check(store, name) {
-      const limiter = createLimiter({
-        name,
-        rule: fixedWindow({ limit: 1, windowMs: 60_000 }),
-        store,
-        clock: manualClock(1),
-      })
-      for (const subject of subjects()) {
-        assert.equal(
-          (await limiter.consume(subject)).allowed,
-          true,
-          `first use of ${JSON.stringify(subject).slice(0, 80)}`,
-        )
-      }
-      for (const subject of subjects()) {
-        assert.equal(
-          (await limiter.consume(subject)).allowed,
-          false,
-          `second use of ${JSON.stringify(subject).slice(0, 80)}`,
-        )
+      const limiter = perMinute(store, name, 1)
+      for (const allowed of [true, false]) {
+        for (const subject of subjects()) {
+          const which = `${allowed ? 'first' : 'second'} use of ${JSON.stringify(subject).slice(0, 80)}`
+          assert.equal((await limiter.consume(subject)).allowed, allowed, which)
+        }
       }
     },
   },
@@ -92,12 +75,7 @@ export const storeChecks: readonly StoreCheck[] = [
   {
     title: 'store: a wrong call is refused with an error and changes nothing',
     async check(store, name) {
-      const limiter = createLimiter({
-        name,
-        rule: fixedWindow({ limit: 3, windowMs: 60_000 }),
-        store,
-        clock: manualClock(1),
-      })
+      const limiter = perMinute(store, name, 3)
       await limiter.consume('a')
       for (const wrong of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '2', null]) {
         const cost = wrong as number
@@ -110,6 +88,10 @@ export const storeChecks: readonly StoreCheck[] = [
     },
   },
 ]
+
+function perMinute(store: Store, name: string, limit: number): Limiter {
+  return createLimiter({ name, rule: fixedWindow({ limit, windowMs: 60_000 }), store, clock: manualClock(1) })
+}
 
 /** Subjects that a careless encoding would mix up. */
 function subjects(): Subject[] {

@@ -1,9 +1,5 @@
-import type { Outcome, RuleState, StateCells } from '../../core/rule.ts'
-
-/** What is in the bucket at `atMs`, in units of request × millisecond, so that every millisecond leaks a whole number. */
-export interface LeakyBucketState extends RuleState {
-  readonly level: number
-}
+import type { Outcome } from '../../core/rule.ts'
+import type { Level } from '../level.ts'
 
 interface Parameters {
   readonly capacity: number
@@ -17,11 +13,11 @@ interface Parameters {
 /** One step of the leaky bucket. */
 export function stepLeakyBucket(
   { capacity, leak, periodMs, mode, maxWaitMs, maxDebt }: Parameters,
-  state: LeakyBucketState | undefined,
+  state: Level | undefined,
   nowMs: number,
   cost: number,
   force: boolean,
-): Outcome<LeakyBucketState> {
+): Outcome<Level> {
   let level = 0
   if (state !== undefined) {
     // Leaking for no longer than it takes to run dry keeps the product exact after any absence.
@@ -43,14 +39,4 @@ export function stepLeakyBucket(
     delayMs: queueMs,
     state: { atMs: nowMs, level },
   }
-}
-
-/** A state as numbers. */
-export const leakyBucketCells: StateCells<LeakyBucketState> = {
-  count: 2,
-  write(state, row, at) {
-    row[at] = state.atMs
-    row[at + 1] = state.level
-  },
-  read: (row, at) => ({ atMs: row[at] as number, level: row[at + 1] as number }),
 }

@@ -2,7 +2,8 @@ import { exactProduct, knownOptions, milliseconds, oneOf, wholeNumber } from '..
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { type LeakyBucketState, leakyBucketCells, stepLeakyBucket } from './leaky-bucket.memory.ts'
+import { type Level, levelCells } from '../level.ts'
+import { stepLeakyBucket } from './leaky-bucket.memory.ts'
 
 /** Options of `leakyBucket`. */
 export interface LeakyBucketOptions {
@@ -54,12 +55,12 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
     maxWaitMs: Math.min(drainMs, wholeNumber('maxWaitMs', maxWaitMs, 0)),
     maxDebt: debt(options.maxDebt, capacity, periodMs),
   }
-  const rule: Rule<LeakyBucketState> = {
+  const rule: Rule<Level> = {
     kind: 'leaky-bucket',
     stateName: 'leaky-bucket@1',
     limit: capacity,
     parameters,
-    cells: leakyBucketCells,
+    cells: levelCells,
     step: (state, nowMs, cost, force) => stepLeakyBucket(parameters, state, nowMs, cost, force),
   }
   return rule

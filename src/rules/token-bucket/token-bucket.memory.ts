@@ -1,9 +1,5 @@
-import type { Outcome, RuleState, StateCells } from '../../core/rule.ts'
-
-/** What is in the bucket at `atMs`, in units of token × millisecond, so that every millisecond adds a whole number. */
-export interface TokenBucketState extends RuleState {
-  readonly level: number
-}
+import type { Outcome } from '../../core/rule.ts'
+import type { Level } from '../level.ts'
 
 interface Parameters {
   readonly capacity: number
@@ -15,11 +11,11 @@ interface Parameters {
 /** One step of the token bucket. */
 export function stepTokenBucket(
   { capacity, refill, periodMs, maxDebt }: Parameters,
-  state: TokenBucketState | undefined,
+  state: Level | undefined,
   nowMs: number,
   cost: number,
   force: boolean,
-): Outcome<TokenBucketState> {
+): Outcome<Level> {
   const full = capacity * periodMs
   let level = full
   if (state !== undefined) {
@@ -30,7 +26,7 @@ export function stepTokenBucket(
   // Inexact only for a forced cost so large that the bounds below decide anyway.
   const units = cost * periodMs
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - level) / refill))
-  if (retryAfterMs === 0) level = Math.min(full, Math.max(level - units, Math.min(level, -maxDebt * periodMs)))
+  if (retryAfterMs === 0) level = Math.min(full, Math.max(level - units, Math.min(level, 0 - maxDebt * periodMs)))
   return {
     retryAfterMs,
     remaining: Math.max(0, Math.floor(level / periodMs)),
@@ -38,14 +34,4 @@ export function stepTokenBucket(
     delayMs: 0,
     state: { atMs: nowMs, level },
   }
-}
-
-/** A state as numbers. */
-export const tokenBucketCells: StateCells<TokenBucketState> = {
-  count: 2,
-  write(state, row, at) {
-    row[at] = state.atMs
-    row[at + 1] = state.level
-  },
-  read: (row, at) => ({ atMs: row[at] as number, level: row[at + 1] as number }),
 }

@@ -1,7 +1,8 @@
 import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { stepTokenBucket, type TokenBucketState, tokenBucketCells } from './token-bucket.memory.ts'
+import { type Level, levelCells } from '../level.ts'
+import { stepTokenBucket } from './token-bucket.memory.ts'
 
 /** Options of `tokenBucket`. */
 export interface TokenBucketOptions {
@@ -47,12 +48,12 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
   const periodMs = milliseconds('periodMs', options.periodMs)
   exactProduct('capacity × periodMs', capacity, periodMs)
   const parameters = { capacity, refill, periodMs, maxDebt: debt(options.maxDebt, capacity, periodMs) }
-  const rule: Rule<TokenBucketState> = {
+  const rule: Rule<Level> = {
     kind: 'token-bucket',
     stateName: 'token-bucket@1',
     limit: capacity,
     parameters,
-    cells: tokenBucketCells,
+    cells: levelCells,
     step: (state, nowMs, cost, force) => stepTokenBucket(parameters, state, nowMs, cost, force),
   }
   return rule
