@@ -31,7 +31,7 @@ describe('slidingLog', () => {
       const outcome = rule.step(state, nowMs, 1, false)
       expect(outcome.retryAfterMs).toBe(0)
       state = outcome.state as Timeline
-      expect(state.buffer.length / 2).toBeLessThanOrEqual(2 * 34 + 1)
+      expect(state.older.length / 2).toBeLessThanOrEqual(2 * 34 + 1)
     }
   })
 })
