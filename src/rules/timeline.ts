@@ -105,5 +105,5 @@ function movedBack(line: Timeline, nowMs: number): Timeline {
   return { ...line, atMs: nowMs, older, from: 0, to: older.length }
 }
 
-// Never appended to: an empty view gets a buffer of its own.
-const NONE: number[] = []
+// Frozen, because all keys share it: what is appended goes into a buffer of the key's own.
+const NONE: number[] = Object.freeze<number[]>([]) as number[]
