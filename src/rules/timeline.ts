@@ -69,6 +69,9 @@ function taken(line: Timeline, nowMs: number, cost: number, ceiling: number): Ti
   if (added === 0) return line
   if (line.total === 0) return { atMs: nowMs, newestCost: added, total, older: NONE, from: 0, to: 0 }
   if (line.atMs === nowMs) return { ...line, newestCost: line.newestCost + added, total }
+  // A literal holds just one pair, where `push` would reserve room for many.
+  if (line.from === line.to)
+    return { atMs: nowMs, newestCost: added, total, older: [line.atMs, line.newestCost], from: 0, to: 2 }
   const { older, from, to } = appendable(line)
   older.push(line.atMs, line.newestCost)
   return { atMs: nowMs, newestCost: added, total, older, from, to: to + 2 }
@@ -76,7 +79,7 @@ function taken(line: Timeline, nowMs: number, cost: number, ceiling: number): Ti
 
 // Appending in place is safe only at the end of the buffer; and what has left the window is dropped once it is the larger part.
 function appendable(line: Timeline): Pick<Timeline, 'older' | 'from' | 'to'> {
-  const inPlace = line.from < line.to && line.to === line.older.length && line.from <= line.to / 2
+  const inPlace = line.to === line.older.length && line.from <= line.to / 2
   return inPlace ? line : { older: line.older.slice(line.from, line.to), from: 0, to: line.to - line.from }
 }
 
@@ -105,5 +108,5 @@ function movedBack(line: Timeline, nowMs: number): Timeline {
   return { ...line, atMs: nowMs, older, from: 0, to: older.length }
 }
 
-// Frozen, because all keys share it: what is appended goes into a buffer of the key's own.
+// Frozen, because all keys share it.
 const NONE: number[] = Object.freeze<number[]>([]) as number[]
