@@ -2,19 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as decide from '../src/core/decide.ts'
 import type { Rule } from '../src/core/rule.ts'
-import {
-  act,
-  anyClock,
-  everything,
-  type Moment,
-  play,
-  starts,
-  steps,
-  type Turn,
-  turns,
-  UNTOUCHED,
-  waits,
-} from './schedules.ts'
+import { act, anyClock, everything, type Moment, play, starts, steps, type Turn, turns, waits } from './schedules.ts'
 
 /** What a rule promises, for the properties that every rule has to keep. */
 export interface RulePromise {
@@ -128,7 +116,7 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
           const taken = decide.consume(rule, before, 1, nowMs)
           if (taken.allowed) expect(decide.adjust(rule, taken, -1, nowMs).remaining).toBe(start.remaining)
           const all = decide.adjust(rule, before, -1_000_000, nowMs)
-          expect(all.remaining).toBe(decide.peek(rule, UNTOUCHED, 1, nowMs).remaining)
+          expect(all.remaining).toBe(decide.peek(rule, decide.UNTOUCHED, 1, nowMs).remaining)
           expect(decide.consume(rule, all, rule.limit, nowMs).allowed).toBe(true)
           expect(decide.consume(rule, all, rule.limit + 1, nowMs).reason).toBe('cost-exceeds-limit')
         }
@@ -147,7 +135,7 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
           expect(decide.freshAfterMs(rule, ruling.state, nowMs + freshMs)).toBe(0)
           if (freshMs > 1) expect(decide.freshAfterMs(rule, ruling.state, nowMs + freshMs - 1)).toBe(1)
           const then = decide.peek(rule, ruling, 1, nowMs + freshMs)
-          const { remaining } = decide.peek(rule, UNTOUCHED, 1, nowMs)
+          const { remaining } = decide.peek(rule, decide.UNTOUCHED, 1, nowMs)
           expect(then).toMatchObject({ allowed: true, remaining, resetAfterMs: 0, delayMs: 0 })
         }
       })
@@ -179,7 +167,7 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
       )
       fc.assert(
         fc.property(extremes, shares, starts, (rule, turnList, startMs) => {
-          let entry = UNTOUCHED
+          let entry = decide.UNTOUCHED
           let nowMs = startMs
           for (const { share, waitShare } of turnList) {
             const cost = Math.max(1, Math.floor(share * rule.limit))

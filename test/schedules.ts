@@ -37,7 +37,7 @@ export interface Moment {
 /** Plays the turns on one key, each at the time of the one before and its wait. */
 export function play(rule: Rule, turnList: readonly Turn[], startMs: number, periodMs: number): Moment[] {
   const history: Moment[] = []
-  let entry = UNTOUCHED
+  let entry = decide.UNTOUCHED
   let nowMs = startMs
   let last: decide.Ruling | undefined
   for (const { action, amount, wait } of turnList) {
@@ -75,9 +75,6 @@ function waitMs(wait: Wait, last: decide.Ruling | undefined, periodMs: number): 
   }
   return known[wait]
 }
-
-/** A key that nobody has used. */
-export const UNTOUCHED: decide.Entry = { state: undefined, block: undefined }
 
 /** Waits that favour the edges: that is where mistakes are. */
 export const waits: fc.Arbitrary<Wait> = fc.oneof(

@@ -15,6 +15,9 @@ export interface Entry<State extends RuleState = RuleState> {
   readonly block: Block | undefined
 }
 
+/** A key that nobody has used. */
+export const UNTOUCHED: Entry = { state: undefined, block: undefined }
+
 /** An answer, and what the key is afterwards. State and block are the ones that went in when nothing has to be stored. */
 export interface Ruling<State extends RuleState = RuleState> extends Verdict, Entry<State> {}
 
@@ -38,6 +41,16 @@ export function adjust<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost
 /** Refuses the key for `blockMs` from now, and answers as `peek` of cost 1 would afterwards. */
 export function block<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, blockMs: number, nowMs: number): Ruling<S> {
   return peek(rule, { state: entry.state, block: { atMs: nowMs, untilMs: nowMs + blockMs } }, 1, nowMs)
+}
+
+/** Ends a block, and answers as `peek` of `cost` would afterwards. What the rule has counted stays. */
+export function unblock<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: number, nowMs: number): Ruling<S> {
+  return peek(rule, { state: entry.state, block: undefined }, cost, nowMs)
+}
+
+/** Forgets everything about the key, and answers as `peek` of `cost` would afterwards. */
+export function reset<S extends RuleState>(rule: Rule<S>, _: Entry<S>, cost: number, nowMs: number): Ruling<S> {
+  return peek(rule, { state: undefined, block: undefined }, cost, nowMs)
 }
 
 /** Time until a state is as if the key had never been used. Zero: forget it. */

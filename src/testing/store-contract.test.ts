@@ -89,6 +89,15 @@ describe('the store contract', () => {
     await expect(last?.run()).rejects.toThrow('turn 1: consume 1 at 3 ms')
   })
 
+  it('refuses wrong options', () => {
+    expect(() => storeContract({ createStore: memoryStore() } as never)).toThrow(
+      'createStore must be a function that makes a store, got an object',
+    )
+    expect(() => storeContract({ create: memoryStore } as never)).toThrow(
+      'storeContract() has no option "create": it takes createStore, examples',
+    )
+  })
+
   it('uses other names in every run, so that a shared server need not be flushed', async () => {
     const names = new Set<string>()
     const store = memoryStore()

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { knownOptions, show } from '../core/check.ts'
+import { LimiterError } from '../core/limiter-error.ts'
 import type { Store } from '../core/store.ts'
 import type { WorkedExample } from '../core/worked-example.ts'
 import * as ruleExamples from '../rules/worked-examples.ts'
@@ -29,7 +31,15 @@ export interface StoreContractOptions {
  *
  * Names are unique in each run, so a shared server need not be flushed.
  */
-export function storeContract({ createStore, examples = [] }: StoreContractOptions): readonly ContractCheck[] {
+export function storeContract(options: StoreContractOptions): readonly ContractCheck[] {
+  knownOptions('storeContract()', options, ['createStore', 'examples'])
+  const { createStore, examples = [] } = options
+  if (typeof createStore !== 'function') {
+    throw new LimiterError(
+      'INVALID_OPTION',
+      `createStore must be a function that makes a store, got ${show(createStore)}`,
+    )
+  }
   const run = randomUUID()
   const played = [...Object.values(ruleExamples).flat(), ...operationExamples, ...examples]
   const checks = [

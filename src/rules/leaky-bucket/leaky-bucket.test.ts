@@ -40,7 +40,7 @@ describe('leakyBucket', () => {
     fc.assert(
       fc.property(fc.constantFrom(1, 3, 7, 10), arrivals, (leak, list) => {
         const rule = leakyBucket({ capacity: 20, leak, periodMs: 1_000, mode: 'shape' })
-        let entry: decide.Entry = { state: undefined, block: undefined }
+        let entry = decide.UNTOUCHED
         let nowMs = 0
         let freeMs = 0
         for (const { waitMs, cost } of list) {

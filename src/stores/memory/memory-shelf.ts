@@ -12,6 +12,8 @@ const CANDIDATES = 8
 /** What one scope of keys holds. Shelves of the same scope share it. */
 export interface Space {
   readonly maxKeys: number
+  /** The rules that the keys are counted by, by their parameters: a state is expired when it is for all of them. */
+  readonly rules: Map<string, Rule>
   readonly states: Table<RuleState>
   readonly blocks: Table<decide.Block>
   /** The one state of all keys that found no room. */
@@ -20,11 +22,17 @@ export interface Space {
   shared: number
 }
 
-/** An empty space for `maxKeys` states of this rule and as many blocks. */
-export function createSpace(maxKeys: number, rule: Rule): Space {
+/** An empty space for `maxKeys` states of this layout and as many blocks. */
+export function createSpace(maxKeys: number, cells: StateCells | undefined): Space {
+  const rules = new Map<string, Rule>()
   return {
     maxKeys,
-    states: new Table(maxKeys, rule.cells, (state, nowMs) => decide.freshAfterMs(rule, state, nowMs)),
+    rules,
+    states: new Table(maxKeys, cells, (state, nowMs) => {
+      let longestMs = 0
+      for (const rule of rules.values()) longestMs = Math.max(longestMs, decide.freshAfterMs(rule, state, nowMs))
+      return longestMs
+    }),
     blocks: new Table(maxKeys, blockCells, decide.blockedForMs),
     strangers: undefined,
     evicted: 0,
@@ -42,6 +50,7 @@ export class MemoryShelf implements Shelf {
   constructor(rule: Rule, space: Space) {
     this.#rule = rule
     this.#space = space
+    space.rules.set(JSON.stringify(rule.parameters), rule)
   }
 
   consume(key: string, cost: number, nowMs: number): Verdict {
@@ -65,13 +74,11 @@ export class MemoryShelf implements Shelf {
   }
 
   unblock(key: string, nowMs: number): Verdict {
-    this.#space.blocks.delete(key)
-    return this.peek(key, 1, nowMs)
+    return this.#run(decide.unblock, key, 1, nowMs)
   }
 
   reset(key: string, nowMs: number): Verdict {
-    this.#space.states.delete(key)
-    return this.unblock(key, nowMs)
+    return this.#run(decide.reset, key, 1, nowMs)
   }
 
   #run(operation: Operation, key: string, amount: number, givenMs: number): Verdict {
@@ -82,7 +89,7 @@ export class MemoryShelf implements Shelf {
     const state = slot === undefined ? undefined : states.read(slot)
     const block = blocks.size === 0 ? undefined : this.#blockOf(key, nowMs)
     const ruling = operation(this.#rule, { state, block }, amount, nowMs)
-    if (ruling.block !== block) this.#storeBlock(key, ruling.block as decide.Block, nowMs)
+    if (ruling.block !== block) this.#storeBlock(key, ruling.block, nowMs)
     if (ruling.state === state) return ruling
     if (ruling.state === undefined) states.delete(key)
     else if (slot !== undefined) states.write(slot, ruling.state)
@@ -100,10 +107,11 @@ export class MemoryShelf implements Shelf {
     return slot === undefined ? undefined : blocks.read(slot)
   }
 
-  #storeBlock(key: string, block: decide.Block, nowMs: number): void {
+  #storeBlock(key: string, block: decide.Block | undefined, nowMs: number): void {
     const { blocks, maxKeys } = this.#space
     const slot = blocks.slotOf(key)
-    if (slot !== undefined) blocks.write(slot, block)
+    if (block === undefined) blocks.delete(key)
+    else if (slot !== undefined) blocks.write(slot, block)
     else if (!blocks.insert(key, block, nowMs, decide.blockedForMs(block, nowMs))) {
       const message = `the memory store holds ${maxKeys} blocks already, its maxKeys: nothing was changed`
       throw new LimiterError('STORE_FULL', message)

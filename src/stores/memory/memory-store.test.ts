@@ -74,6 +74,21 @@ describe('memoryStore reclaims', () => {
     expect(store.stats().keys).toBe(1)
   })
 
+  it('nothing that a limiter of the same name still counts by a longer window', async () => {
+    const clock = manualClock()
+    const store = memoryStore()
+    const short = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }), store, clock })
+    const long = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, windowMs: 60_000 }), store, clock })
+    await short.consume('key')
+    await long.consume('key', { cost: 4 })
+    clock.advance(1_000)
+    await short.consume('somebody else')
+    expect(await long.consume('key')).toMatchObject({ allowed: false, retryAfterMs: 59_000 })
+    clock.advance(59_000)
+    await short.consume('somebody else')
+    expect(store.stats().keys).toBe(1)
+  })
+
   it('blocks that have ended', async () => {
     const clock = manualClock()
     const store = memoryStore()

@@ -46,7 +46,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     kind: 'memory',
     open(limiterName, rule) {
       const scope = encodeScope(limiterName, rule.stateName)
-      const space = spaces.get(scope) ?? createSpace(maxKeys, rule)
+      const space = spaces.get(scope) ?? createSpace(maxKeys, rule.cells)
       spaces.set(scope, space)
       return new MemoryShelf(rule, space)
     },
