@@ -1,11 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
+import { luaScripts } from './scripts/lua/plugin.mjs'
 import { ClosingLine } from './test/closing-line.ts'
 
 const config: ViteUserConfig = defineConfig({
+  plugins: [luaScripts()],
   resolve: {
     alias: {
       'sluice/testing': fileURLToPath(new URL('src/testing/index.ts', import.meta.url)),
+      'sluice/redis': fileURLToPath(new URL('src/stores/redis/index.ts', import.meta.url)),
       sluice: fileURLToPath(new URL('src/index.ts', import.meta.url)),
     },
   },

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as decide from '../src/core/decide.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { describeTwin } from './redis-twin.ts'
 import { act, anyClock, everything, type Moment, play, starts, steps, type Turn, turns, waits } from './schedules.ts'
 
 /** What a rule promises, for the properties that every rule has to keep. */
@@ -40,6 +41,8 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
       { numRuns },
     )
   }
+
+  describeTwin({ rules, extremes, periodMs: (rule) => periodMs(rule.parameters as Parameters) })
 
   describe('on random schedules', () => {
     it(`never admits more than its bound${alignedToClock ? '' : ', whatever the clock does'}`, () => {

@@ -3,7 +3,7 @@ import * as decide from '../src/core/decide.ts'
 import type { Rule } from '../src/core/rule.ts'
 
 /** What may be done with a key. */
-export type Action = 'consume' | 'peek' | 'charge' | 'giveBack'
+export type Action = 'consume' | 'peek' | 'charge' | 'giveBack' | 'block' | 'unblock' | 'reset'
 
 /** One call, and how long to wait before it. */
 export interface Turn {
@@ -55,6 +55,9 @@ export function play(rule: Rule, turnList: readonly Turn[], startMs: number, per
 export function act(rule: Rule, entry: decide.Entry, action: Action, amount: number, nowMs: number): decide.Ruling {
   if (action === 'consume') return decide.consume(rule, entry, amount, nowMs)
   if (action === 'peek') return decide.peek(rule, entry, amount, nowMs)
+  if (action === 'block') return decide.block(rule, entry, amount, nowMs)
+  if (action === 'unblock') return decide.unblock(rule, entry, 1, nowMs)
+  if (action === 'reset') return decide.reset(rule, entry, 1, nowMs)
   return decide.adjust(rule, entry, action === 'charge' ? amount : -amount, nowMs)
 }
 
@@ -88,14 +91,13 @@ export const steps: fc.Arbitrary<Wait> = fc.constantFrom<Wait>(-1, -999, -60_000
 
 /** Random turns of these actions. */
 export const turns = (actions: readonly Action[], wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
-  fc.array(
-    fc.record({
-      action: fc.constantFrom(...actions),
-      amount: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })),
-      wait,
-    }),
-    { minLength: 1, maxLength: 40 },
-  )
+  fc.array(turn(actions, amounts, wait), { minLength: 1, maxLength: 40 })
+
+const amounts = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
+
+function turn(actions: readonly Action[], amount: fc.Arbitrary<number>, wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn> {
+  return fc.record({ action: fc.constantFrom(...actions), amount, wait })
+}
 
 /** Times to start at. */
 export const starts: fc.Arbitrary<number> = fc.oneof(
@@ -114,3 +116,14 @@ export const anyClock: fc.Arbitrary<Turn[]> = turns(
   ['consume', 'consume', 'charge', 'giveBack'],
   fc.oneof(waits, steps),
 )
+
+/** Every action that there is, on any clock, blocks of up to some minutes included. */
+export const anything = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
+  fc.array(
+    fc.oneof(
+      { weight: 9, arbitrary: turn(['consume', 'consume', 'consume', 'peek', 'charge', 'giveBack'], amounts, wait) },
+      { weight: 1, arbitrary: turn(['block'], fc.constantFrom(1, 250, 999, 61_000, 300_000), wait) },
+      { weight: 1, arbitrary: turn(['unblock', 'reset'], amounts, wait) },
+    ),
+    { minLength: 1, maxLength: 40 },
+  )

@@ -35,7 +35,8 @@ export function peek<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: 
 export function adjust<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: number, nowMs: number): Ruling<S> {
   const held = steady(rule, entry, nowMs)
   const outcome = rule.step(held.state, timeOf(held.state, nowMs), cost, true)
-  return peek(rule, { state: remembered(outcome), block: held.block }, 1, nowMs)
+  const block = blockedForMs(held.block, nowMs) > 0 ? held.block : undefined
+  return peek(rule, { state: remembered(outcome), block }, 1, nowMs)
 }
 
 /** Refuses the key for `blockMs` from now, and answers as `peek` of cost 1 would afterwards. */
@@ -45,7 +46,9 @@ export function block<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, block
 
 /** Ends a block, and answers as `peek` of `cost` would afterwards. What the rule has counted stays. */
 export function unblock<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: number, nowMs: number): Ruling<S> {
-  return peek(rule, { state: entry.state, block: undefined }, cost, nowMs)
+  const ruling = peek(rule, { state: entry.state, block: undefined }, cost, nowMs)
+  // Without its block the entry may be as if untouched, and then it is forgotten.
+  return entry.block !== undefined && ruling.resetAfterMs === 0 ? { ...ruling, state: undefined } : ruling
 }
 
 /** Forgets everything about the key, and answers as `peek` of `cost` would afterwards. */
@@ -90,7 +93,8 @@ function judge<S extends RuleState>(
     delayMs: allowed ? outcome.delayMs : 0,
     reason: allowed ? undefined : never ? 'cost-exceeds-limit' : blockedMs > 0 ? 'blocked' : 'limit',
     state: taken ? remembered(outcome) : held.state,
-    block: held.block,
+    // What passes proves that a block is over.
+    block: taken ? undefined : held.block,
   }
 }
 

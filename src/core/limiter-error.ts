@@ -8,6 +8,8 @@ export type LimiterErrorCode =
   | 'INVALID_ARGUMENT'
   | 'INVALID_TIME'
   | 'STORE_FULL'
+  | 'STORE_FAILED'
+  | 'UNSAFE_ENGINE'
   | 'LIMITER_CLOSED'
 
 /** The only error that Sluice throws. `message` says what was wrong, the rule and the value; `code` is for programs. */

@@ -124,11 +124,11 @@ describe('choices', () => {
     })
     expect(rules.strictWindow({ limit: 4, windowMs: 25 }).parameters).toEqual({
       limit: 4,
+      windowMs: 25,
       slices: 10,
-      sliceMs: 3,
       maxDebt: 4,
     })
-    expect(rules.strictWindow({ limit: 4, windowMs: 3 }).parameters).toMatchObject({ slices: 3, sliceMs: 1 })
+    expect(rules.strictWindow({ limit: 4, windowMs: 3 }).parameters).toMatchObject({ windowMs: 3, slices: 3 })
     expect(rules.gcra({ limit: 4, periodMs: 9 })).toMatchObject({
       kind: 'token-bucket',
       parameters: { capacity: 4, refill: 4 },

@@ -7,19 +7,20 @@ export interface StrictWindowState extends RuleState {
 
 interface Parameters {
   readonly limit: number
+  readonly windowMs: number
   readonly slices: number
-  readonly sliceMs: number
   readonly maxDebt: number
 }
 
 /** One step of the strict window. */
 export function stepStrictWindow(
-  { limit, slices, sliceMs, maxDebt }: Parameters,
+  { limit, windowMs, slices, maxDebt }: Parameters,
   state: StrictWindowState | undefined,
   nowMs: number,
   cost: number,
   force: boolean,
 ): Outcome<StrictWindowState> {
+  const sliceMs = Math.ceil(windowMs / slices)
   const atMs = nowMs - (nowMs % sliceMs)
   const counts = liveCounts(state, atMs, slices + 1, sliceMs)
   let used = 0

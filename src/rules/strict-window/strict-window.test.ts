@@ -20,9 +20,8 @@ describe('strictWindow', () => {
         slices: fc.constantFrom(1, 60, 1_000),
       })
       .map(strictWindow),
-    most: ({ limit = 0, slices = 1, sliceMs = 1 }, apartMs) =>
-      apartMs < slices * sliceMs ? limit : Number.POSITIVE_INFINITY,
+    most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? limit : Number.POSITIVE_INFINITY),
     alignedToClock: true,
-    periodMs: ({ sliceMs = 0 }) => sliceMs,
+    periodMs: ({ windowMs = 0, slices = 1 }) => Math.ceil(windowMs / slices),
   })
 })

@@ -33,7 +33,7 @@ export function strictWindow(options: StrictWindowOptions): Rule {
   const mostSlices = Math.min(1_000, windowMs)
   const { slices = Math.min(10, mostSlices) } = options
   wholeNumber('slices', slices, 1, mostSlices)
-  const parameters = { limit, slices, sliceMs: Math.ceil(windowMs / slices), maxDebt: debt(options.maxDebt, limit) }
+  const parameters = { limit, windowMs, slices, maxDebt: debt(options.maxDebt, limit) }
   const rule: Rule<StrictWindowState> = {
     kind: 'strict-window',
     stateName: `strict-window-${slices}@1`,

@@ -1,0 +1,12 @@
+/** A version of a script in the manifest. */
+export interface ManifestEntry {
+  readonly version: number
+  readonly sha1: string
+  readonly released: boolean
+  readonly required: readonly string[]
+  readonly optional: readonly string[]
+}
+export const FOLDER: string
+export function readManifest(): Record<string, ManifestEntry[]>
+export function readScript(name: string, version: number): string
+export function sha1Of(text: string): string

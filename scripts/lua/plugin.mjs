@@ -1,0 +1,35 @@
+import { readManifest, readScript } from './catalog.mjs'
+
+const NAME = 'sluice:scripts'
+
+/**
+ * Makes `import { scripts } from 'sluice:scripts'` the scripts of every version, in the build and in the tests alike, and puts the
+ * newest beside what is built as plain files: `lua/sliding-window.lua`.
+ */
+export function luaScripts() {
+  return {
+    name: 'sluice-lua-scripts',
+    resolveId: (id) => (id === NAME ? `\0${NAME}` : undefined),
+    load: (id) => (id === `\0${NAME}` ? `export const scripts = ${JSON.stringify(allScripts())}` : undefined),
+    generateBundle({ format }) {
+      if (format !== 'es') return
+      for (const [name, versions] of Object.entries(readManifest())) {
+        const source = readScript(name, versions.at(-1).version)
+        this.emitFile({ type: 'asset', fileName: `lua/${name}.lua`, source })
+      }
+    },
+  }
+}
+
+function allScripts() {
+  return Object.entries(readManifest()).flatMap(([name, versions]) =>
+    versions.map(({ version, sha1, required, optional }) => ({
+      name,
+      version,
+      sha1,
+      required,
+      optional,
+      source: readScript(name, version),
+    })),
+  )
+}

@@ -1,0 +1,27 @@
+-- fixed-window: counts inside windows that do not overlap.
+--
+-- limit     requests per window, whole number >= 1
+-- windowMs  length of a window in milliseconds, whole number >= 1
+-- anchor    windows start at multiples of windowMs or with a key's first request: clock or first-hit, default clock
+-- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
+--
+-- state fixed-window@1: start of the window, count
+local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force)
+  local atMs, count, live = nil, 0, false
+  if state then
+    atMs, count = struct.unpack('<dd', state)
+    live = nowMs < atMs + windowMs
+    count = live and count or 0
+  end
+  if not live or nowMs < atMs then
+    atMs = anchor == 'clock' and nowMs - nowMs % windowMs or nowMs
+  end
+  local leftMs = atMs + windowMs - nowMs
+  if not force and count + cost > limit then
+    return leftMs, math.max(0, limit - count), live and leftMs or 0, 0
+  end
+  count = addBounded(count, cost, limit + maxDebt)
+  -- A window whose count was given back stays open: it must not restart before its end.
+  local resetAfterMs = (live or count > 0) and leftMs or 0
+  return 0, math.max(0, limit - count), resetAfterMs, 0, struct.pack('<dd', atMs, count)
+end

@@ -1,0 +1,11 @@
+-- sliding-log: remembers when each request came, and counts those of the last window.
+--
+-- limit     requests in any window, whole number >= 1
+-- windowMs  length of the window in milliseconds, whole number >= 1
+-- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
+-- needs     timeline
+--
+-- state sliding-log@1: newest time, total, then pairs of time and cost, oldest first
+local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
+  return stepTimeline(limit, windowMs, maxDebt, withoutNewest, state, nowMs, cost, force)
+end

@@ -1,0 +1,42 @@
+-- sliding-window: counts the current window in full and the one before by the share that still overlaps.
+--
+-- limit     requests per window, whole number >= 1
+-- windowMs  length of the window in milliseconds, whole number >= 1
+-- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
+-- exact     (limit + maxDebt) * windowMs
+--
+-- state sliding-window@1: start of the current window, its count, the count of the one before
+local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
+  local atMs = nowMs - nowMs % windowMs
+  local elapsedMs = nowMs - atMs
+  local current, previous = 0, 0
+  if state then
+    local stateMs, stateCurrent, statePrevious = struct.unpack('<ddd', state)
+    if atMs <= stateMs then
+      current, previous = stateCurrent, statePrevious
+    elseif atMs - stateMs <= windowMs then
+      previous = stateCurrent
+    end
+  end
+
+  local overlap = previous * (windowMs - elapsedMs)
+  local fits = current + cost <= limit
+  local passes = force or (fits and overlap <= (limit - current - cost) * windowMs)
+  local retryAfterMs = 0
+  if not passes and fits then
+    retryAfterMs = math.ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
+  elseif not passes then
+    retryAfterMs = windowMs - elapsedMs + math.ceil(windowMs * (current - limit + cost) / current)
+  elseif current + cost < 0 then
+    previous = math.max(0, previous + current + cost)
+    current = 0
+  else
+    current = addBounded(current, cost, limit + maxDebt)
+  end
+
+  local used = current + math.ceil(previous * (windowMs - elapsedMs) / windowMs)
+  local windows = current > 0 and 2 or previous > 0 and 1 or 0
+  local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
+  local next = passes and struct.pack('<ddd', atMs, current, previous) or nil
+  return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next
+end

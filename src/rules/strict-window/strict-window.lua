@@ -1,0 +1,58 @@
+-- strict-window: counts in slices and forgets a slice only when all of it is older than the window.
+--
+-- limit     requests in any window, whole number >= 1
+-- windowMs  length of the window in milliseconds, whole number >= 1
+-- slices    into how many slices the window is cut, whole number >= 1, default math.min(10, windowMs)
+-- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
+--
+-- state strict-window-N@1: start of the newest slice, the counts of N + 1 slices, oldest first
+local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
+  local sliceMs = math.ceil(windowMs / slices)
+  local atMs = nowMs - nowMs % sliceMs
+  local live, used, counts = slices + 1, 0, {}
+  local layout = '<' .. string.rep('d', live + 1)
+  for slice = 1, live do
+    counts[slice] = 0
+  end
+  if state then
+    if #state ~= 8 * (live + 1) then
+      return error('sluice: the key holds a state of another number of slices, and it was left as it is', 0)
+    end
+    local stored = { struct.unpack(layout, state) }
+    local passed = math.max(0, math.floor((atMs - stored[1]) / sliceMs + 0.5))
+    for slice = 1, live - passed do
+      counts[slice] = stored[1 + slice + passed]
+      used = used + counts[slice]
+    end
+  end
+
+  -- How many slices, from the start of the newest, until at least amount has left, oldest first.
+  local function msUntilFree(amount)
+    local slice, freed = 1, counts[1]
+    while freed < amount do
+      slice = slice + 1
+      freed = freed + counts[slice]
+    end
+    return atMs + slice * sliceMs - nowMs
+  end
+
+  if not force and used + cost > limit then
+    return msUntilFree(cost - (limit - used)), math.max(0, limit - used), used == 0 and 0 or msUntilFree(used), 0
+  end
+  if cost < 0 then
+    local slice, left = live, math.min(-cost, used)
+    used = used - left
+    while left > 0 do
+      local removed = math.min(left, counts[slice])
+      counts[slice] = counts[slice] - removed
+      left = left - removed
+      slice = slice - 1
+    end
+  else
+    local total = addBounded(used, cost, limit + maxDebt)
+    counts[live] = counts[live] + (total - used)
+    used = total
+  end
+  local next = struct.pack(layout, atMs, (table.unpack or unpack)(counts))
+  return 0, math.max(0, limit - used), used == 0 and 0 or msUntilFree(used), 0, next
+end

@@ -1,0 +1,27 @@
+-- token-bucket: a bucket that refills at a constant rate.
+--
+-- capacity  tokens that fit, whole number >= 1
+-- refill    tokens that come back in every period, whole number >= 1
+-- periodMs  length of the period in milliseconds, whole number >= 1
+-- maxDebt   how many tokens a charge may take that are not there, whole number >= 0, default capacity
+-- exact     (capacity + maxDebt) * periodMs
+--
+-- state token-bucket@1: time, what is in the bucket in units of token * millisecond
+local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force)
+  local full = capacity * periodMs
+  local level = full
+  if state then
+    local atMs, stateLevel = struct.unpack('<dd', state)
+    -- Refilling for no longer than it takes to get full keeps the product exact after any absence.
+    local refillMs = math.min(math.max(0, nowMs - atMs), math.ceil((full - stateLevel) / refill))
+    level = math.min(full, stateLevel + refill * refillMs)
+  end
+  local units = cost * periodMs
+  local retryAfterMs = force and 0 or math.max(0, math.ceil((units - level) / refill))
+  local next
+  if retryAfterMs == 0 then
+    level = math.min(full, math.max(level - units, math.min(level, 0 - maxDebt * periodMs)))
+    next = struct.pack('<dd', nowMs, level)
+  end
+  return retryAfterMs, math.max(0, math.floor(level / periodMs)), math.ceil((full - level) / refill), 0, next
+end

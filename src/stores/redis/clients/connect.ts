@@ -1,0 +1,46 @@
+import { show } from '../../../core/check.ts'
+import { LimiterError } from '../../../core/limiter-error.ts'
+import type { RedisConnection } from '../redis-connection.ts'
+import { type GlideLike, glideConnection, isGlide } from './glide.ts'
+import { hasMethods } from './has-methods.ts'
+import { type IoredisLike, ioredisConnection, isIoredis } from './ioredis.ts'
+import { isNodeRedis, type NodeRedisLike, nodeRedisConnection } from './node-redis.ts'
+
+/**
+ * What may be given as a client: one of ioredis, node-redis, iovalkey or Valkey GLIDE, for a single server, Sentinel or a
+ * cluster, or an object of your own with `send` and `sendToAll`.
+ */
+export type RedisClient = IoredisLike | NodeRedisLike | GlideLike | RedisConnection
+
+/**
+ * Recognises a client by its methods. Nothing is sent and nothing on the client changes, so it need not be connected yet;
+ * its settings, its connecting and its closing stay with whoever made it.
+ */
+export function connectionOf(client: unknown): RedisConnection {
+  if (isConnection(client)) return client
+  if (isIoredis(client)) return ioredisConnection(client)
+  if (isGlide(client)) return glideConnection(client)
+  if (isNodeRedis(client)) return nodeRedisConnection(client)
+  throw new LimiterError('INVALID_OPTION', `${RULE}, got ${mistake(client)}`)
+}
+
+function isConnection(client: unknown): client is RedisConnection {
+  return hasMethods(client, 'send', 'sendToAll')
+}
+
+function mistake(client: unknown): string {
+  if (typeof client === 'string') return `${withoutSecrets(client)}: create the client yourself and pass that`
+  if (hasMethods(client, 'then')) return 'a promise: await it and pass what it resolves to'
+  if (typeof client === 'function') return 'a function: pass the client that it creates'
+  if (hasMethods(client, 'createClient')) return 'a module: pass the client that its createClient() creates'
+  return show(client)
+}
+
+/** An address often has a password in it, and messages end up in logs. */
+function withoutSecrets(address: string): string {
+  const scheme = /^\w+:\/\//.exec(address)?.[0]
+  return scheme === undefined ? 'a string' : show(`${scheme}…`)
+}
+
+const RULE =
+  'client must be a Redis client (ioredis, node-redis, iovalkey, Valkey GLIDE) or an object with send() and sendToAll()'

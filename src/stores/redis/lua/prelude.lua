@@ -1,0 +1,42 @@
+-- Whole numbers above this one cannot be told from their neighbours.
+local EXACT = 9007199254740991
+
+-- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
+local function whole(what, text, least)
+  local number = tonumber(text)
+  if number and number >= least and number <= EXACT and number % 1 == 0 then
+    return number + 0.0
+  end
+  local rule = ' must be a whole number of at least ' .. string.format('%.0f', least)
+  return error('sluice: ' .. what .. rule .. ', got ' .. tostring(text), 0)
+end
+
+local function choice(what, text, first, second)
+  if text == first or text == second then
+    return text
+  end
+  return error('sluice: ' .. what .. ' must be ' .. first .. ' or ' .. second .. ', got ' .. tostring(text), 0)
+end
+
+local function exactly(what, product)
+  if product > EXACT then
+    error('sluice: ' .. what .. ' must stay below 2^53, got ' .. string.format('%.0f', product), 0)
+  end
+end
+
+-- The time of the decision, and whether it is the server's own: TIME is read once.
+local function clock(text)
+  if text and text ~= '-1' then
+    return whole('nowMs', text, 0), false
+  end
+  local time = redis.call('TIME')
+  return time[1] * 1000.0 + math.floor(time[2] / 1000), true
+end
+
+-- The count after cost: never below zero, and above ceiling only if it already was.
+local function addBounded(used, cost, ceiling)
+  if cost < 0 then
+    return math.max(0, used + cost)
+  end
+  return math.max(used, math.min(used + cost, ceiling))
+end

@@ -1,0 +1,50 @@
+import { isNoScript } from './clients/is-no-script.ts'
+import { refuseUnsafeEngine } from './engine-probe.ts'
+import type { RedisConnection } from './redis-connection.ts'
+import type { Script } from './script-catalog.ts'
+
+/** Runs scripts by their SHA-1 and sees to it that the servers know them. */
+export class ScriptRunner {
+  readonly #connection: RedisConnection
+  readonly #loads = new Map<string, Promise<unknown>>()
+  #isEngineSafe: boolean
+
+  /** @param isEngineSafe whether the engine need not be asked for its atomicity. */
+  constructor(connection: RedisConnection, isEngineSafe: boolean) {
+    this.#connection = connection
+    this.#isEngineSafe = isEngineSafe
+  }
+
+  /** Loads a script on every primary. Rejects when one of them refuses. */
+  load(script: Script): Promise<unknown> {
+    return this.#connection.sendToAll(['SCRIPT', 'LOAD', script.source])
+  }
+
+  /** Runs a script on one key and resolves with the server's reply. Never runs it twice. */
+  async run(script: Script, key: string, args: readonly string[]): Promise<unknown> {
+    if (!this.#isEngineSafe) {
+      await refuseUnsafeEngine(this.#connection, key)
+      this.#isEngineSafe = true
+    }
+    if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
+    try {
+      return await this.#connection.send(key, ['EVALSHA', script.sha1, '1', key, ...args])
+    } catch (error) {
+      // Only a missing script is safe to send again: any other failure may already have counted.
+      if (!isNoScript(error)) throw error
+      this.#loadInBackground(script)
+      return this.#connection.send(key, ['EVAL', script.source, '1', key, ...args])
+    }
+  }
+
+  // Nobody waits for it and nobody needs it: a server that does not know a script gets its text with the request. But what came
+  // by EVAL may be evicted, and what was loaded stays.
+  #loadInBackground(script: Script): void {
+    const pending = this.#loads.get(script.sha1)
+    if (pending !== undefined && pending !== DONE) return
+    const settle = (): void => void this.#loads.set(script.sha1, DONE)
+    this.#loads.set(script.sha1, this.load(script).then(settle, settle))
+  }
+}
+
+const DONE = Promise.resolve()

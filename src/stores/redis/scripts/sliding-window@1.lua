@@ -1,0 +1,272 @@
+-- sluice sliding-window, version 1: counts the current window in full and the one before by the share that still overlaps.
+--
+-- KEYS[1..n]   what the state of each subject is kept under; on a Cluster all in one slot
+-- ARGV[1]      limit: requests per window, whole number >= 1
+-- ARGV[2]      windowMs: length of the window in milliseconds, whole number >= 1
+-- ARGV[3]      nowMs: time in milliseconds, whole number >= 0, or -1 for the server's, default -1
+-- ARGV[4..3+n] request: of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount, block:milliseconds, unblock, reset, default 1
+-- ARGV[4+n]    maxDebt: how far a charge may go beyond the limit, whole number >= 0, default limit
+-- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
+-- state        sliding-window@1: start of the current window, its count, the count of the one before
+
+-- Whole numbers above this one cannot be told from their neighbours.
+local EXACT = 9007199254740991
+
+-- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
+local function whole(what, text, least)
+  local number = tonumber(text)
+  if number and number >= least and number <= EXACT and number % 1 == 0 then
+    return number + 0.0
+  end
+  local rule = ' must be a whole number of at least ' .. string.format('%.0f', least)
+  return error('sluice: ' .. what .. rule .. ', got ' .. tostring(text), 0)
+end
+
+local function choice(what, text, first, second)
+  if text == first or text == second then
+    return text
+  end
+  return error('sluice: ' .. what .. ' must be ' .. first .. ' or ' .. second .. ', got ' .. tostring(text), 0)
+end
+
+local function exactly(what, product)
+  if product > EXACT then
+    error('sluice: ' .. what .. ' must stay below 2^53, got ' .. string.format('%.0f', product), 0)
+  end
+end
+
+-- The time of the decision, and whether it is the server's own: TIME is read once.
+local function clock(text)
+  if text and text ~= '-1' then
+    return whole('nowMs', text, 0), false
+  end
+  local time = redis.call('TIME')
+  return time[1] * 1000.0 + math.floor(time[2] / 1000), true
+end
+
+-- The count after cost: never below zero, and above ceiling only if it already was.
+local function addBounded(used, cost, ceiling)
+  if cost < 0 then
+    return math.max(0, used + cost)
+  end
+  return math.max(used, math.min(used + cost, ceiling))
+end
+
+local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
+  local atMs = nowMs - nowMs % windowMs
+  local elapsedMs = nowMs - atMs
+  local current, previous = 0, 0
+  if state then
+    local stateMs, stateCurrent, statePrevious = struct.unpack('<ddd', state)
+    if atMs <= stateMs then
+      current, previous = stateCurrent, statePrevious
+    elseif atMs - stateMs <= windowMs then
+      previous = stateCurrent
+    end
+  end
+
+  local overlap = previous * (windowMs - elapsedMs)
+  local fits = current + cost <= limit
+  local passes = force or (fits and overlap <= (limit - current - cost) * windowMs)
+  local retryAfterMs = 0
+  if not passes and fits then
+    retryAfterMs = math.ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
+  elseif not passes then
+    retryAfterMs = windowMs - elapsedMs + math.ceil(windowMs * (current - limit + cost) / current)
+  elseif current + cost < 0 then
+    previous = math.max(0, previous + current + cost)
+    current = 0
+  else
+    current = addBounded(current, cost, limit + maxDebt)
+  end
+
+  local used = current + math.ceil(previous * (windowMs - elapsedMs) / windowMs)
+  local windows = current > 0 and 2 or previous > 0 and 1 or 0
+  local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
+  local next = passes and struct.pack('<ddd', atMs, current, previous) or nil
+  return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next
+end
+
+-- A state starts with its own time; a value that starts with a negative number holds a block, and a state after it.
+local function readEntry(value)
+  if not value then
+    return { exists = false }
+  end
+  if #value < 16 or #value % 8 ~= 0 then
+    return error('sluice: the key holds something else than a state, and it was left as it is', 0)
+  end
+  local firstMs, untilMs = struct.unpack('<dd', value)
+  if firstMs >= 0 then
+    return { exists = true, state = value }
+  end
+  return { exists = true, blockAtMs = -1 - firstMs, untilMs = untilMs, state = #value > 16 and value:sub(17) or nil }
+end
+
+local function writeEntry(entry)
+  if not entry.blockAtMs then
+    return entry.state
+  end
+  return struct.pack('<dd', -1 - entry.blockAtMs, entry.untilMs) .. (entry.state or '')
+end
+
+local function setState(entry, state, resetAfterMs)
+  entry.state = resetAfterMs > 0 and state or nil
+  entry.changed = true
+end
+
+local function setBlock(entry, atMs, untilMs)
+  entry.changed = entry.changed or entry.blockAtMs ~= atMs or entry.untilMs ~= untilMs
+  entry.blockAtMs, entry.untilMs = atMs, untilMs
+end
+
+-- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+local MOST_LAG_MS = 60000
+
+local function timeOf(state, nowMs)
+  return state and math.max(nowMs, (struct.unpack('<d', state))) or nowMs
+end
+
+local function blockedForMs(entry, nowMs)
+  return entry.untilMs and math.max(0, entry.untilMs - nowMs) or 0
+end
+
+-- A key's time never runs backwards. A small step back of the clock is waited out at the key's own time. After a large one the
+-- entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if it were not, a client
+-- that is always refused would start over at every request and never get out.
+local function steady(step, entry, nowMs)
+  if entry.state and timeOf(entry.state, nowMs) - nowMs > MOST_LAG_MS then
+    local _, _, resetAfterMs, _, moved = step(entry.state, nowMs, 0, true)
+    setState(entry, moved, resetAfterMs)
+  end
+  if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
+    setBlock(entry, nowMs, nowMs + entry.untilMs - entry.blockAtMs)
+  end
+end
+
+-- Adds cost, negative to give back, whatever is left.
+local function adjust(step, entry, cost, nowMs)
+  steady(step, entry, nowMs)
+  local _, _, resetAfterMs, _, state = step(entry.state, timeOf(entry.state, nowMs), cost, true)
+  if entry.state or resetAfterMs > 0 then
+    setState(entry, state, resetAfterMs)
+  end
+  if blockedForMs(entry, nowMs) == 0 then
+    setBlock(entry, nil, nil)
+  end
+end
+
+-- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
+local function judge(step, limit, entry, cost, nowMs, take)
+  steady(step, entry, nowMs)
+  local timeMs = timeOf(entry.state, nowMs)
+  local lagMs = timeMs - nowMs
+  local blockedMs = blockedForMs(entry, nowMs)
+  local never = cost > limit
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state = step(entry.state, timeMs, never and 0 or cost, false)
+  local passes = retryAfterMs == 0
+  local allowed = passes and not never and blockedMs == 0
+  if allowed and take then
+    setState(entry, state, resetAfterMs)
+    setBlock(entry, nil, nil)
+  elseif passes then
+    -- The step has counted a cost that is not taken after all: show the state as it stays.
+    local _
+    _, remaining, resetAfterMs = step(entry.state, timeMs, 0, true)
+  end
+  -- Rules count from the key's own time; callers count from the clock's.
+  resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
+  entry.resetAfterMs = resetAfterMs
+  if allowed then
+    return 1, remaining, 0, resetAfterMs, delayMs
+  end
+  retryAfterMs = never and -1 or math.max(blockedMs, passes and 0 or retryAfterMs + lagMs)
+  return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
+end
+
+-- What a request that is no plain cost asks for. Answers the cost to look at afterwards.
+local function prepare(step, entry, request, nowMs)
+  local operation, amount = string.match(request, '^(%a+):?(%d*)$')
+  if operation == 'peek' then
+    return whole('the cost of a peek', amount == '' and 1 or amount, 0)
+  elseif operation == 'charge' then
+    adjust(step, entry, whole('the amount of a charge', amount == '' and 1 or amount, 1), nowMs)
+  elseif operation == 'giveBack' then
+    adjust(step, entry, -whole('the amount of a giveBack', amount == '' and 1 or amount, 1), nowMs)
+  elseif operation == 'block' then
+    setBlock(entry, nowMs, nowMs + whole('the milliseconds of a block', amount, 1))
+  elseif operation == 'unblock' then
+    setBlock(entry, nil, nil)
+  elseif operation == 'reset' then
+    setBlock(entry, nil, nil)
+    entry.changed, entry.state = entry.changed or entry.state ~= nil, nil
+  else
+    return error('sluice: a request is a cost or peek, charge, giveBack, block, unblock or reset, got ' .. request, 0)
+  end
+  return 1
+end
+
+-- One call reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
+local function readEntries()
+  if #KEYS == 1 then
+    return { [KEYS[1]] = readEntry(redis.call('GET', KEYS[1])) }
+  end
+  local values = redis.call('MGET', (table.unpack or unpack)(KEYS))
+  local entries, missing = {}, {}
+  for index, key in ipairs(KEYS) do
+    if not values[index] then
+      missing[#missing + 1] = key
+    end
+    entries[key] = entries[key] or readEntry(values[index])
+  end
+  -- MGET says of a list or a hash that it is missing, and SET would replace it.
+  if #missing > 0 and redis.call('EXISTS', (table.unpack or unpack)(missing)) > 0 then
+    error('sluice: a key holds something else than a state, and it was left as it is', 0)
+  end
+  return entries
+end
+
+-- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
+local function writeEntries(entries, isServerTime)
+  for key, entry in pairs(entries) do
+    if entry.changed and entry.resetAfterMs > 0 then
+      local ttlMs = entry.resetAfterMs + (isServerTime and 0 or 60000)
+      redis.call('SET', key, writeEntry(entry), 'PX', string.format('%.0f', ttlMs))
+    elseif entry.changed and entry.exists then
+      redis.call('DEL', key)
+    end
+  end
+end
+
+local function decideAll(step, limit, nowMs, isServerTime, firstRequest)
+  local entries, reply = readEntries(), {}
+  for index, key in ipairs(KEYS) do
+    local entry = entries[key]
+    local request = ARGV[firstRequest + index - 1] or '1'
+    local cost = tonumber(request)
+    local take = cost ~= nil
+    cost = take and whole('the cost', cost, 1) or prepare(step, entry, request, nowMs)
+    local at = 5 * index
+    reply[at - 4], reply[at - 3], reply[at - 2], reply[at - 1], reply[at] = judge(step, limit, entry, cost, nowMs, take)
+  end
+  writeEntries(entries, isServerTime)
+  -- Engines on Lua 5.4 would answer 5.0 as a text.
+  if math.tointeger then
+    for index, number in ipairs(reply) do
+      reply[index] = math.tointeger(number)
+    end
+  end
+  return reply
+end
+
+local limit = whole('limit', ARGV[1], 1)
+local windowMs = whole('windowMs', ARGV[2], 1)
+local maxDebt = whole('maxDebt', ARGV[4 + #KEYS] or limit, 0)
+exactly('(limit + maxDebt) * windowMs', (limit + maxDebt) * windowMs)
+local nowMs, isServerTime = clock(ARGV[3])
+
+local function stepWithParameters(state, timeMs, cost, force)
+  return step(limit, windowMs, maxDebt, state, timeMs, cost, force)
+end
+
+return decideAll(stepWithParameters, limit, nowMs, isServerTime, 4)

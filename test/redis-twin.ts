@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { Redis } from 'ioredis5'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Verdict } from '../src/core/decision.ts'
+import type { Rule } from '../src/core/rule.ts'
+import type { Answer, Shelf } from '../src/core/store.ts'
+import { memoryStore } from '../src/stores/memory/memory-store.ts'
+import { redisStore } from '../src/stores/redis/redis-store.ts'
+import { getScript } from '../src/stores/redis/script-catalog.ts'
+import { anything, type Moment, play, starts, steps, waits } from './schedules.ts'
+import { type RunningServer, startServer } from './servers/start-server.ts'
+
+/** What the comparison needs to know of a rule. */
+export interface TwinOptions {
+  /** Random configurations of the rule. */
+  readonly rules: fc.Arbitrary<Rule>
+  /** Configurations at the edge of what the factory takes. */
+  readonly extremes: fc.Arbitrary<Rule>
+  /** The rule's own period: waits around it find the mistakes. */
+  periodMs(rule: Rule): number
+}
+
+/** Compares a rule's script on a real server with its step in memory, decision by decision, on random schedules. */
+export function describeTwin({ rules, extremes, periodMs }: TwinOptions): void {
+  let server: RunningServer
+  let redis: Redis
+  let count = 0
+
+  beforeAll(async () => {
+    server = await startServer()
+    redis = new Redis(server.port, server.host)
+  })
+  afterAll(async () => {
+    await redis.quit()
+    await server.stop()
+  })
+
+  const shelves = (rule: Rule): { redis: Shelf; memory: Shelf } => {
+    const name = `twin ${count++}`
+    return { redis: redisStore(redis).open(name, rule), memory: memoryStore().open(name, rule) }
+  }
+
+  describe('on Redis', () => {
+    it('decides as in memory on random schedules', async () => {
+      await fc.assert(
+        fc.asyncProperty(rules, anything(waits), starts, async (rule, turnList, startMs) => {
+          const history = play(rule, turnList, startMs, periodMs(rule))
+          const { redis, memory } = shelves(rule)
+          const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
+          const fromMemory = await Promise.all(history.map((moment) => ask(memory, moment)))
+          expect(fromRedis).toEqual(fromMemory.map(verdictOf))
+        }),
+        { numRuns: 300 },
+      )
+    })
+
+    it('decides as in memory whatever the clock does', async () => {
+      await fc.assert(
+        fc.asyncProperty(rules, anything(fc.oneof(waits, steps)), starts, async (rule, turnList, startMs) => {
+          const history = play(rule, turnList, startMs, periodMs(rule))
+          const { redis } = shelves(rule)
+          const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
+          expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
+        }),
+        { numRuns: 300 },
+      )
+    })
+
+    it('decides as in memory at the largest numbers', async () => {
+      const shares = fc.array(fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), wait: waits }), {
+        minLength: 1,
+        maxLength: 20,
+      })
+      await fc.assert(
+        fc.asyncProperty(extremes, shares, starts, async (rule, shareList, startMs) => {
+          const turnList = shareList.map(({ share, wait }, index) => ({
+            action: (['consume', 'consume', 'charge', 'giveBack', 'peek'] as const)[index % 5] ?? 'consume',
+            amount: Math.max(1, Math.floor(share * rule.limit)),
+            wait,
+          }))
+          // Past 2^53 ms there is no such time to ask about.
+          const history = play(rule, turnList, startMs, 1).filter(({ nowMs }) => Number.isSafeInteger(nowMs))
+          const { redis } = shelves(rule)
+          const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
+          expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
+        }),
+        { numRuns: 100 },
+      )
+    })
+
+    it('decides many keys in one call as one after the other', async () => {
+      const subjects = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 40, maxLength: 40 })
+      await fc.assert(
+        fc.asyncProperty(
+          rules,
+          anything(fc.constant('none')),
+          subjects,
+          starts,
+          async (rule, turnList, of, startMs) => {
+            const script = getScript(rule.kind)
+            const value = (name: string): string => `${rule.parameters[name]}`
+            await redis.script('LOAD', script.source)
+            const run = count++
+            for (const nowMs of [startMs, startMs + periodMs(rule), startMs + 2 * periodMs(rule)]) {
+              const keys = turnList.map((_, index) => `batch ${run} ${of[index]}`)
+              const requests = turnList.map(({ action, amount }) => requestOf(action, amount))
+              const parameters = [...script.required.map(value), `${nowMs}`, ...requests, ...script.optional.map(value)]
+              const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...parameters)) as number[]
+              const alone: number[] = []
+              for (const [index, request] of requests.entries()) {
+                const args = [...script.required.map(value), `${nowMs}`, request, ...script.optional.map(value)]
+                alone.push(...((await redis.evalsha(script.sha1, 1, `alone ${run} ${of[index]}`, ...args)) as number[]))
+              }
+              expect(batch).toEqual(alone)
+            }
+          },
+        ),
+        { numRuns: 20 },
+      )
+    })
+  })
+}
+
+function ask(shelf: Shelf, { action, amount, nowMs }: Moment): Answer {
+  if (action === 'unblock' || action === 'reset') return shelf[action]('key', nowMs)
+  return shelf[action]('key', amount, nowMs)
+}
+
+function requestOf(action: Moment['action'], amount: number): string {
+  if (action === 'consume') return `${amount}`
+  return action === 'unblock' || action === 'reset' ? action : `${action}:${amount}`
+}
+
+function verdictOf(verdict: Verdict): Verdict {
+  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason } = verdict
+  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }
+}
