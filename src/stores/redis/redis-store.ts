@@ -1,10 +1,11 @@
 import { knownOptions, show } from '../../core/check.ts'
 import { encodeScope } from '../../core/key.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
 import { RedisShelf } from './redis-shelf.ts'
-import { getScript, listScripts } from './script-catalog.ts'
+import { getScript, listScripts, type Script } from './script-catalog.ts'
 import { ScriptRunner } from './script-runner.ts'
 
 /** Options of `redisStore`. */
@@ -49,11 +50,18 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     kind: 'redis',
     open(limiterName, rule) {
       const keys = `${prefix}${encodeScope(limiterName, rule.stateName)}:`
-      return new RedisShelf(runner, getScript(rule.kind), rule, keys)
+      return new RedisShelf(runner, scriptOf(rule), rule, keys)
     },
     async warmUp() {
       const newest = new Set(listScripts().map(({ name }) => getScript(name)))
       await Promise.all(Array.from(newest, (script) => runner.load(script)))
     },
   }
+}
+
+function scriptOf(rule: Rule): Script {
+  const script = listScripts().findLast(({ name }) => name === rule.kind)
+  if (script !== undefined) return script
+  const known = [...new Set(listScripts().map(({ name }) => name))].join(', ')
+  throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(rule.kind)}: it has ${known}`)
 }

@@ -8,6 +8,7 @@ export class ScriptRunner {
   readonly #connection: RedisConnection
   readonly #loads = new Map<string, Promise<unknown>>()
   #isEngineSafe: boolean
+  #asking: Promise<void> | undefined
 
   /** @param isEngineSafe whether the engine need not be asked for its atomicity. */
   constructor(connection: RedisConnection, isEngineSafe: boolean) {
@@ -22,10 +23,7 @@ export class ScriptRunner {
 
   /** Runs a script on one key and resolves with the server's reply. Never runs it twice. */
   async run(script: Script, key: string, args: readonly string[]): Promise<unknown> {
-    if (!this.#isEngineSafe) {
-      await refuseUnsafeEngine(this.#connection, key)
-      this.#isEngineSafe = true
-    }
+    if (!this.#isEngineSafe) await this.#askEngine(key)
     if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
     try {
       return await this.#connection.send(key, ['EVALSHA', script.sha1, '1', key, ...args])
@@ -35,6 +33,18 @@ export class ScriptRunner {
       this.#loadInBackground(script)
       return this.#connection.send(key, ['EVAL', script.source, '1', key, ...args])
     }
+  }
+
+  // Once for all who ask meanwhile, and again only when it failed.
+  #askEngine(key: string): Promise<void> {
+    this.#asking ??= refuseUnsafeEngine(this.#connection, key)
+      .then(() => {
+        this.#isEngineSafe = true
+      })
+      .finally(() => {
+        this.#asking = undefined
+      })
+    return this.#asking
   }
 
   // Nobody waits for it and nobody needs it: a server that does not know a script gets its text with the request. But what came
