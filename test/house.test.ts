@@ -76,7 +76,7 @@ describe('every rule', () => {
 
   it.each(rules.map((entry) => entry.name))('%s has its files and is exported', (name) => {
     const files = readdirSync(join(folder, name))
-    for (const ending of ['.ts', '.memory.ts', '.examples.ts', '.test.ts', '.md'])
+    for (const ending of ['.ts', '.memory.ts', '.lua', '.examples.ts', '.test.ts', '.md'])
       expect(files).toContain(name + ending)
     expect(readFileSync(join(folder, 'index.ts'), 'utf8')).toContain(`'./${name}/${name}.ts'`)
     expect(readFileSync(join(folder, 'worked-examples.ts'), 'utf8')).toContain(`'./${name}/${name}.examples.ts'`)

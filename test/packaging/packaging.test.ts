@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
 import tsdownConfig from '../../tsdown.config.ts'
 import { type InstalledPackage, installPackage, ROOT } from './installed-package.ts'
 import { output } from './run.ts'
@@ -43,9 +44,19 @@ describe('the tarball', () => {
   })
 
   it('holds every file that package.json points to', () => {
-    const targets = [manifest.main, manifest.module, manifest.types, ...leaves(manifest.exports)]
+    const { './lua/*.lua': _, ...exported } = manifest.exports
+    const targets = [manifest.main, manifest.module, manifest.types, ...leaves(exported)]
     const missing = targets.filter((target) => !installed.files.includes(target.slice('./'.length)))
     expect(missing).toEqual([])
+  })
+
+  it('holds the newest script of every rule as a plain file', () => {
+    const scripts = listScripts().map(({ name }) => `dist/lua/${name}.lua`)
+    expect(installed.files.filter((file) => file.startsWith('dist/lua/')).sort()).toEqual(scripts)
+    for (const { name } of listScripts()) {
+      const text = readFileSync(join(installed.folder, `node_modules/sluice/dist/lua/${name}.lua`), 'utf8')
+      expect(text).toBe(getScript(name).source)
+    }
   })
 
   it('says nothing about the machine that built it', () => {
@@ -64,7 +75,10 @@ describe('the tarball', () => {
 
 describe('the exports', () => {
   it('are the entries of the build, each with types for both kinds of module', () => {
-    const exported: Record<string, unknown> = { './package.json': './package.json' }
+    const exported: Record<string, unknown> = {
+      './lua/*.lua': './dist/lua/*.lua',
+      './package.json': './package.json',
+    }
     for (const entry of Object.keys(tsdownConfig.entry as Record<string, string>)) {
       exported[entry === 'index' ? '.' : `./${entry}`] = {
         import: { types: `./dist/${entry}.d.mts`, default: `./dist/${entry}.mjs` },
@@ -75,7 +89,7 @@ describe('the exports', () => {
   })
 
   // A process each: a build whose chunks load each other in a circle works or fails with what was loaded first.
-  const subpaths = Object.keys(manifest.exports).filter((subpath) => subpath !== './package.json')
+  const subpaths = Object.keys(manifest.exports).filter((subpath) => !/\.\w+$/.test(subpath))
   it.each(subpaths)('%s loads with no framework present, with the same names for ESM and CommonJS', async (subpath) => {
     const { esm, cjs } = JSON.parse(await runScript('exported-names.mjs', posix.join('sluice', subpath)))
     expect(esm).not.toEqual([])

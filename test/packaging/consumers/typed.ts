@@ -1,4 +1,5 @@
 import { createLimiter, type Decision, fixedWindow, type Limiter, LimiterError } from 'sluice'
+import { type RedisConnection, type RedisStore, redisStore } from 'sluice/redis'
 import { type ManualClock, manualClock } from 'sluice/testing'
 
 // A project may have neither the types of Node nor those of the browser.
@@ -14,6 +15,11 @@ async function main(): Promise<void> {
   decisions.push(await limiter.consume({ kind: 'user', name: '1' }))
   console.log(JSON.stringify(decisions))
 }
+
+// A client of one's own; nothing is sent before the first decision.
+const connection: RedisConnection = { send: async () => [1, 1, 0, 1_000, 0], sendToAll: async () => 'OK' }
+const shared: RedisStore = redisStore(connection, { prefix: 'consumer:' })
+if (shared.kind !== 'redis') throw new Error(shared.kind)
 
 // @ts-expect-error Types that could not be found would be any, and any would accept this.
 const misspelt = (): Limiter => createLimiter({ nam: 'consumer', rule: fixedWindow({ limit: 2, windowMs: 1_000 }) })
