@@ -44,6 +44,9 @@ afterAll(() => lua.global.close())
 const small = fc.integer({ min: 1, max: 9 })
 const big = fc.constantFrom(1_000_000_007, 4_503_599_627_370)
 const limits = fc.oneof(small, big)
+const capacities = fc.oneof(small, fc.constant(1_000_000_007))
+// The product of the longest and the largest charge does not fit into 64 bits.
+const periods = fc.constantFrom(7, 1_000, 61_000)
 const configurations: Readonly<Record<string, fc.Arbitrary<Rule>>> = {
   'fixed-window': fc.record({ limit: limits, windowMs: fc.constantFrom(250, 999) }).map(rules.fixedWindow),
   'sliding-window': fc.record({ limit: limits, windowMs: fc.constantFrom(250, 999) }).map(rules.slidingWindow),
@@ -51,14 +54,12 @@ const configurations: Readonly<Record<string, fc.Arbitrary<Rule>>> = {
   'strict-window': fc
     .record({ limit: limits, windowMs: fc.constantFrom(250, 999), slices: fc.constantFrom(1, 3, 7) })
     .map(rules.strictWindow),
-  'token-bucket': fc
-    .record({ capacity: limits, refill: small, periodMs: fc.constantFrom(7, 1_000) })
-    .map(rules.tokenBucket),
+  'token-bucket': fc.record({ capacity: capacities, refill: small, periodMs: periods }).map(rules.tokenBucket),
   'leaky-bucket': fc
     .record({
-      capacity: limits,
+      capacity: capacities,
       leak: small,
-      periodMs: fc.constantFrom(7, 1_000),
+      periodMs: periods,
       mode: fc.constantFrom('police' as const, 'shape' as const),
     })
     .map(rules.leakyBucket),
