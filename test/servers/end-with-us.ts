@@ -11,10 +11,18 @@ export function endWithUs(child: ChildProcess, folder: string): void {
     // In a session of its own, so that Ctrl-C at the terminal does not end the guard before us.
     detached: true,
   })
-  const giveUp = () => guard.stdin.end()
-  process.once('disconnect', giveUp)
+  // One listener for all of them: Node warns of a leak from the eleventh on, and the last one must let this process end.
+  if (guards.size === 0) process.once('disconnect', giveUp)
+  guards.add(guard)
   child.once('exit', () => {
-    process.off('disconnect', giveUp)
+    guards.delete(guard)
+    if (guards.size === 0) process.off('disconnect', giveUp)
     guard.kill('SIGKILL')
   })
+}
+
+const guards = new Set<ChildProcess>()
+
+function giveUp(): void {
+  for (const guard of guards) guard.stdin?.end()
 }

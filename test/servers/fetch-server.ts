@@ -4,31 +4,40 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { cachedServer } from './cached-server.ts'
+import { downloadPackages, type Run } from './download-packages.ts'
+import type { Engine } from './engine.ts'
+import { wrapWithLoader } from './own-loader.ts'
 import type { ServerBinary } from './server-binary.ts'
 
 /**
- * Downloads the platform's own `redis-server` package, with the libraries this machine lacks, and unpacks it into
- * `cacheFolder`. Installs nothing and needs no root, so no service is started and the machine stays as it is.
+ * Downloads the engine's package, with the libraries that it needs, and unpacks it into `cacheFolder`.
+ * Installs nothing and needs no root, so no service is started and the machine stays as it is.
  */
-export async function fetchServer(env: NodeJS.ProcessEnv, cacheFolder: string): Promise<ServerBinary> {
+export async function fetchServer(env: NodeJS.ProcessEnv, cacheFolder: string, engine: Engine): Promise<ServerBinary> {
+  const { program, suite, major } = engine
   if (!(await hasApt(env))) {
     throw new Error(
-      'no Redis server found, and without apt-get none can be fetched: ' +
-        'run "brew install redis", or set SLUICE_REDIS_SERVER to the path of a server',
+      `no ${program} found, and without apt-get none can be fetched: ` +
+        `run "brew install ${program.replace('-server', '')}", or set SLUICE_REDIS_SERVER to the path of a server`,
     )
   }
   const work = await mkdtemp(join(tmpdir(), 'sluice-apt-'))
+  const run = runIn(work, env, program)
   try {
     // apt gives up its rights as root, and then has to be able to enter the folder.
     await chmod(work, 0o755)
-    await download(env, work)
-    await replaceFolder(cacheFolder, (folder) => unpack(env, work, folder))
+    await downloadPackages(run, work, engine)
+    await replaceFolder(cacheFolder, engine, async (folder) => {
+      await unpack(run, work, folder)
+      if (suite !== undefined) await wrapWithLoader(folder, program)
+    })
   } finally {
     await rm(work, { recursive: true, force: true })
   }
-  const server = await cachedServer(cacheFolder)
-  if (server === undefined) throw new Error(`the fetched redis-server does not run here: ${WAY_OUT}`)
-  return server
+  const server = await cachedServer(cacheFolder, engine)
+  if (server !== undefined) return server
+  const orVersion = major === undefined ? '' : `, or is not version ${major}`
+  throw new Error(`the fetched ${program} does not run here${orVersion}: ${WAY_OUT}`)
 }
 
 async function hasApt(env: NodeJS.ProcessEnv): Promise<boolean> {
@@ -40,26 +49,26 @@ async function hasApt(env: NodeJS.ProcessEnv): Promise<boolean> {
   }
 }
 
-/** Leaves the packages in `work`. Lists are kept there too: the machine's may be empty, stale or not ours to write. */
-async function download(env: NodeJS.ProcessEnv, work: string): Promise<void> {
-  await mkdir(join(work, 'state/lists/partial'), { recursive: true })
-  await mkdir(join(work, 'cache/archives/partial'), { recursive: true })
-  const own = ['-qq', '-o', `Dir::State=${work}/state`, '-o', `Dir::Cache=${work}/cache`, '-o', 'Acquire::Retries=3']
-  const apt = (...args: string[]) => run(env, work, 'apt-get', [...args, ...own])
-  await apt('update')
-  const plan = await apt('install', '--simulate', '--no-install-recommends', 'redis-server')
-  const packages = [...plan.matchAll(/^Inst (\S+)/gm)].map(([, name]) => name as string)
-  console.info(`fetching ${packages.join(', ')} into .cache/redis, once`)
-  await apt('download', ...packages)
+function runIn(work: string, env: NodeJS.ProcessEnv, program: string): Run {
+  const options = { env: { ...env, LC_ALL: 'C' }, cwd: work, timeout: LONGEST_STEP_MS, maxBuffer: 2 ** 26 }
+  return async (command, ...args) => {
+    try {
+      return (await promisify(execFile)(command, args, options)).stdout
+    } catch (error) {
+      // What apt printed names the machine's package servers, so it stays out of messages that end up in public logs.
+      const { code } = error as { code?: string | number | null }
+      throw new Error(`could not fetch ${program}, "${command} ${args[0]}" ended with ${code}: ${WAY_OUT}`)
+    }
+  }
 }
 
-async function unpack(env: NodeJS.ProcessEnv, work: string, folder: string): Promise<void> {
+async function unpack(run: Run, work: string, folder: string): Promise<void> {
   const packages = (await readdir(work)).filter((file) => file.endsWith('.deb'))
-  for (const file of packages) await run(env, work, 'dpkg', ['-x', file, folder])
+  for (const file of packages) await run('dpkg', '-x', file, folder)
 }
 
 /** Fills a folder beside the old one and then swaps, so that nobody ever sees half of it. */
-async function replaceFolder(target: string, fill: (folder: string) => Promise<void>): Promise<void> {
+async function replaceFolder(target: string, engine: Engine, fill: (folder: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(target), { recursive: true })
   const folder = await mkdtemp(join(dirname(target), `${basename(target)}-`))
   try {
@@ -68,22 +77,11 @@ async function replaceFolder(target: string, fill: (folder: string) => Promise<v
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error
     // Another run may have finished first, and what it made is in use by now.
-    if ((await cachedServer(target)) !== undefined) return
+    if ((await cachedServer(target, engine)) !== undefined) return
     await rm(target, { recursive: true, force: true })
     await rename(folder, target)
   } finally {
     await rm(folder, { recursive: true, force: true })
-  }
-}
-
-async function run(env: NodeJS.ProcessEnv, cwd: string, command: string, args: string[]): Promise<string> {
-  try {
-    const options = { env: { ...env, LC_ALL: 'C' }, cwd, timeout: LONGEST_STEP_MS, maxBuffer: 2 ** 26 }
-    return (await promisify(execFile)(command, args, options)).stdout
-  } catch (error) {
-    // What apt printed names the machine's package servers, so it stays out of messages that end up in public logs.
-    const { code } = error as { code?: string | number | null }
-    throw new Error(`could not fetch redis-server, "${command} ${args[0]}" ended with ${code}: ${WAY_OUT}`)
   }
 }
 

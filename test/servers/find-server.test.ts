@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fakeProgram } from './fake-program.ts'
 import { findServer } from './find-server.ts'
 import type { ServerBinary } from './server-binary.ts'
 
@@ -80,7 +81,7 @@ describe('a server that is not named', () => {
   it('is an error that says what to do when nothing runs and there is no apt-get', async () => {
     await program('cache/usr/bin/redis-server', 'exit 1')
     expect(await failure()).toBe(
-      'no Redis server found, and without apt-get none can be fetched: ' +
+      'no redis-server found, and without apt-get none can be fetched: ' +
         'run "brew install redis", or set SLUICE_REDIS_SERVER to the path of a server',
     )
   })
@@ -107,9 +108,6 @@ function failure(named?: string): Promise<string> {
   )
 }
 
-async function program(name: string, body: string, mode = 0o755): Promise<string> {
-  const path = join(folder, name)
-  await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, `#!/bin/sh\n${body}\n`, { mode })
-  return path
+function program(name: string, body: string, mode?: number): Promise<string> {
+  return fakeProgram(join(folder, name), body, mode)
 }

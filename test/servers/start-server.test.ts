@@ -1,31 +1,34 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { Redis } from 'ioredis'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { freePort } from './free-port.ts'
+import { ask } from './ask.ts'
+import { freeClusterPort, freePort } from './free-port.ts'
+import { isRunning } from './is-running.ts'
 import { startServer } from './start-server.ts'
 
 it('starts an empty server on loopback that keeps nothing on disk', async () => {
   const server = await startServer()
   onTestFinished(server.stop)
-  expect(await ask(server.port, ['DBSIZE'])).toBe(0)
-  expect(await ask(server.port, ['CONFIG', 'GET', 'bind'])).toEqual(['bind', '127.0.0.1'])
-  expect(await ask(server.port, ['CONFIG', 'GET', 'save'])).toEqual(['save', ''])
-  expect(await ask(server.port, ['CONFIG', 'GET', 'appendonly'])).toEqual(['appendonly', 'no'])
+  expect(await ask(server, 'DBSIZE')).toBe(0)
+  expect(await ask(server, 'CONFIG', 'GET', 'bind')).toEqual(['bind', '127.0.0.1'])
+  expect(await ask(server, 'CONFIG', 'GET', 'save')).toEqual(['save', ''])
+  expect(await ask(server, 'CONFIG', 'GET', 'appendonly')).toEqual(['appendonly', 'no'])
 })
 
 it('hands more arguments on', async () => {
   const server = await startServer({ args: ['--maxmemory', '2mb'] })
   onTestFinished(server.stop)
-  expect(await ask(server.port, ['CONFIG', 'GET', 'maxmemory'])).toEqual(['maxmemory', '2097152'])
+  expect(await ask(server, 'CONFIG', 'GET', 'maxmemory')).toEqual(['maxmemory', '2097152'])
 })
 
 it('ends the server and removes its folder on stop, which may be called twice', async () => {
   const server = await startServer()
-  const [, folder] = (await ask(server.port, ['CONFIG', 'GET', 'dir'])) as [string, string]
-  expect([isRunning(server.pid), existsSync(folder)]).toEqual([true, true])
+  expect([isRunning(server.pid), existsSync(server.folder)]).toEqual([true, true])
   await server.stop()
   await server.stop()
-  expect([isRunning(server.pid), existsSync(folder)]).toEqual([false, false])
+  expect([isRunning(server.pid), existsSync(server.folder)]).toEqual([false, false])
 })
 
 it('takes another port when somebody, even another Redis, has taken the first', async () => {
@@ -36,6 +39,17 @@ it('takes another port when somebody, even another Redis, has taken the first', 
   const second = await startServer({ pickPort: async () => ports.shift() ?? 0 })
   onTestFinished(second.stop)
   expect(second.port).toBe(free)
+})
+
+it('takes another port when somebody has taken the one that nodes of a cluster would talk on', async () => {
+  const ports = [await freeClusterPort(), await freeClusterPort()]
+  const [, free] = ports
+  const somebody = createServer().listen((ports[0] ?? 0) + 10_000, '127.0.0.1')
+  onTestFinished(() => void somebody.close())
+  await once(somebody, 'listening')
+  const server = await startServer({ args: ['--cluster-enabled', 'yes'], pickPort: async () => ports.shift() ?? 0 })
+  onTestFinished(server.stop)
+  expect(server.port).toBe(free)
 })
 
 it('gives up after five taken ports', async () => {
@@ -50,6 +64,14 @@ it('gives up after five taken ports', async () => {
   expect(asked).toBe(5)
 })
 
+it('starts with a configuration file in its own folder, and our arguments win over it', async () => {
+  const server = await startServer({ config: 'maxmemory 2mb\nsave 60 1\n' })
+  onTestFinished(server.stop)
+  expect(await ask(server, 'CONFIG', 'GET', 'maxmemory')).toEqual(['maxmemory', '2097152'])
+  expect(await ask(server, 'CONFIG', 'GET', 'save')).toEqual(['save', ''])
+  expect(await ask(server, 'INFO', 'server')).toContain(`config_file:${join(server.folder, 'server.conf')}\r\n`)
+})
+
 it('throws with the log of a server that ends before it answers', async () => {
   await expect(startServer({ args: ['--no-such-option', '1'] })).rejects.toThrow(
     / ended before it answered on port \d+, its log:\n.*no-such-option/s,
@@ -61,20 +83,3 @@ it('throws when the program cannot be run at all', async () => {
     'spawn /no/such/server ENOENT',
   )
 })
-
-async function ask(port: number, [command, ...args]: [string, ...string[]]): Promise<unknown> {
-  const redis = new Redis({ host: '127.0.0.1', port })
-  try {
-    return await redis.call(command, ...args)
-  } finally {
-    redis.disconnect()
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
