@@ -1,6 +1,6 @@
 import type { RedisConnection } from '../redis-connection.ts'
-import { toAllPrimaries } from './all-primaries.ts'
 import { hasMethods } from './has-methods.ts'
+import { notConnected } from './not-connected.ts'
 
 /** A client of ioredis or of its fork iovalkey: one server, Sentinel or Cluster. */
 export interface IoredisLike {
@@ -12,6 +12,7 @@ export interface IoredisLike {
 }
 
 interface IoredisClusterLike extends IoredisLike {
+  readonly slots: readonly (readonly string[])[]
   nodes(role: 'master'): IoredisLike[]
 }
 
@@ -22,7 +23,10 @@ export function isIoredis(client: unknown): client is IoredisLike {
   return hasMethods(client, 'call', 'createBuiltinCommand', 'connect')
 }
 
-/** Sends through ioredis, which adds its `keyPrefix`, connects when it has not yet, and follows redirections. */
+/**
+ * Sends through ioredis, which adds its `keyPrefix`, connects when it has not yet, and follows redirections.
+ * It finds the primary by the keys in the command: in a Cluster, a command without any goes to one of them.
+ */
 export function ioredisConnection(client: IoredisLike): RedisConnection {
   return client.isCluster ? clusterConnection(client as IoredisClusterLike) : singleConnection(client)
 }
@@ -52,7 +56,11 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
     sendToAll: async (command) => {
       // Until it is ready, a cluster takes the nodes that it starts with for primaries. It queues a command until then.
       if (client.status !== 'ready') await send(['PING'])
-      return toAllPrimaries(client.nodes('master'), (node) => call(node, command))
+      const primaries = client.nodes('master')
+      // A node that is lost is no longer listed, but still named as the owner of its slots.
+      const owners = new Set(client.slots.flatMap((keys) => keys.slice(0, 1)))
+      if (primaries.length < owners.size) throw notConnected('a primary of the cluster')
+      return Promise.all(primaries.map((node) => call(node, command)))
     },
   }
 }

@@ -1,27 +1,23 @@
 import type { RedisConnection } from '../redis-connection.ts'
-import { toAllPrimaries } from './all-primaries.ts'
 import { hasMethods } from './has-methods.ts'
 import { notConnected } from './not-connected.ts'
 
 /** Whatever node-redis creates: a client, a pool, a cluster or a sentinel. */
 export type NodeRedisLike = NodeRedisClientLike | NodeRedisClusterLike | NodeRedisSentinelLike
 
-/** A client or a pool of node-redis. */
-export interface NodeRedisClientLike {
+interface NodeRedisClientLike {
   connect(): Promise<unknown>
   sendCommand(args: string[]): Promise<unknown>
 }
 
-/** A cluster of node-redis. */
-export interface NodeRedisClusterLike {
+interface NodeRedisClusterLike {
   readonly masters: readonly unknown[]
   nodeClient(node: unknown): unknown
   connect(): Promise<unknown>
   sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>
 }
 
-/** A sentinel of node-redis. */
-export interface NodeRedisSentinelLike {
+interface NodeRedisSentinelLike {
   readonly isOpen: boolean
   getMasterNode(): unknown
   connect(): Promise<unknown>
@@ -60,15 +56,16 @@ function sentinelConnection(client: NodeRedisSentinelLike): RedisConnection {
 }
 
 function clusterConnection(client: NodeRedisClusterLike): RedisConnection {
+  const sendToNode = async (node: unknown, command: readonly string[]) =>
+    ((await client.nodeClient(node)) as NodeRedisClientLike).sendCommand(command as string[])
   return {
     send: (key, command) =>
       client.masters.length > 0 ? client.sendCommand(key, false, command as string[]) : Promise.reject(notConnected()),
-    sendToAll: (command) =>
+    sendToAll: async (command) => {
+      if (client.masters.length === 0) throw notConnected()
       // Version 4 lists a primary once for each range of its slots.
-      toAllPrimaries(new Set(client.masters), async (master) => {
-        const node = (await client.nodeClient(master)) as NodeRedisClientLike
-        return node.sendCommand(command as string[])
-      }),
+      return Promise.all(Array.from(new Set(client.masters), (node) => sendToNode(node, command)))
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-/** For a client that would fail with a riddle, or claim to have reached every primary of none, before it is connected. */
-export function notConnected(): Error {
-  return new Error('the Redis client is not connected')
+/** Says so where a client would fail with a riddle, or take none of the primaries for all of them. */
+export function notConnected(what = 'the Redis client'): Error {
+  return new Error(`${what} is not connected`)
 }
