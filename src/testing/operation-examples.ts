@@ -86,6 +86,18 @@ export const operationExamples: readonly WorkedExample[] = [
     ],
   },
   {
+    title: 'clock: set back to its very start, where what a log remembers is older than time',
+    rule: slidingLog({ limit: 2, windowMs: 60_000 }),
+    turns: [
+      [4_000_000, 'consume', 1, { allowed: true, remaining: 1 }],
+      [400_000, 'consume', 2, { allowed: false, retryAfterMs: 60_000 }],
+      [400_001, 'consume', 1, { allowed: true, remaining: 0 }],
+      [0, 'giveBack', 1, { allowed: true, remaining: 1, resetAfterMs: 59_999 }],
+      [0, 'consume', 1, { allowed: true, remaining: 0, resetAfterMs: 60_000 }],
+      [0, 'block', 1, { allowed: false, retryAfterMs: 59_999, reason: 'blocked' }],
+    ],
+  },
+  {
     title: 'clock: a small step back is waited out, and the wait is told',
     rule: perSecond,
     turns: [

@@ -35,9 +35,10 @@ const WRONG = ['', '0', '-1', '1.5', 'nan', 'inf', '-inf', '9007199254740992', '
 
 describe.each(ruleNames())('%s', (name) => {
   const { parameters } = readRule(name)
-  const good = parameters.map(
-    ({ choices, fallback, least }) => (choices ? fallback : least === '0' ? '5' : '10') as string,
-  )
+  const good = parameters.map(({ name: parameter, choices, fallback, least }) => {
+    if (choices) return fallback as string
+    return parameter.endsWith('Ms') ? '60000' : least === '0' ? '5' : '10'
+  })
   const required = parameters.filter((parameter) => parameter.fallback === undefined)
   const withGood = (index: number, value: string): string[] => {
     const given = good.with(index, value)

@@ -72,7 +72,9 @@ local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, for
   return retryAfterMs, math.max(0, math.floor(level / periodMs)), math.ceil((full - level) / refill), 0, next
 end
 
--- A state starts with its own time; a value that starts with a negative number holds a block, and a state after it.
+-- A state starts with its own time. No time is this one: it marks a block, and what comes after that is the state, if any.
+local BLOCK = -math.huge
+
 local function readEntry(value)
   if not value then
     return { exists = false }
@@ -80,18 +82,18 @@ local function readEntry(value)
   if #value < 16 or #value % 8 ~= 0 then
     return error('sluice: the key holds something else than a state, and it was left as it is', 0)
   end
-  local firstMs, untilMs = struct.unpack('<dd', value)
-  if firstMs >= 0 then
+  if struct.unpack('<d', value) ~= BLOCK then
     return { exists = true, state = value }
   end
-  return { exists = true, blockAtMs = -1 - firstMs, untilMs = untilMs, state = #value > 16 and value:sub(17) or nil }
+  local _, blockAtMs, untilMs = struct.unpack('<ddd', value)
+  return { exists = true, blockAtMs = blockAtMs, untilMs = untilMs, state = #value > 24 and value:sub(25) or nil }
 end
 
 local function writeEntry(entry)
   if not entry.blockAtMs then
     return entry.state
   end
-  return struct.pack('<dd', -1 - entry.blockAtMs, entry.untilMs) .. (entry.state or '')
+  return struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) .. (entry.state or '')
 end
 
 local function setState(entry, state, resetAfterMs)
