@@ -3,6 +3,7 @@ export interface ScriptParameter {
   readonly name: string
   readonly text: string
   readonly least: string | undefined
+  readonly most: string | undefined
   readonly choices: readonly string[] | undefined
   readonly fallback: string | undefined
 }
@@ -14,6 +15,7 @@ export interface ScriptRule {
   readonly parameters: readonly ScriptParameter[]
   readonly exact: string | undefined
   readonly needs: string | undefined
+  readonly valid: string
   readonly step: string
 }
 export function ruleNames(): string[]

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
 const PARAMETER = /^-- (\w+) +(.+)$/
+const WORDS = ['exact', 'needs', 'valid']
 const SIGNATURE = /^local function step\((.+), state, nowMs, cost, force\)$/m
 
 /** The names of all rules that have a script. */
@@ -24,7 +25,7 @@ export function readRule(name) {
   for (const line of lines) {
     const [, word, text] = PARAMETER.exec(line) ?? []
     if (word === 'state') rule.state = text
-    else if (word === 'exact' || word === 'needs') rule[word] = text
+    else if (WORDS.includes(word)) rule[word] = text
     else if (word !== undefined) rule.parameters.push(readParameter(name, word, text))
   }
   const names = rule.parameters.map((parameter) => parameter.name).join(', ')
@@ -39,8 +40,6 @@ export function assemble(name, version) {
   const numbered = numberArguments(rule)
   const part = (file) => readFileSync(join(SRC, file), 'utf8').trimEnd()
   const sections = [
-    headerOf(rule, version, numbered),
-    part('stores/redis/lua/prelude.lua'),
     ...(rule.needs === undefined ? [] : [part(`rules/${rule.needs}.lua`)]),
     rule.step,
     part('stores/redis/lua/entry.lua'),
@@ -48,17 +47,27 @@ export function assemble(name, version) {
     part('stores/redis/lua/main.lua'),
     mainOf(rule, numbered),
   ]
-  return `${sections.join('\n\n')}\n`
+  const prelude = usedOf(part('stores/redis/lua/prelude.lua'), sections.join('\n'))
+  return `${[headerOf(rule, version, numbered), ...prelude, ...sections].join('\n\n')}\n`
+}
+
+/** What the script uses of the prelude: a function that is made at every call and never used would cost every call. */
+function usedOf(prelude, script) {
+  return prelude.split(/\n\n/).filter((block) => {
+    const name = /^local function (\w+)/m.exec(block)?.[1]
+    return name === undefined || script.includes(`${name}(`)
+  })
 }
 
 function readParameter(rule, name, text) {
   const [description, fallback] = text.split(', default ')
-  const least = /whole number >= (\d+)$/.exec(description)?.[1]
+  const [, least = description.match(/whole number >= (\d+)$/)?.[1], most] =
+    /whole number from (\d+) to (\d+)$/.exec(description) ?? []
   const choices = /: ([\w-]+) or ([\w-]+)$/.exec(description)?.slice(1)
   if (least === undefined && choices === undefined) {
     throw new Error(`${rule}.lua does not say of ${name} what it may be: ${text}`)
   }
-  return { name, text, least, choices, fallback }
+  return { name, text, least, most, choices, fallback }
 }
 
 /** What is always given comes first, then what is often given, then what has a default. */
@@ -85,7 +94,7 @@ function headerOf({ name, purpose, state }, version, numbered) {
   return [`-- sluice ${name}, version ${version}: ${purpose}`, '--', ...lines].join('\n')
 }
 
-function mainOf({ parameters, exact }, numbered) {
+function mainOf({ parameters, exact, valid }, numbered) {
   const read = numbered.filter(({ name }) => name !== 'nowMs' && name !== 'request').map(readArgument)
   const firstRequest = numbered.findIndex((argument) => argument.name === 'request') + 1
   const names = parameters.map((parameter) => parameter.name).join(', ')
@@ -94,20 +103,24 @@ function mainOf({ parameters, exact }, numbered) {
     ...(exact === undefined ? [] : [`exactly('${exact}', ${exact})`]),
     `local nowMs, isServerTime = clock(ARGV[${firstRequest - 1}])`,
     '',
+    'local function isState(state)',
+    `  return ${valid}`,
+    'end',
+    '',
     'local function stepWithParameters(state, timeMs, cost, force)',
     `  return step(${names}, state, timeMs, cost, force)`,
     'end',
     '',
-    `return decideAll(stepWithParameters, ${parameters[0].name}, nowMs, isServerTime, ${firstRequest})`,
+    `return decideAll(stepWithParameters, isState, ${parameters[0].name}, nowMs, isServerTime, ${firstRequest})`,
   ].join('\n')
 }
 
-function readArgument({ name, place, least, choices, fallback }) {
+function readArgument({ name, place, least, most, choices, fallback }) {
   const index = place.endsWith('+n') ? `${place.slice(0, -2)} + #KEYS` : place
   const given = fallback === undefined ? `ARGV[${index}]` : `ARGV[${index}] or ${choices ? `'${fallback}'` : fallback}`
   const check = choices
     ? `choice('${name}', ${given}, '${choices.join("', '")}')`
-    : `whole('${name}', ${given}, ${least})`
+    : `whole('${name}', ${given}, ${least}${most === undefined ? '' : `, ${most}`})`
   return `local ${name} = ${check}`
 }
 

@@ -53,10 +53,11 @@ describe.each(ruleNames())('%s', (name) => {
 
   it.each(parameters.map((parameter, index) => [parameter.name, parameter, index] as const))(
     'refuses a wrong %s and writes nothing',
-    async (_, { name: parameter, choices, least }, index) => {
+    async (_, { name: parameter, choices, least, most }, index) => {
       const wrong = choices ? ['', 'Clock', '1'] : WRONG.filter((value) => !(least === '0' && value === '0'))
       for (const value of wrong) {
-        const rule = choices ? choices.join(' or ') : `a whole number of at least ${least}`
+        const range = most === undefined ? `of at least ${least}` : `from ${least} to ${most}`
+        const rule = choices ? choices.join(' or ') : `a whole number ${range}`
         expect(await errorOf(run(name, ...withGood(index, value)))).toBe(
           `ERR sluice: ${parameter} must be ${rule}, got ${value}`,
         )
@@ -83,13 +84,25 @@ describe.each(ruleNames())('%s', (name) => {
         /^ERR sluice: the cost must be a whole number of at least 1, got /,
       )
     }
-    for (const request of ['', 'peek:-1', 'take:1', 'peek 1', 'charge:1.5', 'constructor', ':1', 'peek:1:2']) {
+    for (const request of [
+      '',
+      'peek:-1',
+      'peek7',
+      'unblock:7',
+      'reset:7',
+      'take:1',
+      'peek 1',
+      'charge:1.5',
+      'constructor',
+      ':1',
+      'peek:1:2',
+    ]) {
       expect(await errorOf(run(name, ...start, NOW, request))).toBe(
         `ERR sluice: a request is a cost or peek, charge, giveBack, block, unblock or reset, got ${request}`,
       )
     }
     expect(await errorOf(run(name, ...start, NOW, 'block'))).toBe(
-      'ERR sluice: the milliseconds of a block must be a whole number of at least 1, got ',
+      'ERR sluice: the milliseconds of a block must be a whole number from 1 to 315619200000, got nil',
     )
     expect(await errorOf(run(name, ...start, NOW, 'charge:0'))).toBe(
       'ERR sluice: the amount of a charge must be a whole number of at least 1, got 0',
@@ -104,7 +117,7 @@ describe.each(ruleNames())('%s', (name) => {
     const start = good.slice(0, required.length)
     await redis.set('user:123', 'a session')
     expect(await errorOf(run(name, ...start, NOW))).toBe(
-      'ERR sluice: the key holds something else than a state, and it was left as it is',
+      'ERR sluice: the key holds something else than a state of this rule, and it was left as it is',
     )
     expect(await redis.get('user:123')).toBe('a session')
     await redis.del('user:123')
@@ -121,7 +134,7 @@ describe.each(ruleNames())('%s', (name) => {
     expect(await redis.exists('first')).toBe(0)
     await redis.sadd('second', 'a member')
     expect(await errorOf(both('1', '1'))).toBe(
-      'ERR sluice: a key holds something else than a state, and it was left as it is',
+      'ERR sluice: a key holds something else than a state of this rule, and it was left as it is',
     )
     expect(await redis.exists('first')).toBe(0)
     expect(await redis.smembers('second')).toEqual(['a member'])
@@ -140,9 +153,20 @@ it('refuses products that leave the exact whole numbers', async () => {
   )
 })
 
-it('refuses a state of another number of slices', async () => {
+it('refuses a state of another rule or another number of slices, blocked or not', async () => {
+  const foreign = 'ERR sluice: the key holds something else than a state of this rule, and it was left as it is'
   await run('strict-window', '10', '1000', NOW, '1', '5')
-  expect(await errorOf(run('strict-window', '10', '1000', NOW, '1', '6'))).toBe(
-    'ERR sluice: the key holds a state of another number of slices, and it was left as it is',
+  expect(await errorOf(run('strict-window', '10', '1000', NOW, '1', '6'))).toBe(foreign)
+  await run('strict-window', '10', '1000', NOW, 'block:5000', '5')
+  expect(await errorOf(run('sliding-window', '10', '1000', NOW))).toBe(foreign)
+  expect(await run('strict-window', '10', '1000', NOW, 'unblock', '5')).toMatchObject([1, 9, 0, 1_200, 0])
+})
+
+it('refuses more keys than one call should take', async () => {
+  const keys = Array.from({ length: 1_001 }, (_, index) => `key ${index}`)
+  const { source } = getScript('fixed-window')
+  expect(await errorOf(redis.eval(source, keys.length, ...keys, '10', '60000'))).toBe(
+    'ERR sluice: one call decides at most 1000 keys, got 1001',
   )
+  expect(await redis.eval(source, 1_000, ...keys.slice(1), '10', '60000')).toHaveLength(5_000)
 })

@@ -5,6 +5,7 @@
 -- anchor    windows start at multiples of windowMs or with a key's first request: clock or first-hit, default clock
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 --
+-- valid #state == 16
 -- state fixed-window@1: start of the window, count
 local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force)
   local atMs, count, live = nil, 0, false

@@ -8,6 +8,7 @@
 -- maxDebt    how far a charge may overfill the bucket, whole number >= 0, default capacity
 -- exact      (capacity + maxDebt) * periodMs
 --
+-- valid #state == 16
 -- state leaky-bucket@1: time, what is in the bucket in units of request * millisecond
 local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force)
   local level = 0

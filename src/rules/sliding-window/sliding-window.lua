@@ -5,6 +5,7 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- exact     (limit + maxDebt) * windowMs
 --
+-- valid #state == 24
 -- state sliding-window@1: start of the current window, its count, the count of the one before
 local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
   local atMs = nowMs - nowMs % windowMs

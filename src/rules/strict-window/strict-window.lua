@@ -2,9 +2,10 @@
 --
 -- limit     requests in any window, whole number >= 1
 -- windowMs  length of the window in milliseconds, whole number >= 1
--- slices    into how many slices the window is cut, whole number >= 1, default math.min(10, windowMs)
+-- slices    into how many slices the window is cut, whole number from 1 to 1000, default math.min(10, windowMs)
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 --
+-- valid #state == 8 * (slices + 2)
 -- state strict-window-N@1: start of the newest slice, the counts of N + 1 slices, oldest first
 local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
   local sliceMs = math.ceil(windowMs / slices)
@@ -15,9 +16,6 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
     counts[slice] = 0
   end
   if state then
-    if #state ~= 8 * (live + 1) then
-      return error('sluice: the key holds a state of another number of slices, and it was left as it is', 0)
-    end
     local stored = { struct.unpack(layout, state) }
     local passed = math.max(0, math.floor((atMs - stored[1]) / sliceMs + 0.5))
     for slice = 1, live - passed do

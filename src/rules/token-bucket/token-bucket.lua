@@ -6,6 +6,7 @@
 -- maxDebt   how many tokens a charge may take that are not there, whole number >= 0, default capacity
 -- exact     (capacity + maxDebt) * periodMs
 --
+-- valid #state == 16
 -- state token-bucket@1: time, what is in the bucket in units of token * millisecond
 local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force)
   local full = capacity * periodMs

@@ -58,7 +58,7 @@ export class RedisShelf implements Shelf {
       reply = await this.#runner.run(this.#script, this.#keys + key, args)
     } catch (cause) {
       if (cause instanceof LimiterError) throw cause
-      const why = cause instanceof Error ? cause.message : String(cause)
+      const why = cause instanceof Error ? cause.message || cause.name : String(cause)
       throw new LimiterError('STORE_FAILED', `Redis did not decide by ${this.#script.name}: ${why}`, { cause })
     }
     return decodeVerdict(reply)

@@ -1,33 +1,30 @@
 -- A state starts with its own time. No time is this one: it marks a block, and what comes after that is the state, if any.
 local BLOCK = -math.huge
 
-local function readEntry(value)
+local function readEntry(isState, value)
   if not value then
     return { exists = false }
-  end
-  if #value < 16 or #value % 8 ~= 0 then
-    return error('sluice: the key holds something else than a state, and it was left as it is', 0)
-  end
-  if struct.unpack('<d', value) ~= BLOCK then
+  elseif #value >= 24 and struct.unpack('<d', value) == BLOCK then
+    local _, blockAtMs, untilMs = struct.unpack('<ddd', value)
+    local state = #value > 24 and value:sub(25) or nil
+    if not state or isState(state) then
+      return { exists = true, state = state, blockAtMs = blockAtMs, untilMs = untilMs }
+    end
+  elseif isState(value) then
     return { exists = true, state = value }
   end
-  local _, blockAtMs, untilMs = struct.unpack('<ddd', value)
-  return { exists = true, blockAtMs = blockAtMs, untilMs = untilMs, state = #value > 24 and value:sub(25) or nil }
+  return error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
 end
 
-local function writeEntry(entry)
-  if not entry.blockAtMs then
-    return entry.state
+-- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
+local function writeEntry(key, entry, isServerTime)
+  if not entry.changed then
+    return
+  elseif entry.resetAfterMs > 0 then
+    local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
+    local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
+    redis.call('SET', key, block .. (entry.state or ''), 'PX', string.format('%.0f', ttlMs))
+  elseif entry.exists then
+    redis.call('DEL', key)
   end
-  return struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) .. (entry.state or '')
-end
-
-local function setState(entry, state, resetAfterMs)
-  entry.state = resetAfterMs > 0 and state or nil
-  entry.changed = true
-end
-
-local function setBlock(entry, atMs, untilMs)
-  entry.changed = entry.changed or entry.blockAtMs ~= atMs or entry.untilMs ~= untilMs
-  entry.blockAtMs, entry.untilMs = atMs, untilMs
 end

@@ -1,59 +1,47 @@
 -- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
 local MOST_LAG_MS = 60000
 
-local function timeOf(state, nowMs)
-  return state and math.max(nowMs, (struct.unpack('<d', state))) or nowMs
+local function setBlock(entry, atMs, untilMs)
+  entry.changed = entry.changed or entry.blockAtMs ~= atMs
+  entry.blockAtMs, entry.untilMs = atMs, untilMs
 end
 
-local function blockedForMs(entry, nowMs)
-  return entry.untilMs and math.max(0, entry.untilMs - nowMs) or 0
-end
-
--- A key's time never runs backwards. A small step back of the clock is waited out at the key's own time. After a large one the
--- entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if it were not, a client
--- that is always refused would start over at every request and never get out.
+-- The time to decide at. A key's time never runs backwards: a small step back of the clock is waited out at the key's own time.
+-- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
+-- it were not, a client that is always refused would start over at every request and never get out.
 local function steady(step, entry, nowMs)
-  if entry.state and timeOf(entry.state, nowMs) - nowMs > MOST_LAG_MS then
-    local _, _, resetAfterMs, _, moved = step(entry.state, nowMs, 0, true)
-    setState(entry, moved, resetAfterMs)
-  end
   if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
     setBlock(entry, nowMs, nowMs + entry.untilMs - entry.blockAtMs)
   end
-end
-
--- Adds cost, negative to give back, whatever is left.
-local function adjust(step, entry, cost, nowMs)
-  steady(step, entry, nowMs)
-  local _, _, resetAfterMs, _, state = step(entry.state, timeOf(entry.state, nowMs), cost, true)
-  if entry.state or resetAfterMs > 0 then
-    setState(entry, state, resetAfterMs)
+  local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
+  if atMs - nowMs <= MOST_LAG_MS then
+    return math.max(atMs, nowMs)
   end
-  if blockedForMs(entry, nowMs) == 0 then
-    setBlock(entry, nil, nil)
-  end
+  local _, _, resetAfterMs, _, moved = step(entry.state, nowMs, 0, true)
+  entry.state = resetAfterMs > 0 and moved or nil
+  entry.changed = true
+  return nowMs
 end
 
 -- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
 -- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
 local function judge(step, limit, entry, cost, nowMs, take)
-  steady(step, entry, nowMs)
-  local timeMs = timeOf(entry.state, nowMs)
-  local lagMs = timeMs - nowMs
-  local blockedMs = blockedForMs(entry, nowMs)
+  local timeMs = steady(step, entry, nowMs)
+  local blockedMs = entry.untilMs and math.max(0, entry.untilMs - nowMs) or 0
   local never = cost > limit
   local retryAfterMs, remaining, resetAfterMs, delayMs, state = step(entry.state, timeMs, never and 0 or cost, false)
   local passes = retryAfterMs == 0
   local allowed = passes and not never and blockedMs == 0
   if allowed and take then
-    setState(entry, state, resetAfterMs)
-    setBlock(entry, nil, nil)
+    -- What passes proves that a block is over.
+    entry.state, entry.blockAtMs, entry.untilMs, entry.changed = state, nil, nil, true
   elseif passes then
     -- The step has counted a cost that is not taken after all: show the state as it stays.
     local _
     _, remaining, resetAfterMs = step(entry.state, timeMs, 0, true)
   end
   -- Rules count from the key's own time; callers count from the clock's.
+  local lagMs = timeMs - nowMs
   resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
   entry.resetAfterMs = resetAfterMs
   if allowed then

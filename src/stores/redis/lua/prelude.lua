@@ -2,13 +2,13 @@
 local EXACT = 9007199254740991
 
 -- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
-local function whole(what, text, least)
+local function whole(what, text, least, most)
   local number = tonumber(text)
-  if number and number >= least and number <= EXACT and number % 1 == 0 then
+  if number and number >= least and number <= (most or EXACT) and number % 1 == 0 then
     return number + 0.0
   end
-  local rule = ' must be a whole number of at least ' .. string.format('%.0f', least)
-  return error('sluice: ' .. what .. rule .. ', got ' .. tostring(text), 0)
+  local range = most and string.format('from %.0f to %.0f', least, most) or string.format('of at least %.0f', least)
+  return error('sluice: ' .. what .. ' must be a whole number ' .. range .. ', got ' .. tostring(text), 0)
 end
 
 local function choice(what, text, first, second)
