@@ -1,0 +1,136 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Decision } from '../../src/core/decision.ts'
+import type { Rule } from '../../src/core/rule.ts'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
+import { fixedWindow } from '../../src/rules/index.ts'
+import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { type Action, anything, play, starts, steps, type Turn, turns, type Wait, waits } from '../schedules.ts'
+import { type RunningServer, startServer } from '../servers/start-server.ts'
+import { waitUntil } from '../servers/wait-until.ts'
+import { NONE, type Observation, ObservedKey, type Stored } from './observed-key.ts'
+import { shortRules } from './short-rules.ts'
+
+let server: RunningServer
+let redis: Redis
+let store: RedisStore
+let runs = 0
+
+beforeAll(async () => {
+  server = await startServer()
+  redis = new Redis(server.port, server.host)
+  store = redisStore(redis)
+  await store.warmUp()
+  // The first decision asks more, and what follows it must not wait for that.
+  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store }).peek('one')
+})
+afterAll(async () => {
+  redis?.disconnect()
+  await server?.stop()
+})
+
+it('keeps a key for as long as a decision says by the time of the server, and in the end nothing', async () => {
+  // All runs at the same time: what takes long is only the waiting.
+  const played = shortRules.flatMap(({ rules }) => Array.from({ length: 100 }, () => playForReal(rules)))
+  await Promise.all(played)
+  await waitUntil(async () => ((await redis.dbsize()) === 0 ? undefined : 'there are still keys'), 3_000)
+})
+
+describe.each(shortRules)('$title', ({ rules }) => {
+  it('keeps a key for up to a minute longer by the clock of a caller, whatever that does', async () => {
+    await fc.assert(
+      fc.asyncProperty(rules, anything(fc.oneof(waits, steps)), starts, async (rule, turnList, startMs) => {
+        const history = play(rule, turnList, startMs, 100)
+        let nowMs = startMs
+        const clock = { nowMs: () => nowMs }
+        const key = new ObservedKey(redis, createLimiter({ name: `run ${runs++}`, rule, store, clock }))
+        const observations = await Promise.all(
+          history.map((moment) => {
+            nowMs = moment.nowMs
+            return key.act(moment.action, moment.amount)
+          }),
+        )
+        for (const [index, { before, ruling, action }] of history.entries()) {
+          const { decision, stored } = observations[index] as Observation
+          const last = observations[index - 1]?.stored ?? NONE
+          const isStored = ruling.state !== before.state || ruling.block !== before.block
+          // A peek or a refusal writes only when it finds the clock set back for good.
+          if (!isStored && isReading(action, decision)) expect(isSame(stored, last)).toBe(true)
+          else if (isStored && decision.resetAfterMs === 0) expect(stored).toEqual(NONE)
+          else if (!isSame(stored, last)) expectMinuteLonger(stored, decision.resetAfterMs)
+        }
+        await redis.del(key.name)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+/** One random run on a key of its own. It is not made smaller when it fails: every wait in it is a real one. */
+async function playForReal(rules: fc.Arbitrary<Rule>): Promise<void> {
+  const property = fc.asyncProperty(rules, shortTurns, async (rule, turnList) => {
+    const key = new ObservedKey(redis, createLimiter({ name: `run ${runs++}`, rule, store }))
+    let last: Observation | undefined
+    let lateMs = 0
+    for (const { action, amount, wait } of turnList) {
+      if (wait !== 'none') await delay(realMs(wait, last))
+      const now = await key.act(action, action === 'block' ? 25 * amount : amount)
+      const before = last?.stored ?? NONE
+      const isUntouched = isSame(now.stored, before)
+      expectKept(now, isUntouched ? lateMs : 0)
+      if (!isUntouched) lateMs = now.afterMs - now.beforeMs
+      if (isReading(action, now.decision)) expect(isUntouched || now.stored.value === undefined).toBe(true)
+      last = now
+    }
+  })
+  await fc.assert(property, { numRuns: 1, endOnFailure: true })
+}
+
+/**
+ * A key goes when the decision says that it is fresh: not before, and not after.
+ *
+ * @param lateMs an engine may count a TTL from when it is set, which is later than the time that the script has read. That is
+ *   not seen right after it, but by who reads the time again: then it may be as late as the writing took.
+ */
+function expectKept({ decision: { resetAfterMs }, stored, beforeMs, afterMs }: Observation, lateMs: number): void {
+  if (stored.value === undefined) {
+    expect(resetAfterMs, 'a key is gone before it is fresh').toBeLessThanOrEqual(afterMs - beforeMs)
+  } else {
+    expect(stored.untilMs, 'a key goes too early').toBeGreaterThanOrEqual(beforeMs + resetAfterMs)
+    expect(stored.untilMs, 'a key goes too late').toBeLessThanOrEqual(afterMs + resetAfterMs + lateMs)
+    expect(stored.ttlMs, 'a key has too long a TTL').toBeLessThanOrEqual(resetAfterMs + lateMs)
+  }
+}
+
+function expectMinuteLonger({ ttlMs }: Stored, resetAfterMs: number): void {
+  expect(ttlMs).toBeGreaterThan(resetAfterMs)
+  expect(ttlMs).toBeLessThanOrEqual(resetAfterMs + 60_000)
+}
+
+function isSame(stored: Stored, before: Stored): boolean {
+  return stored.value === before.value && stored.untilMs === before.untilMs
+}
+
+function isReading(action: Action, { allowed }: Decision): boolean {
+  return action === 'peek' || (action === 'consume' && !allowed)
+}
+
+/** Every action, with short waits, most of them none. */
+const shortTurns: fc.Arbitrary<Turn[]> = turns(
+  ['consume', 'consume', 'consume', 'peek', 'charge', 'giveBack', 'block', 'unblock', 'reset'],
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constant<Wait>('none') },
+    { weight: 2, arbitrary: fc.constantFrom<Wait>('one', 'retry', 'retry - 1', 'reset', 'reset - 1') },
+    { weight: 1, arbitrary: fc.nat(100) },
+  ),
+)
+
+/** What a wait is after the last decision, which also says how long to wait for what never passes. */
+function realMs(wait: Wait, last: Observation | undefined): number {
+  if (typeof wait === 'number') return wait
+  const { retryAfterMs = 0, resetAfterMs = 0 } = last?.decision ?? {}
+  const wholeMs = wait.startsWith('retry') ? Math.min(retryAfterMs, resetAfterMs) : resetAfterMs
+  return wait === 'one' ? 1 : Math.max(0, wholeMs - (wait.endsWith(' - 1') ? 1 : 0))
+}
