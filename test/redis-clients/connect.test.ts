@@ -32,7 +32,7 @@ describe.each(redisClients)('$title', (entry) => {
   it('says NOSCRIPT, and says it first, for a script that the server does not have', async () => {
     const key = freshKey()
     const error = await failure(connection.send(key, ['EVALSHA', freshCounter().sha1, '1', key, '1']))
-    expect(error.message).toBe('NOSCRIPT No matching script. Please use EVAL.')
+    expect(error.message).toMatch(/^NOSCRIPT No matching script\./)
     expect(isNoScript(error)).toBe(true)
   })
 
@@ -43,7 +43,7 @@ describe.each(redisClients)('$title', (entry) => {
       /^ERR NOSCRIPT No matching script\.$/,
     ],
     ['a failed script that quotes it', "error('NOSCRIPT No matching script.')", /^ERR .*NOSCRIPT No matching script\./],
-    ['a command of that name', "return redis.call('NOSCRIPT')", /^ERR Unknown Redis command called from script/],
+    ['a command of that name', "return redis.call('NOSCRIPT')", /^ERR Unknown (Redis )?command called from script/],
     ['an error of another code', "return redis.error_reply('OOM NOSCRIPT: no memory')", /^OOM NOSCRIPT: no memory$/],
     [
       'a read of another type',
