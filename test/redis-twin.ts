@@ -50,7 +50,7 @@ export function describeTwin({ rules, extremes, periodMs }: TwinOptions): void {
           const fromMemory = await Promise.all(history.map((moment) => ask(memory, moment)))
           expect(fromRedis).toEqual(fromMemory.map(verdictOf))
         }),
-        { numRuns: 300 },
+        { numRuns: 200 },
       )
     })
 
@@ -62,7 +62,7 @@ export function describeTwin({ rules, extremes, periodMs }: TwinOptions): void {
           const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
           expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
         }),
-        { numRuns: 300 },
+        { numRuns: 200 },
       )
     })
 

@@ -32,7 +32,7 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
   const check = (
     schedule: fc.Arbitrary<Turn[]>,
     property: (history: Moment[], rule: Rule) => void,
-    numRuns = 300,
+    numRuns = 150,
   ): void => {
     fc.assert(
       fc.property(rules, schedule, starts, (rule, turnList, startMs) => {

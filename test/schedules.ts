@@ -89,9 +89,12 @@ export const waits: fc.Arbitrary<Wait> = fc.oneof(
 /** A step back that is waited out, one that re-anchors, and a jump ahead. */
 export const steps: fc.Arbitrary<Wait> = fc.constantFrom<Wait>(-1, -999, -60_000, -60_001, -3_600_000, 3_600_000)
 
+// Without its size, 40 would be the limit and a dozen the longest that is tried.
+const LENGTH = { minLength: 1, maxLength: 40, size: 'max' } as const
+
 /** Random turns of these actions. */
 export const turns = (actions: readonly Action[], wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
-  fc.array(turn(actions, amounts, wait), { minLength: 1, maxLength: 40 })
+  fc.array(turn(actions, amounts, wait), LENGTH)
 
 const amounts = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
 
@@ -125,5 +128,5 @@ export const anything = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
       { weight: 1, arbitrary: turn(['block'], fc.constantFrom(1, 250, 999, 61_000, 300_000), wait) },
       { weight: 1, arbitrary: turn(['unblock', 'reset'], amounts, wait) },
     ),
-    { minLength: 1, maxLength: 40 },
+    LENGTH,
   )

@@ -23,7 +23,7 @@ const factories: Readonly<Record<string, (options: never) => Rule>> = {
 export interface NamedRule {
   readonly title: string
   readonly factory: string
-  /** Options with which exactly `limit` passes within hours, however the requests lie in that time. */
+  /** Options with which exactly `limit` passes within an hour, however the requests lie in that time. */
   options(limit: number): object
   /** Absent, or a time in the middle of a window of the clock: on the server's time a test might cross the edge of one. */
   readonly aroundMs?: number
@@ -31,7 +31,8 @@ export interface NamedRule {
   readonly staysOpen?: boolean
 }
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /** A time in the middle of a day, of an hour and of most of what a window can be. */
 export const NOON_MS: number = 19_675 * DAY_MS + DAY_MS / 2 + 1_234_567
@@ -71,17 +72,17 @@ export const everyRule: readonly NamedRule[] = [
   {
     title: 'tokenBucket',
     factory: 'tokenBucket',
-    options: (capacity) => ({ capacity, refill: 1, periodMs: DAY_MS }),
+    options: (capacity) => ({ capacity, refill: 1, periodMs: HOUR_MS }),
   },
   {
     title: 'leakyBucket as a policeman',
     factory: 'leakyBucket',
-    options: (capacity) => ({ capacity, leak: 1, periodMs: DAY_MS }),
+    options: (capacity) => ({ capacity, leak: 1, periodMs: HOUR_MS }),
   },
   {
     title: 'leakyBucket as a shaper',
     factory: 'leakyBucket',
-    options: (capacity) => ({ capacity, leak: 1, periodMs: DAY_MS, mode: 'shape' }),
+    options: (capacity) => ({ capacity, leak: 1, periodMs: HOUR_MS, mode: 'shape' }),
   },
   {
     title: 'concurrency',

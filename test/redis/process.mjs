@@ -52,7 +52,8 @@ async function run(job) {
   const keepRequesting = async () => {
     while (started < job.requests) await request(started++ % job.subjects.length)
   }
-  await Promise.all(Array.from({ length: job.inFlight }, keepRequesting))
+  const outcomes = await Promise.allSettled(Array.from({ length: job.inFlight }, keepRequesting))
+  for (const { reason } of outcomes) if (reason) throw reason
   return { admitted, mostAtWork }
 }
 

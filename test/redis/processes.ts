@@ -47,7 +47,11 @@ export function startProcesses(count: number): Processes {
   // Without the arguments that Vitest gave to its own worker.
   const children = Array.from({ length: count }, () => fork(PROGRAM, { execArgv: [] }))
   return {
-    run: async (job) => sumOf(await Promise.all(children.map((child) => runOn(child, job)))),
+    run: async (job) => {
+      // All of them have to be done before the next job, also when one has failed.
+      const outcomes = await Promise.allSettled(children.map((child) => runOn(child, job)))
+      return sumOf(outcomes.map(tallyOf))
+    },
     stop: async () => void (await Promise.all(children.map(end))),
   }
 }
@@ -65,6 +69,11 @@ function runOn(child: ChildProcess, job: Job): Promise<Tally> {
     })
     child.send(job)
   })
+}
+
+function tallyOf(outcome: PromiseSettledResult<Tally>): Tally {
+  if (outcome.status === 'rejected') throw outcome.reason
+  return outcome.value
 }
 
 function sumOf(tallies: readonly Tally[]): Tally {

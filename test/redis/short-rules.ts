@@ -16,10 +16,10 @@ export interface ShortRule {
   readonly rules: fc.Arbitrary<Rule>
 }
 
-const limit = fc.integer({ min: 1, max: 6 })
+const limit = fc.integer({ min: 1, max: 12 })
 const maxDebt = fc.nat(6)
 const windowMs = fc.integer({ min: 20, max: 300 })
-const periodMs = fc.integer({ min: 20, max: 80 })
+const periodMs = fc.integer({ min: 20, max: 60 })
 const perPeriod = fc.integer({ min: 1, max: 3 })
 
 /** Every rule, and every mode of it that decides differently. */
