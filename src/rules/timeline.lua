@@ -65,7 +65,7 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
 
   local before = total
   total = addBounded(total, cost, limit + maxDebt)
-  local pairsLeft
+  local pairsLeft, added = nil, ''
   if total == 0 then
     return 0, limit, 0, 0
   elseif total < before then
@@ -75,10 +75,12 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
     pairsLeft = line:sub(from)
   elseif before > 0 and atMs == nowMs then
     local newest = struct.unpack('<d', line, #line - 7)
-    pairsLeft = line:sub(from, -9) .. struct.pack('<d', newest + (total - before))
+    pairsLeft, added = line:sub(from, -9), struct.pack('<d', newest + (total - before))
   else
-    pairsLeft = line:sub(from) .. struct.pack('<dd', nowMs, total - before)
+    pairsLeft, added = line:sub(from), struct.pack('<dd', nowMs, total - before)
     atMs = nowMs
   end
-  return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, struct.pack('<dd', atMs, total) .. pairsLeft
+  -- Joined at once: Redis hashes every byte of every string that a script makes.
+  local next = struct.pack('<dd', atMs, total) .. pairsLeft .. added
+  return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next
 end

@@ -90,9 +90,12 @@ local function writeEntry(key, entry, isServerTime)
   if not entry.changed then
     return
   elseif entry.resetAfterMs > 0 then
-    local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
+    local value = entry.state
+    if entry.blockAtMs then
+      value = struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) .. (value or '')
+    end
     local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
-    redis.call('SET', key, block .. (entry.state or ''), 'PX', string.format('%.0f', ttlMs))
+    redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
   elseif entry.exists then
     redis.call('DEL', key)
   end

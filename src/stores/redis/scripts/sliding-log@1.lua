@@ -106,7 +106,7 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
 
   local before = total
   total = addBounded(total, cost, limit + maxDebt)
-  local pairsLeft
+  local pairsLeft, added = nil, ''
   if total == 0 then
     return 0, limit, 0, 0
   elseif total < before then
@@ -116,12 +116,14 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
     pairsLeft = line:sub(from)
   elseif before > 0 and atMs == nowMs then
     local newest = struct.unpack('<d', line, #line - 7)
-    pairsLeft = line:sub(from, -9) .. struct.pack('<d', newest + (total - before))
+    pairsLeft, added = line:sub(from, -9), struct.pack('<d', newest + (total - before))
   else
-    pairsLeft = line:sub(from) .. struct.pack('<dd', nowMs, total - before)
+    pairsLeft, added = line:sub(from), struct.pack('<dd', nowMs, total - before)
     atMs = nowMs
   end
-  return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, struct.pack('<dd', atMs, total) .. pairsLeft
+  -- Joined at once: Redis hashes every byte of every string that a script makes.
+  local next = struct.pack('<dd', atMs, total) .. pairsLeft .. added
+  return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next
 end
 
 local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
@@ -151,9 +153,12 @@ local function writeEntry(key, entry, isServerTime)
   if not entry.changed then
     return
   elseif entry.resetAfterMs > 0 then
-    local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
+    local value = entry.state
+    if entry.blockAtMs then
+      value = struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) .. (value or '')
+    end
     local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
-    redis.call('SET', key, block .. (entry.state or ''), 'PX', string.format('%.0f', ttlMs))
+    redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
   elseif entry.exists then
     redis.call('DEL', key)
   end

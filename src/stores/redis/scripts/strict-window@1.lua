@@ -43,18 +43,18 @@ end
 local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
   local sliceMs = math.ceil(windowMs / slices)
   local atMs = nowMs - nowMs % sliceMs
-  local live, used, counts = slices + 1, 0, {}
-  local layout = '<' .. string.rep('d', live + 1)
-  for slice = 1, live do
-    counts[slice] = 0
-  end
+  local live, used = slices + 1, 0
+  local layout = string.rep('d', live)
+  local counts, passed = {}, live
   if state then
-    local stored = { struct.unpack(layout, state) }
-    local passed = math.max(0, math.floor((atMs - stored[1]) / sliceMs + 0.5))
-    for slice = 1, live - passed do
-      counts[slice] = stored[1 + slice + passed]
-      used = used + counts[slice]
+    counts = { struct.unpack('<' .. layout, state, 9) }
+    passed = math.max(0, math.floor((atMs - (struct.unpack('<d', state))) / sliceMs + 0.5))
+  end
+  for slice = 1, live do
+    if passed > 0 then
+      counts[slice] = slice + passed <= live and counts[slice + passed] or 0
     end
+    used = used + counts[slice]
   end
 
   -- How many slices, from the start of the newest, until at least amount has left, oldest first.
@@ -67,8 +67,17 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
     return atMs + slice * sliceMs - nowMs
   end
 
+  -- The same for all that is used, from the other end: mostly the newest slice is not empty.
+  local function msUntilEmpty()
+    local slice = live
+    while slice > 0 and counts[slice] == 0 do
+      slice = slice - 1
+    end
+    return slice == 0 and 0 or atMs + slice * sliceMs - nowMs
+  end
+
   if not force and used + cost > limit then
-    return msUntilFree(cost - (limit - used)), math.max(0, limit - used), used == 0 and 0 or msUntilFree(used), 0
+    return msUntilFree(cost - (limit - used)), math.max(0, limit - used), msUntilEmpty(), 0
   end
   if cost < 0 then
     local slice, left = live, math.min(-cost, used)
@@ -84,8 +93,8 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
     counts[live] = counts[live] + (total - used)
     used = total
   end
-  local next = struct.pack(layout, atMs, (table.unpack or unpack)(counts))
-  return 0, math.max(0, limit - used), used == 0 and 0 or msUntilFree(used), 0, next
+  local next = struct.pack('<d' .. layout, atMs, (table.unpack or unpack)(counts, 1, live))
+  return 0, math.max(0, limit - used), msUntilEmpty(), 0, next
 end
 
 -- A state starts with its own time. No time is this one: it marks a block, and what comes after that is the state, if any.
@@ -111,9 +120,12 @@ local function writeEntry(key, entry, isServerTime)
   if not entry.changed then
     return
   elseif entry.resetAfterMs > 0 then
-    local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
+    local value = entry.state
+    if entry.blockAtMs then
+      value = struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) .. (value or '')
+    end
     local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
-    redis.call('SET', key, block .. (entry.state or ''), 'PX', string.format('%.0f', ttlMs))
+    redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
   elseif entry.exists then
     redis.call('DEL', key)
   end
