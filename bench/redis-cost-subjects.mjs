@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto'
+import {
+  concurrency,
+  createLimiter,
+  encodeScope,
+  fixedWindow,
+  leakyBucket,
+  slidingLog,
+  slidingWindow,
+  strictWindow,
+  tokenBucket,
+} from '../dist/index.mjs'
+import { getScript, redisStore } from '../dist/redis.mjs'
+import { number } from './report.mjs'
+
+const LIMIT = 1_000
+const HOUR_MS = 3_600_000
+const LIMITER = 'api'
+const ENTRIES = [10, 100, 1_000]
+const OUTCOMES = ['allowed', 'refused']
+
+/**
+ * Everything that is measured. `fill` brings a user's key to where the next decision has the subject's outcome. `decide` takes that
+ * decision, and `decideMany` those of many users in one call; both resolve with whether the outcome is the expected one.
+ */
+export function subjectsOn(redis) {
+  const store = redisStore(redis)
+  const window = { limit: LIMIT, windowMs: HOUR_MS }
+  const bucket = { capacity: LIMIT, periodMs: HOUR_MS }
+  const both = (name, rule, fill) => OUTCOMES.map((outcome) => ruleSubject(redis, store, name, rule, outcome, fill))
+  const strict = (slices) => both(`strictWindow, ${slices} slices`, strictWindow({ ...window, slices }), fillSlices)
+  const log = (limit) => both(`slidingLog, ${number(limit)} entries`, slidingLog({ ...window, limit }), fillLine)
+  return [
+    ...both('fixedWindow', fixedWindow(window), fillHalf),
+    ...both('slidingWindow', slidingWindow(window), fillTwoWindows),
+    ...both('tokenBucket', tokenBucket({ ...bucket, refill: LIMIT }), fillHalf),
+    ...both('leakyBucket, police', leakyBucket({ ...bucket, leak: LIMIT }), fillHalf),
+    ...both('leakyBucket, shape', leakyBucket({ ...bucket, leak: LIMIT, mode: 'shape' }), fillHalf),
+    ...[10, 60].flatMap(strict),
+    ...ENTRIES.flatMap(log),
+    ...both('concurrency, 10 at work', concurrency({ limit: 10, leaseMs: HOUR_MS }), fillLine),
+    byHand(redis, 'an empty script', undefined, 'return 1', (key) => redis.set(key, 1)),
+    byHand(redis, 'INCR and PEXPIRE', undefined, COUNTER, (key) => redis.set(key, 1)),
+    ...ENTRIES.flatMap((entries) => OUTCOMES.map((outcome) => sortedSet(redis, entries, outcome))),
+  ]
+}
+
+function ruleSubject(redis, store, name, rule, outcome, fill) {
+  const script = getScript(rule.kind)
+  const limiterOf = (clock) => createLimiter({ name: LIMITER, rule, store, ...clock })
+  const limiter = limiterOf({})
+  const keyOf = (user) => `sluice:${encodeScope(LIMITER, rule.stateName)}:${user}`
+  const valuesOf = (names) => names.map((option) => rule.parameters[option])
+  const [required, optional] = [valuesOf(script.required), valuesOf(script.optional)]
+  const isAllowed = outcome === 'allowed'
+  return {
+    name,
+    outcome,
+    keyOf,
+    source: script.source,
+    fill: (user) => fill((nowMs) => limiterOf({ clock: { nowMs: () => nowMs } }), user, isAllowed, rule.parameters),
+    decide: async (user) => (await limiter.consume(user)).allowed === isAllowed,
+    async decideMany(users) {
+      const args = [...users.map(keyOf), ...required, '-1', ...users.map(() => '1'), ...optional]
+      const reply = await redis.evalsha(script.sha1, users.length, ...args)
+      return users.every((_, index) => (reply[5 * index] === 1) === isAllowed)
+    },
+  }
+}
+
+async function fillHalf(at, user, isAllowed) {
+  const limiter = at(Date.now())
+  await limiter.consume(user, { cost: LIMIT / 2 })
+  if (!isAllowed) await overfill(limiter, user)
+}
+
+async function fillTwoWindows(at, user, isAllowed) {
+  const nowMs = Date.now()
+  await at(nowMs - HOUR_MS).consume(user, { cost: LIMIT / 2 })
+  await at(nowMs).consume(user, { cost: LIMIT / 4 })
+  if (!isAllowed) await overfill(at(nowMs), user)
+}
+
+async function fillSlices(at, user, isAllowed, { slices }) {
+  const nowMs = Date.now()
+  for (let ago = slices; ago >= 0; ago--) await at(nowMs - (ago * HOUR_MS) / slices).consume(user, { cost: 10 })
+  if (!isAllowed) await overfill(at(nowMs), user)
+}
+
+/** A little over the limit: what leaves or refills during a round must let nobody in. */
+async function overfill(limiter, user) {
+  await limiter.charge(user, (await limiter.peek(user)).remaining + 20)
+}
+
+function fillLine(at, user, isAllowed, { limit }) {
+  return Promise.all(timesOf(limit, isAllowed).map((timeMs) => at(timeMs).consume(user)))
+}
+
+/** One entry in each millisecond. What is allowed next finds that the oldest has just left, as in steady traffic. */
+function timesOf(entries, isAllowed) {
+  const nowMs = Date.now()
+  const times = Array.from({ length: entries }, (_, index) => nowMs - entries + index)
+  return isAllowed ? [nowMs - HOUR_MS, ...times.slice(1)] : times
+}
+
+const COUNTER = `redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ${HOUR_MS})
+return 1`
+
+const SORTED_SET = `redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] - ${HOUR_MS})
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ${HOUR_MS})
+return 1`
+
+function sortedSet(redis, entries, outcome) {
+  const times = () => timesOf(entries, outcome === 'allowed')
+  const fill = (key) => redis.zadd(key, ...times().flatMap((timeMs) => [timeMs, `${timeMs}-1`]))
+  const args = () => [Date.now(), `${Date.now()}-2`, entries]
+  const subject = byHand(redis, `sorted set, ${number(entries)} entries`, outcome, SORTED_SET, fill, args)
+  // Copying a large one takes long.
+  return entries < 1_000 ? subject : { ...subject, decisions: 256 }
+}
+
+/** What one would write oneself, under a key as long as ours. */
+function byHand(redis, name, outcome, source, fill, args = () => []) {
+  const sha1 = createHash('sha1').update(source).digest('hex')
+  const keyOf = (user) => `sluice:${LIMITER}:by-hand-log@1:${user}`
+  const expected = outcome === 'refused' ? 0 : 1
+  return {
+    name,
+    outcome,
+    keyOf,
+    source,
+    fill: (user) => fill(keyOf(user)),
+    decide: async (user) => (await redis.evalsha(sha1, 1, keyOf(user), ...args())) === expected,
+  }
+}
