@@ -2,12 +2,12 @@
 // version was never released: then it takes its place. `--release` marks the present versions as released, for good.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assemble, readRule, ruleNames } from './lua/assemble.mjs'
+import { argumentNames, assemble, scriptNames } from './lua/assemble.mjs'
 import { FOLDER, readManifest, sha1Of } from './lua/catalog.mjs'
 
 mkdirSync(FOLDER, { recursive: true })
 const manifest = readManifest()
-for (const name of ruleNames()) {
+for (const name of scriptNames()) {
   manifest[name] ??= []
   const versions = manifest[name]
   const last = versions.at(-1)
@@ -15,16 +15,9 @@ for (const name of ruleNames()) {
   const next = last === undefined ? 1 : last.released ? last.version + 1 : last.version
   if (next === last?.version) versions.pop()
   const text = assemble(name, next)
-  versions.push({ version: next, sha1: sha1Of(text), released: false, ...argumentsOf(name) })
+  versions.push({ version: next, sha1: sha1Of(text), released: false, ...argumentNames(name) })
   writeFileSync(join(FOLDER, `${name}@${next}.lua`), text)
   console.log(`wrote ${name}, version ${next}`)
 }
 if (process.argv.includes('--release')) for (const version of Object.values(manifest).flat()) version.released = true
 writeFileSync(join(FOLDER, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-
-function argumentsOf(name) {
-  const { parameters } = readRule(name)
-  const names = (isRequired) =>
-    parameters.filter(({ fallback }) => (fallback === undefined) === isRequired).map((parameter) => parameter.name)
-  return { required: names(true), optional: names(false) }
-}

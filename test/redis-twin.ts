@@ -6,8 +6,9 @@ import type { Rule } from '../src/core/rule.ts'
 import type { Answer, Shelf } from '../src/core/store.ts'
 import { memoryStore } from '../src/stores/memory/memory-store.ts'
 import { redisStore } from '../src/stores/redis/redis-store.ts'
+import { requestText } from '../src/stores/redis/request-text.ts'
 import { getScript } from '../src/stores/redis/script-catalog.ts'
-import { anything, type Moment, play, starts, steps, waits } from './schedules.ts'
+import { anything, type Moment, play, requestOf, starts, steps, waits } from './schedules.ts'
 import { type RunningServer, startServer } from './servers/start-server.ts'
 
 /** What the comparison needs to know of a rule. */
@@ -36,8 +37,8 @@ export function describeTwin({ rules, extremes, periodMs }: TwinOptions): void {
   })
 
   const shelves = (rule: Rule): { redis: Shelf; memory: Shelf } => {
-    const name = `twin ${count++}`
-    return { redis: redisStore(redis).open(name, rule), memory: memoryStore().open(name, rule) }
+    const place = { limiterName: `twin ${count++}`, rule }
+    return { redis: redisStore(redis).open(place), memory: memoryStore().open(place) }
   }
 
   describe('on Redis', () => {
@@ -103,7 +104,7 @@ export function describeTwin({ rules, extremes, periodMs }: TwinOptions): void {
             const run = count++
             for (const nowMs of [startMs, startMs + periodMs(rule), startMs + 2 * periodMs(rule)]) {
               const keys = turnList.map((_, index) => `batch ${run} ${of[index]}`)
-              const requests = turnList.map(({ action, amount }) => requestOf(action, amount))
+              const requests = turnList.map(({ action, amount }) => requestText(requestOf(action, amount)))
               const parameters = [...script.required.map(value), `${nowMs}`, ...requests, ...script.optional.map(value)]
               const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...parameters)) as number[]
               const alone: number[] = []
@@ -122,13 +123,7 @@ export function describeTwin({ rules, extremes, periodMs }: TwinOptions): void {
 }
 
 function ask(shelf: Shelf, { action, amount, nowMs }: Moment): Answer {
-  if (action === 'unblock' || action === 'reset') return shelf[action]('key', nowMs)
-  return shelf[action]('key', amount, nowMs)
-}
-
-function requestOf(action: Moment['action'], amount: number): string {
-  if (action === 'consume') return `${amount}`
-  return action === 'unblock' || action === 'reset' ? action : `${action}:${amount}`
+  return shelf.decide('key', requestOf(action, amount), nowMs)
 }
 
 function verdictOf(verdict: Verdict): Verdict {

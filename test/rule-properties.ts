@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import * as decide from '../src/core/decide.ts'
+import { type Entry, freshAfterMs, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
 import { describeTwin } from './redis-twin.ts'
 import { act, anyClock, everything, type Moment, play, starts, steps, type Turn, turns, waits } from './schedules.ts'
@@ -78,7 +79,7 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
     it('lets exactly as many requests of cost 1 pass as remaining says', () => {
       check(fc.oneof(everything, anyClock), (history, rule) => {
         for (const { ruling, nowMs } of history) {
-          let entry: decide.Entry = ruling
+          let entry: Entry = ruling
           for (let left = ruling.remaining; left > 0; left--) {
             const taken = decide.consume(rule, entry, 1, nowMs)
             expect(taken).toMatchObject({ allowed: true, remaining: left - 1 })
@@ -119,7 +120,7 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
           const taken = decide.consume(rule, before, 1, nowMs)
           if (taken.allowed) expect(decide.adjust(rule, taken, -1, nowMs).remaining).toBe(start.remaining)
           const all = decide.adjust(rule, before, -1_000_000, nowMs)
-          expect(all.remaining).toBe(decide.peek(rule, decide.UNTOUCHED, 1, nowMs).remaining)
+          expect(all.remaining).toBe(decide.peek(rule, UNTOUCHED, 1, nowMs).remaining)
           expect(decide.consume(rule, all, rule.limit, nowMs).allowed).toBe(true)
           expect(decide.consume(rule, all, rule.limit + 1, nowMs).reason).toBe('cost-exceeds-limit')
         }
@@ -133,12 +134,12 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
             expect(ruling.resetAfterMs).toBe(0)
             continue
           }
-          const freshMs = decide.freshAfterMs(rule, ruling.state, nowMs)
+          const freshMs = freshAfterMs(rule, ruling.state, nowMs)
           expect(freshMs).toBe(ruling.resetAfterMs)
-          expect(decide.freshAfterMs(rule, ruling.state, nowMs + freshMs)).toBe(0)
-          if (freshMs > 1) expect(decide.freshAfterMs(rule, ruling.state, nowMs + freshMs - 1)).toBe(1)
+          expect(freshAfterMs(rule, ruling.state, nowMs + freshMs)).toBe(0)
+          if (freshMs > 1) expect(freshAfterMs(rule, ruling.state, nowMs + freshMs - 1)).toBe(1)
           const then = decide.peek(rule, ruling, 1, nowMs + freshMs)
-          const { remaining } = decide.peek(rule, decide.UNTOUCHED, 1, nowMs)
+          const { remaining } = decide.peek(rule, UNTOUCHED, 1, nowMs)
           expect(then).toMatchObject({ allowed: true, remaining, resetAfterMs: 0, delayMs: 0 })
         }
       })
@@ -170,7 +171,7 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
       )
       fc.assert(
         fc.property(extremes, shares, starts, (rule, turnList, startMs) => {
-          let entry = decide.UNTOUCHED
+          let entry = UNTOUCHED
           let nowMs = startMs
           for (const { share, waitShare } of turnList) {
             const cost = Math.max(1, Math.floor(share * rule.limit))
@@ -214,7 +215,7 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
 }
 
 /** Every millisecond of a short wait, and of a long one both ends and a spread between them. */
-function expectHonest(rule: Rule, ruling: decide.Ruling, cost: number, nowMs: number): void {
+function expectHonest(rule: Rule, ruling: Ruling, cost: number, nowMs: number): void {
   const { retryAfterMs } = ruling
   if (ruling.allowed) expect(retryAfterMs).toBe(0)
   else expect(retryAfterMs).toBeGreaterThan(0)

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
-import * as decide from '../src/core/decide.ts'
+import { decide } from '../src/core/decide.ts'
+import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
 
 /** What may be done with a key. */
@@ -30,38 +32,38 @@ export interface Moment {
   readonly action: Action
   readonly amount: number
   readonly nowMs: number
-  readonly before: decide.Entry
-  readonly ruling: decide.Ruling
+  readonly before: Entry
+  readonly ruling: Ruling
 }
 
 /** Plays the turns on one key, each at the time of the one before and its wait. */
 export function play(rule: Rule, turnList: readonly Turn[], startMs: number, periodMs: number): Moment[] {
   const history: Moment[] = []
-  let entry = decide.UNTOUCHED
+  let entry = UNTOUCHED
   let nowMs = startMs
-  let last: decide.Ruling | undefined
+  let last: Ruling | undefined
   for (const { action, amount, wait } of turnList) {
     nowMs = Math.max(0, nowMs + waitMs(wait, last, periodMs))
     const before = entry
     const ruling = act(rule, before, action, amount, nowMs)
     history.push({ action, amount, nowMs, before, ruling })
-    entry = { state: ruling.state, block: ruling.block }
+    entry = ruling
     last = ruling
   }
   return history
 }
 
 /** Does one call. */
-export function act(rule: Rule, entry: decide.Entry, action: Action, amount: number, nowMs: number): decide.Ruling {
-  if (action === 'consume') return decide.consume(rule, entry, amount, nowMs)
-  if (action === 'peek') return decide.peek(rule, entry, amount, nowMs)
-  if (action === 'block') return decide.block(rule, entry, amount, nowMs)
-  if (action === 'unblock') return decide.unblock(rule, entry, 1, nowMs)
-  if (action === 'reset') return decide.reset(rule, entry, 1, nowMs)
-  return decide.adjust(rule, entry, action === 'charge' ? amount : -amount, nowMs)
+export function act(rule: Rule, entry: Entry, action: Action, amount: number, nowMs: number): Ruling {
+  return decide(rule, entry, requestOf(action, amount), nowMs)
 }
 
-function waitMs(wait: Wait, last: decide.Ruling | undefined, periodMs: number): number {
+/** A call as a store is asked it. */
+export function requestOf(action: Action, amount: number): Request {
+  return action === 'unblock' || action === 'reset' ? { action } : { action, amount }
+}
+
+function waitMs(wait: Wait, last: Ruling | undefined, periodMs: number): number {
   const retryMs = last === undefined || last.retryAfterMs === Number.POSITIVE_INFINITY ? 0 : last.retryAfterMs
   const resetMs = last?.resetAfterMs ?? 0
   if (typeof wait === 'number') return wait

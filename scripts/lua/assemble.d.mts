@@ -15,9 +15,12 @@ export interface ScriptRule {
   readonly parameters: readonly ScriptParameter[]
   readonly exact: string | undefined
   readonly needs: string | undefined
+  readonly holds: 'pooled' | 'dated' | 'leased'
   readonly valid: string
   readonly step: string
 }
 export function ruleNames(): string[]
 export function readRule(name: string): ScriptRule
+export function scriptNames(): string[]
+export function argumentNames(name: string): { required: string[]; optional: string[] }
 export function assemble(name: string, version: number): string

@@ -7,8 +7,11 @@ import { fileURLToPath } from 'node:url'
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
 const PARAMETER = /^-- (\w+) +(.+)$/
-const WORDS = ['exact', 'needs', 'valid']
-const SIGNATURE = /^local function step\((.+), state, nowMs, cost, force\)$/m
+const WORDS = ['exact', 'holds', 'needs', 'valid']
+const HOLDS = ['pooled', 'dated', 'leased']
+const TIERS = 'tiers'
+const FRAME = ['entry', 'holds', 'frame', 'requests', 'decide', 'keys']
+const SIGNATURE = /^local function step\((.+), state, nowMs, cost, force, takenMs\)$/m
 
 /** The names of all rules that have a script. */
 export function ruleNames() {
@@ -28,27 +31,62 @@ export function readRule(name) {
     else if (WORDS.includes(word)) rule[word] = text
     else if (word !== undefined) rule.parameters.push(readParameter(name, word, text))
   }
+  if (!HOLDS.includes(rule.holds)) throw new Error(`${name}.lua must say holds ${HOLDS.join(', ')}, says ${rule.holds}`)
   const names = rule.parameters.map((parameter) => parameter.name).join(', ')
   const taken = SIGNATURE.exec(source)?.[1]
   if (names !== taken) throw new Error(`${name}.lua describes ${names}, and its function takes ${taken}`)
   return { ...rule, step: source.slice(header.length).trimEnd() }
 }
 
-/** The script of a rule: header, prelude, the rule's function, and a main that decides any number of keys. */
+/** The names of all scripts: one for each rule, and one that decides over several rules at once. */
+export function scriptNames() {
+  return [...ruleNames(), TIERS]
+}
+
+/** The text of a script: header, prelude, the rule's function or all of them, and a main. */
 export function assemble(name, version) {
+  return name === TIERS ? assembleTiers(version) : assembleRule(name, version)
+}
+
+/** The names of the arguments that a script takes for its rule: those that are always given, and those that have a default. */
+export function argumentNames(name) {
+  if (name === TIERS) return { required: [], optional: [] }
+  const { parameters } = readRule(name)
+  const names = (isRequired) =>
+    parameters.filter(({ fallback }) => (fallback === undefined) === isRequired).map((parameter) => parameter.name)
+  return { required: names(true), optional: names(false) }
+}
+
+function assembleRule(name, version) {
   const rule = readRule(name)
   const numbered = numberArguments(rule)
-  const part = (file) => readFileSync(join(SRC, file), 'utf8').trimEnd()
-  const sections = [
-    ...(rule.needs === undefined ? [] : [part(`rules/${rule.needs}.lua`)]),
-    rule.step,
-    part('stores/redis/lua/entry.lua'),
-    part('stores/redis/lua/frame.lua'),
-    part('stores/redis/lua/main.lua'),
+  return joined(headerOf(rule, version, numbered), [
+    ...stepOf(rule),
+    ...FRAME.map(part),
+    part('main'),
     mainOf(rule, numbered),
+  ])
+}
+
+function assembleTiers(version) {
+  const main = [
+    'local nowMs, isServerTime = clock(ARGV[1])',
+    "return whole64(decideOnce(whole('idMs', ARGV[2] or 0, 0), nowMs, isServerTime))",
   ]
-  const prelude = usedOf(part('stores/redis/lua/prelude.lua'), sections.join('\n'))
-  return `${[headerOf(rule, version, numbered), ...prelude, ...sections].join('\n\n')}\n`
+  return joined(tiersHeader(version), [...FRAME.map(part), rulesByName(), part('tiers'), main.join('\n')])
+}
+
+function joined(header, sections) {
+  const prelude = usedOf(part('prelude'), sections.join('\n'))
+  return `${[header, ...prelude, ...sections].join('\n\n')}\n`
+}
+
+function stepOf({ needs, step }) {
+  return needs === undefined ? [step] : [readFileSync(join(SRC, `rules/${needs}.lua`), 'utf8').trimEnd(), step]
+}
+
+function part(name) {
+  return readFileSync(join(SRC, `stores/redis/lua/${name}.lua`), 'utf8').trimEnd()
 }
 
 /** What the script uses of the prelude: a function that is made at every call and never used would cost every call. */
@@ -84,40 +122,111 @@ function numberArguments({ parameters }) {
 }
 
 function headerOf({ name, purpose, state }, version, numbered) {
-  const rows = [
+  return header(`${name}, version ${version}: ${purpose}`, [
     ['KEYS[1..n]', 'what the state of each subject is kept under; on a Cluster all in one slot'],
     ...numbered.map((argument) => [`ARGV[${argument.place}]`, `${argument.name}: ${argument.text}`]),
     ['returns', REPLY],
     ['state', state],
-  ]
-  const lines = rows.map(([what, text]) => `-- ${what.padEnd(12)} ${text}`)
-  return [`-- sluice ${name}, version ${version}: ${purpose}`, '--', ...lines].join('\n')
+  ])
 }
 
-function mainOf({ parameters, exact, valid }, numbered) {
-  const read = numbered.filter(({ name }) => name !== 'nowMs' && name !== 'request').map(readArgument)
+function tiersHeader(version) {
+  const purpose = 'one decision over several rules: what is taken is taken from all of them or from none.'
+  return header(`${TIERS}, version ${version}: ${purpose}`, [
+    ['KEYS[1..n]', "what each tier's state of its subject is kept under; on a Cluster all in one slot"],
+    ['KEYS[n+1]', 'with an idMs, what the answer to this request is kept under'],
+    ['ARGV[1]', `nowMs: ${NOW}`],
+    ['ARGV[2]', 'idMs: how long to answer the same request with the same reply, whole number >= 0, default 0'],
+    [
+      'ARGV[3..]',
+      'for each tier the name of a rule, its parameters in the order below, - for a default, and a request',
+    ],
+    ...ruleNames().map((name) => {
+      const { required, optional } = argumentNames(name)
+      return ['', `${name} ${[...required, ...optional].join(' ')} request`]
+    }),
+    [
+      'request',
+      `${REQUEST}, after shadow: never refuses, after changing: the state says by which parameters it was counted`,
+    ],
+    ['returns', `${REPLY.replace('key', 'tier')}; and at last the time of the decision`],
+  ])
+}
+
+function header(title, rows) {
+  const lines = rows.map(([what, text]) => `-- ${what.padEnd(12)} ${text}`)
+  return [`-- sluice ${title}`, '--', ...lines].join('\n')
+}
+
+function mainOf(rule, numbered) {
+  const read = numbered.filter(({ name }) => name !== 'nowMs' && name !== 'request')
   const firstRequest = numbered.findIndex((argument) => argument.name === 'request') + 1
-  const names = parameters.map((parameter) => parameter.name).join(', ')
   return [
-    ...read,
-    ...(exact === undefined ? [] : [`exactly('${exact}', ${exact})`]),
+    ...read.map((argument) => readArgument(argument, argumentAt(argument))),
+    ...checkOf(rule),
     `local nowMs, isServerTime = clock(ARGV[${firstRequest - 1}])`,
     '',
-    'local function isState(state)',
-    `  return ${valid}`,
-    'end',
+    `local rule = ${tableOf(rule)}`,
     '',
-    'local function stepWithParameters(state, timeMs, cost, force)',
-    `  return step(${names}, state, timeMs, cost, force)`,
-    'end',
-    '',
-    `return decideAll(stepWithParameters, isState, ${parameters[0].name}, nowMs, isServerTime, ${firstRequest})`,
+    `return decideAll(rule, nowMs, isServerTime, ${firstRequest})`,
   ].join('\n')
 }
 
-function readArgument({ name, place, least, most, choices, fallback }) {
-  const index = place.endsWith('+n') ? `${place.slice(0, -2)} + #KEYS` : place
-  const given = fallback === undefined ? `ARGV[${index}]` : `ARGV[${index}] or ${choices ? `'${fallback}'` : fallback}`
+/** The rule that a name and its parameters in args[at..] stand for. What a branch does not need is not made. */
+function rulesByName() {
+  const names = ruleNames()
+  const branches = names.map((name, index) => {
+    const rule = readRule(name)
+    const { required, optional } = argumentNames(name)
+    const order = [...required, ...optional]
+    const read = order.map((parameter, at) => {
+      const argument = rule.parameters.find((candidate) => candidate.name === parameter)
+      const given = `args[at + ${at}]`
+      return readArgument(argument, argument.fallback === undefined ? given : `open(${given})`)
+    })
+    const body = [...stepOf(rule), [...read, ...checkOf(rule), `return ${tableOf(rule, order.length)}`].join('\n')]
+    return `${index === 0 ? 'if' : 'elseif'} name == '${name}' then\n${indented(body.join('\n\n'))}`
+  })
+  const known = `sluice: a rule is ${names.join(', ')}, got `
+  return [
+    "local function open(text)\n  return text ~= '-' and text or nil\nend\n",
+    'local function ruleOf(name, args, at)',
+    indented(`${branches.join('\n')}\nend\nreturn error('${known}' .. tostring(name), 0)`),
+    'end',
+  ].join('\n')
+}
+
+function indented(text) {
+  return text.replace(/^(?=.)/gm, '  ')
+}
+
+function checkOf({ exact }) {
+  return exact === undefined ? [] : [`exactly('${exact}', ${exact})`]
+}
+
+function tableOf({ name, parameters, holds, valid }, size) {
+  const names = parameters.map((parameter) => parameter.name).join(', ')
+  return [
+    '{',
+    ...(size === undefined ? [] : [`  name = '${name}',`, `  size = ${size},`]),
+    `  limit = ${parameters[0].name},`,
+    `  holds = '${holds}',`,
+    '  isState = function(state)',
+    `    return ${valid}`,
+    '  end,',
+    '  step = function(state, timeMs, cost, force, takenMs)',
+    `    return step(${names}, state, timeMs, cost, force, takenMs)`,
+    '  end,',
+    '}',
+  ].join('\n')
+}
+
+function argumentAt({ place }) {
+  return `ARGV[${place.endsWith('+n') ? `${place.slice(0, -2)} + #KEYS` : place}]`
+}
+
+function readArgument({ name, least, most, choices, fallback }, argument) {
+  const given = fallback === undefined ? argument : `${argument} or ${choices ? `'${fallback}'` : fallback}`
   const check = choices
     ? `choice('${name}', ${given}, '${choices.join("', '")}')`
     : `whole('${name}', ${given}, ${least}${most === undefined ? '' : `, ${most}`})`
@@ -130,6 +239,6 @@ function luaOf(name) {
 
 const NOW = "time in milliseconds, whole number >= 0, or -1 for the server's, default -1"
 const REQUEST =
-  'of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount, block:milliseconds, unblock, reset, default 1'
+  'of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1'
 const REPLY =
   'for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)'

@@ -5,6 +5,11 @@ import { LimiterError } from './limiter-error.ts'
 export interface Clock {
   /** Whole milliseconds, not negative. It may step back or jump: rules guard against both. */
   nowMs(): number
+  /**
+   * Calls `ring` once, `afterMs` from now and never before `timer` has returned, and returns the function that cancels it.
+   * `Infinity` never rings. Only `wait()`, `schedule()` and the heartbeats of leases need it; absent: they go by real time.
+   */
+  timer?(afterMs: number, ring: () => void): () => void
 }
 
 /** The machine's clock. The only place in Sluice that reads it. */
@@ -12,6 +17,9 @@ export const systemClock: Clock = { nowMs: () => Date.now() }
 
 /** Stands for "the store's own time": the server's for Redis, `systemClock` for memory. */
 export const STORE_TIME = -1
+
+/** The longest that `setTimeout` can wait: anything above rings after 1 ms. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 
 /** Reads a clock once and throws when what it says is not a time. */
 export function readClock(clock: Clock): number {
@@ -21,4 +29,41 @@ export function readClock(clock: Clock): number {
     'INVALID_TIME',
     `clock.nowMs() must return whole milliseconds of at least 0, got ${show(nowMs)}`,
   )
+}
+
+/**
+ * Calls `ring` once after `afterMs`, never earlier, on the clock's own timer or else in real time, and returns the function that
+ * cancels it. In real time `keepsAlive: false` lets the process end before it rings.
+ */
+export function startTimer(
+  clock: Clock | undefined,
+  afterMs: number,
+  ring: () => void,
+  { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
+): () => void {
+  return clock?.timer === undefined ? realTimer(afterMs, ring, keepsAlive) : clock.timer(afterMs, ring)
+}
+
+/**
+ * The time by which `startTimer` rings, in whole milliseconds: that of a clock with timers of its own, otherwise the time since
+ * the process started, which does not jump when the machine's clock is set. Good for differences only.
+ */
+export function timerNowMs(clock: Clock | undefined): number {
+  return clock?.timer === undefined ? Math.floor(performance.now()) : readClock(clock)
+}
+
+function realTimer(afterMs: number, ring: () => void, keepsAlive: boolean): () => void {
+  const dueMs = performance.now() + afterMs
+  const arm = (leftMs: number): NodeJS.Timeout => {
+    const armed = setTimeout(check, Math.min(Math.ceil(leftMs), LONGEST_TIMEOUT_MS))
+    return keepsAlive ? armed : armed.unref()
+  }
+  // Node counts in whole milliseconds from a time it read earlier: it may be up to one too soon.
+  const check = (): void => {
+    const leftMs = dueMs - performance.now()
+    if (leftMs > 0) timeout = arm(leftMs)
+    else ring()
+  }
+  let timeout = arm(afterMs)
+  return () => clearTimeout(timeout)
 }

@@ -1,29 +1,49 @@
-import type { Verdict } from './decision.ts'
-import type { Outcome, Rule, RuleState } from './rule.ts'
+import type { Reason } from './decision.ts'
+import { after, blockedForMs, type Current, currentEntry, type Entry, type Ruling } from './entry.ts'
+import { clipped, freshWithHoldsMs, type Hold, MOST_HOLDS, passesAfterMs, remembered } from './holds.ts'
+import type { Request } from './request.ts'
+import type { Rule, RuleState } from './rule.ts'
 
-/** How far a key's own time may be ahead of the clock before the clock counts as set back for good. */
-const MOST_LAG_MS = 60_000
-
-/** A key refused until `untilMs`. `atMs` is when that was decided. */
-export interface Block extends RuleState {
-  readonly untilMs: number
+/** Decides one request on one key. */
+export function decide<S extends RuleState>(
+  rule: Rule<S>,
+  entry: Entry<S>,
+  request: Request,
+  nowMs: number,
+): Ruling<S> {
+  switch (request.action) {
+    case 'consume':
+      return consume(rule, entry, request.amount, nowMs, request.blockForMs)
+    case 'peek':
+      return peek(rule, entry, request.amount, nowMs)
+    case 'charge':
+      return adjust(rule, entry, request.amount, nowMs)
+    case 'giveBack':
+      return adjust(rule, entry, -request.amount, nowMs, request.takenMs)
+    case 'block':
+      return block(rule, entry, request.amount, nowMs)
+    case 'unblock':
+      return unblock(rule, entry, 1, nowMs)
+    case 'reset':
+      return peek(rule, { state: undefined, block: undefined }, 1, nowMs)
+    case 'hold':
+      return hold(rule, entry, request, nowMs)
+    case 'settle':
+      return settle(rule, entry, request.id, request.amount, nowMs)
+    case 'renew':
+      return renew(rule, entry, request.id, request.holdMs, nowMs)
+  }
 }
 
-/** What is kept of one key. Both absent: untouched. */
-export interface Entry<State extends RuleState = RuleState> {
-  readonly state: State | undefined
-  readonly block: Block | undefined
-}
-
-/** A key that nobody has used. */
-export const UNTOUCHED: Entry = { state: undefined, block: undefined }
-
-/** An answer, and what the key is afterwards. State and block are the ones that went in when nothing has to be stored. */
-export interface Ruling<State extends RuleState = RuleState> extends Verdict, Entry<State> {}
-
-/** Takes `cost` if rule and block allow it. A refusal changes nothing. */
-export function consume<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: number, nowMs: number): Ruling<S> {
-  return judge(rule, entry, cost, nowMs, true)
+/** Takes `cost` if rule and block allow it. A refusal changes nothing, unless it is to block the key. */
+export function consume<S extends RuleState>(
+  rule: Rule<S>,
+  entry: Entry<S>,
+  cost: number,
+  nowMs: number,
+  blockForMs?: number,
+): Ruling<S> {
+  return punished(judge(rule, entry, cost, nowMs, true), nowMs, blockForMs)
 }
 
 /** What `consume` would answer. */
@@ -32,39 +52,88 @@ export function peek<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: 
 }
 
 /** Adds `cost`, negative to give back, whatever is left, and answers as `peek` of cost 1 would afterwards. */
-export function adjust<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: number, nowMs: number): Ruling<S> {
-  const held = steady(rule, entry, nowMs)
-  const outcome = rule.step(held.state, timeOf(held.state, nowMs), cost, true)
-  const block = blockedForMs(held.block, nowMs) > 0 ? held.block : undefined
-  return peek(rule, { state: remembered(outcome), block }, 1, nowMs)
+export function adjust<S extends RuleState>(
+  rule: Rule<S>,
+  entry: Entry<S>,
+  cost: number,
+  nowMs: number,
+  takenMs?: number,
+): Ruling<S> {
+  const held = currentEntry(rule, entry, nowMs)
+  return standing(rule, held, adjusted(rule, held, cost, takenMs), nowMs)
 }
 
 /** Refuses the key for `blockMs` from now, and answers as `peek` of cost 1 would afterwards. */
-export function block<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, blockMs: number, nowMs: number): Ruling<S> {
-  return peek(rule, { state: entry.state, block: { atMs: nowMs, untilMs: nowMs + blockMs } }, 1, nowMs)
+function block<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, blockMs: number, nowMs: number): Ruling<S> {
+  return peek(rule, { ...entry, block: { atMs: nowMs, untilMs: nowMs + blockMs } }, 1, nowMs)
 }
 
 /** Ends a block, and answers as `peek` of `cost` would afterwards. What the rule has counted stays. */
-export function unblock<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: number, nowMs: number): Ruling<S> {
-  const ruling = peek(rule, { state: entry.state, block: undefined }, cost, nowMs)
+function unblock<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, cost: number, nowMs: number): Ruling<S> {
+  const ruling = peek(rule, { ...entry, block: undefined }, cost, nowMs)
   // Without its block the entry may be as if untouched, and then it is forgotten.
-  return entry.block !== undefined && ruling.resetAfterMs === 0 ? { ...ruling, state: undefined } : ruling
+  if (entry.block === undefined || ruling.resetAfterMs > 0) return ruling
+  return { ...ruling, state: undefined, holds: undefined }
 }
 
-/** Forgets everything about the key, and answers as `peek` of `cost` would afterwards. */
-export function reset<S extends RuleState>(rule: Rule<S>, _: Entry<S>, cost: number, nowMs: number): Ruling<S> {
-  return peek(rule, { state: undefined, block: undefined }, cost, nowMs)
+function hold<S extends RuleState>(
+  rule: Rule<S>,
+  entry: Entry<S>,
+  { id, amount, holdMs, blockForMs }: Extract<Request, { action: 'hold' }>,
+  nowMs: number,
+): Ruling<S> {
+  const { holds, timeMs } = currentEntry(rule, entry, nowMs)
+  if (holds.length < MOST_HOLDS) {
+    const taken = { id, amount, left: amount, takenMs: timeMs, untilMs: timeMs + holdMs }
+    return punished(judge(rule, entry, amount, nowMs, true, taken), nowMs, blockForMs)
+  }
+  const firstMs = Math.min(...holds.map(({ untilMs }) => untilMs)) - nowMs
+  const ruling = peek(rule, entry, amount, nowMs)
+  if (!ruling.allowed) return { ...ruling, retryAfterMs: Math.max(firstMs, ruling.retryAfterMs) }
+  return { ...ruling, allowed: false, retryAfterMs: firstMs, delayMs: 0, reason: 'limit' }
 }
 
-/** Time until a state is as if the key had never been used. Zero: forget it. */
-export function freshAfterMs<S extends RuleState>(rule: Rule<S>, state: S, nowMs: number): number {
-  const timeMs = timeOf(state, nowMs)
-  return after(rule.step(state, timeMs, 0, true).resetAfterMs, timeMs - nowMs)
+function settle<S extends RuleState>(
+  rule: Rule<S>,
+  entry: Entry<S>,
+  id: number,
+  used: number,
+  nowMs: number,
+): Ruling<S> {
+  const held = currentEntry(rule, entry, nowMs)
+  const settled = held.holds.find((candidate) => candidate.id === id)
+  if (settled === undefined) return ended(peek(rule, entry, 1, nowMs))
+  const others = { ...held, holds: held.holds.filter((candidate) => candidate !== settled) }
+  const rest = settled.amount - used
+  const next =
+    rest < 0
+      ? adjusted(rule, others, -rest)
+      : { ...others, state: adjusted(rule, others, -Math.min(rest, settled.left), settled.takenMs).state }
+  return found(standing(rule, others, next, nowMs))
 }
 
-/** Time until a block ends, zero when there is none. */
-export function blockedForMs(block: Block | undefined, nowMs: number): number {
-  return block === undefined ? 0 : Math.max(0, block.untilMs - nowMs)
+function renew<S extends RuleState>(
+  rule: Rule<S>,
+  entry: Entry<S>,
+  id: number,
+  holdMs: number,
+  nowMs: number,
+): Ruling<S> {
+  const held = currentEntry(rule, entry, nowMs)
+  const { holds, timeMs } = held
+  const renewed = holds.find((candidate) => candidate.id === id)
+  if (renewed === undefined) return ended(peek(rule, entry, 1, nowMs))
+  let { state } = held
+  let { takenMs } = renewed
+  if (rule.holds === 'leased') {
+    // A lease counts from when it was taken: to last longer it is taken again.
+    const released = rule.step(state, timeMs, -renewed.amount, true, takenMs)
+    if (released.returned < renewed.amount) return ended(peek(rule, entry, 1, nowMs))
+    state = rule.step(remembered(released), timeMs, renewed.amount, true).state
+    takenMs = timeMs
+  }
+  const next = holds.map((other) => (other === renewed ? { ...other, takenMs, untilMs: timeMs + holdMs } : other))
+  return found(standing(rule, held, { state, holds: next }, nowMs))
 }
 
 function judge<S extends RuleState>(
@@ -73,9 +142,10 @@ function judge<S extends RuleState>(
   cost: number,
   nowMs: number,
   take: boolean,
+  newHold?: Hold,
 ): Ruling<S> {
-  const held = steady(rule, entry, nowMs)
-  const timeMs = timeOf(held.state, nowMs)
+  const held = currentEntry(rule, entry, nowMs)
+  const { timeMs } = held
   const lagMs = timeMs - nowMs
   const blockedMs = blockedForMs(held.block, nowMs)
   const never = cost > rule.limit
@@ -85,46 +155,70 @@ function judge<S extends RuleState>(
   const taken = allowed && take
   // The step has counted a cost that is not taken after all: show the state as it stays.
   const shown = passes && !taken ? rule.step(held.state, timeMs, 0, true) : outcome
+  const next = taken ? takenFrom(rule, held, remembered(outcome), newHold) : held
+  const retryMs =
+    passes || held.holds.length === 0 ? outcome.retryAfterMs : passesAfterMs(rule, held.state, held.holds, timeMs, cost)
+  const resetMs = next.holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, next.state, next.holds, timeMs)
+  const kept = taken || held.moved ? next : undefined
   return {
     allowed,
     remaining: blockedMs > 0 ? 0 : shown.remaining,
-    retryAfterMs: never ? Number.POSITIVE_INFINITY : Math.max(blockedMs, after(outcome.retryAfterMs, lagMs)),
-    resetAfterMs: Math.max(blockedMs, after(shown.resetAfterMs, lagMs)),
+    retryAfterMs: never ? Number.POSITIVE_INFINITY : Math.max(blockedMs, after(retryMs, lagMs)),
+    resetAfterMs: Math.max(blockedMs, after(resetMs, lagMs)),
     delayMs: allowed ? outcome.delayMs : 0,
-    reason: allowed ? undefined : never ? 'cost-exceeds-limit' : blockedMs > 0 ? 'blocked' : 'limit',
-    state: taken ? remembered(outcome) : held.state,
+    reason: allowed ? undefined : reasonOf(never, blockedMs),
+    state: kept === undefined ? entry.state : kept.state,
     // What passes proves that a block is over.
     block: taken ? undefined : held.block,
+    holds: kept === undefined ? entry.holds : kept.holds,
+    madeBy: kept === undefined ? entry.madeBy : rule,
   }
 }
 
-// A key's time never runs backwards. A small step back is waited out at the key's own time. After a large one the entry moves
-// to the clock's time with its level kept, and that is stored even by a refusal or a peek: if it were not, a client that is
-// always refused would start over at every request and never get out.
-function steady<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, nowMs: number): Entry<S> {
-  const { state, block } = entry
-  const stateAhead = state !== undefined && isFarAhead(state, nowMs)
-  const blockAhead = block !== undefined && isFarAhead(block, nowMs)
-  if (!stateAhead && !blockAhead) return entry
+function reasonOf(never: boolean, blockedMs: number): Reason {
+  if (never) return 'cost-exceeds-limit'
+  return blockedMs > 0 ? 'blocked' : 'limit'
+}
+
+type Kept<S extends RuleState> = Pick<Current<S>, 'state' | 'holds'>
+
+function takenFrom<S extends RuleState>(
+  rule: Rule<S>,
+  held: Current<S>,
+  state: S | undefined,
+  newHold: Hold | undefined,
+): Kept<S> {
+  const holds = clipped(rule, held.state, held.holds, held.timeMs)
+  return { state, holds: newHold === undefined ? holds : [...holds, newHold] }
+}
+
+function adjusted<S extends RuleState>(rule: Rule<S>, held: Current<S>, cost: number, takenMs?: number): Kept<S> {
+  const holds = cost > 0 ? clipped(rule, held.state, held.holds, held.timeMs) : held.holds
+  return { state: remembered(rule.step(held.state, held.timeMs, cost, true, takenMs)), holds }
+}
+
+// How the key stands after a change. A block that is over goes with it.
+function standing<S extends RuleState>(rule: Rule<S>, held: Current<S>, next: Kept<S>, nowMs: number): Ruling<S> {
+  const block = blockedForMs(held.block, nowMs) > 0 ? held.block : undefined
+  return peek(rule, { ...next, block, madeBy: rule }, 1, nowMs)
+}
+
+function found<S extends RuleState>(ruling: Ruling<S>): Ruling<S> {
+  return { ...ruling, allowed: true, retryAfterMs: 0, delayMs: 0, reason: undefined }
+}
+
+function ended<S extends RuleState>(ruling: Ruling<S>): Ruling<S> {
+  return { ...ruling, allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, delayMs: 0, reason: 'hold-ended' }
+}
+
+// Only what was refused for want of room is punished: a block is not made longer by trying, nor is a cost that can never pass.
+function punished<S extends RuleState>(ruling: Ruling<S>, nowMs: number, blockForMs: number | undefined): Ruling<S> {
+  if (blockForMs === undefined || ruling.reason !== 'limit') return ruling
   return {
-    state: stateAhead ? remembered(rule.step(state, nowMs, 0, true)) : state,
-    block: blockAhead ? { atMs: nowMs, untilMs: nowMs + block.untilMs - block.atMs } : block,
+    ...ruling,
+    remaining: 0,
+    retryAfterMs: Math.max(ruling.retryAfterMs, blockForMs),
+    resetAfterMs: Math.max(ruling.resetAfterMs, blockForMs),
+    block: { atMs: nowMs, untilMs: nowMs + blockForMs },
   }
-}
-
-function timeOf(state: RuleState | undefined, nowMs: number): number {
-  return state === undefined ? nowMs : Math.max(nowMs, state.atMs)
-}
-
-function isFarAhead(state: RuleState, nowMs: number): boolean {
-  return state.atMs - nowMs > MOST_LAG_MS
-}
-
-function remembered<S extends RuleState>(outcome: Outcome<S>): S | undefined {
-  return outcome.resetAfterMs === 0 ? undefined : outcome.state
-}
-
-// Rules count from the key's own time; callers count from the clock's.
-function after(durationMs: number, lagMs: number): number {
-  return durationMs === 0 ? 0 : durationMs + lagMs
 }

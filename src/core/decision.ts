@@ -4,8 +4,12 @@ export type Reason =
   | 'limit'
   /** The cost is greater than the rule could ever allow. */
   | 'cost-exceeds-limit'
-  /** The key is blocked by `block()`. */
+  /** The key is blocked, by `block()` or by an earlier refusal. */
   | 'blocked'
+  /** Too many wait for the key already. */
+  | 'queue-full'
+  /** The hold or the lease has expired, or was settled before. */
+  | 'hold-ended'
 
 /** Who answered. */
 export type DecidedBy = 'memory' | 'redis' | 'denial-cache' | 'fallback'
@@ -28,12 +32,18 @@ export interface Verdict {
   readonly reason: Reason | undefined
 }
 
-/** The answer to one request. A refusal is an answer, never an exception. */
+/**
+ * The answer to one request. A refusal is an answer, never an exception.
+ *
+ * Over several tiers `remaining` is the smallest, `retryAfterMs`, `resetAfterMs` and `delayMs` are the largest.
+ */
 export interface Decision extends Verdict {
-  /** The most that the rule lets pass at once. */
+  /** The most that the rule lets pass at once: of the tier that refused, or else of the one with the least remaining. */
   readonly limit: number
-  /** The name of the limit that refused; `undefined` when allowed. */
+  /** The name of the limit that refused, of several the one that will do so longest; `undefined` when allowed. */
   readonly limitedBy: string | undefined
+  /** The names of the limits in the shadow that would have refused. */
+  readonly wouldRefuse: readonly string[]
   readonly decidedBy: DecidedBy
   /** Each tier's own numbers by its name. Empty for a limiter of one rule: its numbers are the decision's. */
   readonly tiers: Readonly<Record<string, TierVerdict>>

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { encodeScope, encodeSubject, type Subject } from './key.ts'
 
 describe('encodeSubject', () => {
@@ -73,9 +74,18 @@ describe('encodeSubject', () => {
 })
 
 describe('encodeScope', () => {
+  const rule = fixedWindow({ limit: 1, windowMs: 1 })
+
   it('keeps limiters apart whose names contain the separator', () => {
-    expect(encodeScope('api', 'fixed-window@1')).toBe('api:fixed-window@1')
-    expect(encodeScope('api:v1', 'fixed-window@1')).toBe('api%3Av1:fixed-window@1')
-    expect(encodeScope('api%3Av1', 'fixed-window@1')).toBe('api%253Av1:fixed-window@1')
+    expect(encodeScope({ limiterName: 'api', rule })).toBe('api:fixed-window@1')
+    expect(encodeScope({ limiterName: 'api:v1', rule })).toBe('api%3Av1:fixed-window@1')
+    expect(encodeScope({ limiterName: 'api%3Av1', rule })).toBe('api%253Av1:fixed-window@1')
+  })
+
+  it('keeps tiers apart, from each other and from limiters, and states that say by which rule they were counted', () => {
+    expect(encodeScope({ limiterName: 'api', tierName: 'user', rule })).toBe('api~user:fixed-window@1')
+    expect(encodeScope({ limiterName: 'api~user', rule })).toBe('api%7Euser:fixed-window@1')
+    expect(encodeScope({ limiterName: 'api', tierName: 'a~b:c', rule })).toBe('api~a%7Eb%3Ac:fixed-window@1')
+    expect(encodeScope({ limiterName: 'api', rule, changing: true })).toBe('api:fixed-window@1+rule')
   })
 })

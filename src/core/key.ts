@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { show } from './check.ts'
 import { LimiterError } from './limiter-error.ts'
+import type { Place } from './store.ts'
 
 /**
  * Whom a limit applies to: a name, or a name of a kind.
@@ -27,9 +28,18 @@ export function encodeSubject(subject: Subject): string {
   return `${encodeText(text('kind', subject.kind, 1, LONGEST_KIND))}~${encodeText(text('name', subject.name, 0))}`
 }
 
-/** Where a limiter keeps its keys: limiters that differ in name or in the layout of their state never meet. */
-export function encodeScope(limiterName: string, stateName: string): string {
-  return `${encodeText(limiterName).replaceAll(':', '%3A')}:${stateName}`
+/**
+ * Where a limit keeps its keys: limits that differ in limiter, tier or layout of their state never meet.
+ *
+ * `api:sliding-window@1` · `api~user:sliding-window@1` for a tier · `api:sliding-window@1+rule` where the rule may change
+ */
+export function encodeScope({ limiterName, tierName, rule, changing }: Place): string {
+  const name = tierName === undefined ? encodeName(limiterName) : `${encodeName(limiterName)}~${encodeName(tierName)}`
+  return `${name}:${rule.stateName}${changing === true ? '+rule' : ''}`
+}
+
+function encodeName(name: string): string {
+  return encodeText(name).replaceAll(':', '%3A')
 }
 
 // Printable ASCII but % { } ~ #, which have a meaning in keys.

@@ -11,6 +11,7 @@ export type LimiterErrorCode =
   | 'STORE_FAILED'
   | 'UNSAFE_ENGINE'
   | 'LIMITER_CLOSED'
+  | 'LEASE_LOST'
 
 /** The only error that Sluice throws. `message` says what was wrong, the rule and the value; `code` is for programs. */
 export class LimiterError extends Error {

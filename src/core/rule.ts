@@ -14,6 +14,12 @@ export interface Rule<State extends RuleState = RuleState> {
   /** How a state fits into a row of numbers. Absent when its size varies. */
   readonly cells?: StateCells<State>
   /**
+   * How a hold on the rule goes back. `'pooled'`: everything comes from and goes back to one pool, so what was taken at some
+   * time cannot be told apart. `'dated'`: what was taken at a time leaves with that time. `'leased'`: what was taken comes
+   * back by itself after the lease.
+   */
+  readonly holds: 'pooled' | 'dated' | 'leased'
+  /**
    * Takes `cost` from `state` and says what comes of it. Pure: `state` is never changed, and what is not wanted
    * (a peek, a refusal) is simply not stored.
    *
@@ -22,8 +28,11 @@ export interface Rule<State extends RuleState = RuleState> {
    *   the step then moves the state to `nowMs` and keeps its level.
    * @param cost negative to give back, zero to look.
    * @param force take the cost whatever is left, into bounded debt.
+   * @param takenMs only for a negative cost: gives back at most what is still counted of what a step took at this time, and
+   *   nothing once that has left. A pool caps what comes back and does not look at the time. Absent: gives back whatever
+   *   the rule gives back first.
    */
-  step(state: State | undefined, nowMs: number, cost: number, force: boolean): Outcome<State>
+  step(state: State | undefined, nowMs: number, cost: number, force: boolean, takenMs?: number): Outcome<State>
 }
 
 /** What a rule remembers of a key. */
@@ -42,6 +51,8 @@ export interface Outcome<State extends RuleState = RuleState> {
   readonly resetAfterMs: number
   /** How long an admitted request has to wait for its turn. Zero for every rule that does not queue. */
   readonly delayMs: number
+  /** How much was really given back, in whole units; zero unless the cost is negative. */
+  readonly returned: number
   /** The state to store when the cost is taken. */
   readonly state: State
 }

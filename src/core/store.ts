@@ -1,35 +1,62 @@
 import type { DecidedBy, Verdict } from './decision.ts'
+import type { Request } from './request.ts'
 import type { Rule } from './rule.ts'
 
-/** Keeps the state of keys and promises that each operation on a key is atomic. */
+/** Keeps the state of keys and promises that each decision is atomic, over as many keys as it is about. */
 export interface Store {
   /** What decisions report as `decidedBy`. */
   readonly kind: DecidedBy
-  /** Opens the keys of one limiter. Opening the same name and kind of rule again reaches the same keys. */
-  open(limiterName: string, rule: Rule): Shelf
+  /** Opens the keys of one limit. Opening the same place again reaches the same keys. */
+  open(place: Place): Shelf
+  /**
+   * Decides over several keys: what consumes or holds is taken from all of them or from none. Answers in the order of the parts.
+   *
+   * @param memo a repeated `memo.id` within `memo.ms` of its admission is answered with the first verdicts and takes nothing.
+   */
+  decideTogether(orders: readonly Order[], nowMs: number, memo?: Memo): readonly Verdict[] | Promise<readonly Verdict[]>
   /** Frees what the store holds. Optional: a store that holds only memory needs none. */
   close?(): Promise<void>
 }
 
-/**
- * One limiter's keys in a store. `key` is an encoded subject; amounts and times were checked by the limiter.
- * `nowMs` is the time of the decision, or `STORE_TIME` for the store's own.
- */
+/** Where a limit keeps its keys. */
+export interface Place {
+  readonly limiterName: string
+  /** Absent when the limiter has one limit only. */
+  readonly tierName?: string | undefined
+  readonly rule: Rule
+  /** Whether decisions may come with other parameters of the same kind of rule: the state then says by which it was counted. */
+  readonly changing?: boolean | undefined
+  /** Whether keys of one subject belong together on a Cluster. */
+  readonly sharedTag?: boolean | undefined
+}
+
+/** The keys of one limit in a store. */
 export interface Shelf {
-  /** Takes `cost`, or refuses it and leaves everything as it was. */
-  consume(key: string, cost: number, nowMs: number): Answer
-  /** What `consume` would say. Changes nothing. */
-  peek(key: string, cost: number, nowMs: number): Answer
-  /** Takes `amount` whatever is left, down to the rule's debt. Answers with what `peek` says afterwards. */
-  charge(key: string, amount: number, nowMs: number): Answer
-  /** Returns `amount`, never more than was taken. Answers with what `peek` says afterwards. */
-  giveBack(key: string, amount: number, nowMs: number): Answer
-  /** Refuses the key for `blockMs` from now, whatever the rule says. Replaces an earlier block. */
-  block(key: string, blockMs: number, nowMs: number): Answer
-  /** Ends a block early. What the rule has counted stays. */
-  unblock(key: string, nowMs: number): Answer
-  /** Forgets the key: its counts and its block. */
-  reset(key: string, nowMs: number): Answer
+  /**
+   * Decides one request on one key.
+   *
+   * @param key an encoded subject.
+   * @param nowMs the time of the decision, or `STORE_TIME` for the store's own.
+   * @param rule absent: the one that the shelf was opened with. Another one only where `changing` was said.
+   */
+  decide(key: string, request: Request, nowMs: number, rule?: Rule): Answer
+}
+
+/** One key's part in a decision over several. */
+export interface Order {
+  /** A shelf that this store opened. */
+  readonly shelf: Shelf
+  readonly key: string
+  readonly request: Request
+  readonly rule: Rule
+  /** Whether a refusal of this part is only reported. */
+  readonly shadow: boolean
+}
+
+/** Lets a request that is sent twice count once. */
+export interface Memo {
+  readonly id: string
+  readonly ms: number
 }
 
 /** Stores that need not wait answer at once. */

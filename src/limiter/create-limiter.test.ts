@@ -19,6 +19,7 @@ describe('createLimiter', () => {
       delayMs: 0,
       limitedBy: undefined,
       reason: undefined,
+      wouldRefuse: [],
       decidedBy: 'memory',
       tiers: {},
     })
@@ -31,6 +32,7 @@ describe('createLimiter', () => {
       delayMs: 0,
       limitedBy: 'api',
       reason: 'limit',
+      wouldRefuse: [],
       decidedBy: 'memory',
       tiers: {},
     })
@@ -45,7 +47,7 @@ describe('createLimiter', () => {
     ]
     expect(allowed.map((decision) => decision.allowed)).toEqual([true, true, false])
     expect(limiter.name).toBe('api')
-    expect(limiter.rule.kind).toBe('sliding-window')
+    expect(limiter.rules.api?.kind).toBe('sliding-window')
   })
 
   it('gives limiters without a store a store each', async () => {
@@ -57,7 +59,10 @@ describe('createLimiter', () => {
 
   it.each<[object | undefined, string]>([
     [undefined, 'createLimiter() takes an object of options, got undefined'],
-    [{ name: 'a', rule, limit: 5 }, 'createLimiter() has no option "limit": it takes name, rule, store, clock'],
+    [
+      { name: 'a', rule, limit: 5 },
+      'createLimiter() has no option "limit": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, rule, shadow, blockForMs, policy',
+    ],
     [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
     [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],
     [{ name: 'n'.repeat(101), rule }, `name must be a string of 1 to 100 characters, got "${'n'.repeat(60)}…"`],
@@ -117,7 +122,7 @@ describe('wrong calls', () => {
       'a misspelt option',
       (limiter) => limiter.consume('a', { costs: 2 } as never),
       'INVALID_ARGUMENT',
-      'consume() has no option "costs": it takes cost',
+      'consume() has no option "costs": it takes cost, id',
     ],
     [
       'a bare cost',

@@ -1,18 +1,19 @@
-import { knownOptions, show } from '../core/check.ts'
-import type { Clock } from '../core/clock.ts'
+import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
+import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
-import { RuleLimiter } from './rule-limiter.ts'
+import { PolicyCache } from './policy-cache.ts'
+import { checkLimit, demand, type Limit, type Tier } from './tier.ts'
+import { TieredLimiter } from './tiered-limiter.ts'
 
-/** Options of `createLimiter`. */
-export interface LimiterOptions {
+/** What every limiter may be told. */
+export interface CommonOptions {
   /** Names the limiter in keys, decisions and events, 1 to 100 characters. Limiters of one name on one store share their keys. */
   readonly name: string
-  /** How much may pass: `slidingWindow()`, `tokenBucket()` or another rule. */
-  readonly rule: Rule
   /**
    * Where the state is kept.
    * @default a memory store of its own
@@ -23,23 +24,120 @@ export interface LimiterOptions {
    * @default the store's own time
    */
   readonly clock?: Clock
+  /**
+   * How long the `id` of an admitted request is remembered, 1 ms to 10 years.
+   * @default 60_000
+   */
+  readonly idMs?: number
+  /**
+   * How many may wait for one key in this process, at least 1. One more is refused with the reason `queue-full`.
+   * @default 1_000
+   */
+  readonly maxWaiting?: number
+  /**
+   * How long what a `policy` said is used before it is asked again, 1 ms to 10 years.
+   * @default 10_000
+   */
+  readonly policyCacheMs?: number
+  /**
+   * For how many subjects what a `policy` said is kept, at least 1.
+   * @default 10_000
+   */
+  readonly policyCacheSize?: number
 }
 
-/** Makes a limiter. Wrong options throw here, at once, and not at the first request. */
-export function createLimiter(options: LimiterOptions): Limiter {
-  knownOptions('createLimiter()', options, ['name', 'rule', 'store', 'clock'])
-  const { name, rule, store, clock } = options
+/** Options of a limiter of one rule. */
+export interface LimiterOptions extends CommonOptions, Limit {}
+
+/** Options of a limiter of tiers. */
+export interface TiersOptions<TierName extends string = string> extends CommonOptions {
+  /** The limits by their names, all of which have to agree: rules, or rules with what to do beyond them. */
+  readonly tiers: Readonly<Record<TierName, Rule | Limit>>
+  /**
+   * On a Cluster, puts all tiers' keys of one subject into one slot, so that they are decided by one script. Keys of different
+   * subjects still live apart.
+   * @default false
+   */
+  readonly sharedTag?: boolean
+}
+
+const COMMON = ['name', 'store', 'clock', 'idMs', 'maxWaiting', 'policyCacheMs', 'policyCacheSize']
+const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy']
+
+/** Makes a limiter of one rule. Wrong options throw here, at once, and not at the first request. */
+export function createLimiter(options: LimiterOptions): Limiter
+/** Makes a limiter of tiers: one decision over several limits, which takes from all of them or from none. */
+export function createLimiter<TierName extends string>(options: TiersOptions<TierName>): Limiter<TierName>
+export function createLimiter(options: LimiterOptions | TiersOptions): Limiter | Limiter<string> {
+  const isTiered = typeof options === 'object' && options !== null && 'tiers' in options
+  knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'sharedTag'] : [...COMMON, ...LIMIT])
+  const { name, store, clock, idMs = 60_000, maxWaiting = 1_000 } = options
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
-  demand('rule', 'a rule such as slidingWindow({ limit: 100, windowMs: 60_000 })', rule, 'step')
-  if (store !== undefined) demand('store', 'a store such as memoryStore()', store, 'open')
-  if (clock !== undefined) demand('clock', 'an object with nowMs()', clock, 'nowMs')
-  return new RuleLimiter(name, rule, store ?? memoryStore(), store === undefined, clock)
+  const limits = isTiered ? limitsOf(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
+  if (store !== undefined) demand('store', 'store', 'a store such as memoryStore()', store)
+  if (clock !== undefined) demand('clock', 'clock', 'an object with nowMs()', clock)
+  const sharedTag = isTiered && options.sharedTag
+  if (typeof sharedTag !== 'boolean' && sharedTag !== undefined) {
+    throw new LimiterError('INVALID_OPTION', `sharedTag must be true or false, got ${show(sharedTag)}`)
+  }
+  const policies = policySettings(options)
+  const used = store ?? memoryStore()
+  const listeners = new Listeners()
+  const tiers = Object.entries(limits).map(([tierName, { rule, shadow = false, blockForMs, policy }]): Tier => {
+    const cache =
+      policy &&
+      new PolicyCache({
+        ...policies,
+        policy,
+        fallback: rule,
+        onFailure: (error, subject) => listeners.emit('policyFailed', { error, subject, tier: tierName }),
+      })
+    const place = { limiterName: name, tierName: isTiered ? tierName : undefined, rule, sharedTag }
+    const shelf = used.open({ ...place, changing: cache !== undefined })
+    return { name: tierName, rule, shadow, blockForMs, policy: cache, shelf }
+  })
+  return new TieredLimiter({
+    name,
+    tiers,
+    isTiered,
+    store: used,
+    ownsStore: store === undefined,
+    clock,
+    listeners,
+    idMs: milliseconds('idMs', idMs),
+    maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
+  })
 }
 
-function demand(what: string, kind: string, value: unknown, method: string): void {
-  const given = value as Record<string, unknown> | null | undefined
-  if (typeof given === 'object' && given !== null && typeof given[method] === 'function') return
-  throw new LimiterError('INVALID_OPTION', `${what} must be ${kind}, got ${show(value)}`)
+function policySettings({
+  clock,
+  policyCacheMs = 10_000,
+  policyCacheSize = 10_000,
+}: CommonOptions): Pick<ConstructorParameters<typeof PolicyCache>[0], 'freshMs' | 'maxSubjects' | 'nowMs' | 'timer'> {
+  return {
+    freshMs: milliseconds('policyCacheMs', policyCacheMs),
+    maxSubjects: wholeNumber('policyCacheSize', policyCacheSize, 1),
+    nowMs: () => timerNowMs(clock),
+    timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
+  }
+}
+
+function limitsOf(tiers: unknown): Readonly<Record<string, Limit>> {
+  if (typeof tiers !== 'object' || tiers === null || Array.isArray(tiers) || Object.keys(tiers).length === 0) {
+    const example = '{ user: slidingWindow({ limit: 100, windowMs: 60_000 }) }'
+    throw new LimiterError('INVALID_OPTION', `tiers must be rules by name such as ${example}, got ${show(tiers)}`)
+  }
+  const limits: Record<string, Limit> = {}
+  for (const [name, given] of Object.entries(tiers as Record<string, Rule | Limit>)) {
+    if (name.length < 1 || name.length > 100 || name === 'kind' || name === 'name') {
+      const rule = 'of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject'
+      throw new LimiterError('INVALID_OPTION', `the name of a tier must be a string ${rule}, got ${show(name)}`)
+    }
+    if (typeof given === 'object' && given !== null && 'rule' in given) knownOptions(`tiers.${name}`, given, LIMIT)
+    const limit = typeof given === 'object' && given !== null && 'rule' in given ? given : { rule: given as Rule }
+    limits[name] = checkLimit(`tiers.${name}`, limit)
+  }
+  return limits
 }

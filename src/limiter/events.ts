@@ -2,21 +2,36 @@ import { oneOf, show } from '../core/check.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
+import type { Amounts, Key } from './limiter.ts'
 
-/** What a limiter tells its listeners, after it has happened. */
+/** What a limiter tells its listeners, after it has happened. Keys and amounts are as they were given. */
 export interface LimiterEvents {
-  /** `consume` was answered, either way. */
-  readonly decided: { readonly key: Subject; readonly cost: number; readonly decision: Decision }
-  /** `consume` was answered with a refusal. */
-  readonly refused: { readonly key: Subject; readonly cost: number; readonly decision: Decision }
-  readonly charged: { readonly key: Subject; readonly amount: number; readonly decision: Decision }
-  readonly givenBack: { readonly key: Subject; readonly amount: number; readonly decision: Decision }
-  readonly blocked: { readonly key: Subject; readonly blockMs: number; readonly decision: Decision }
-  readonly unblocked: { readonly key: Subject; readonly decision: Decision }
-  readonly reset: { readonly key: Subject; readonly decision: Decision }
+  /** `consume`, `reserve`, `acquire`, `wait` or `schedule` was answered, either way. */
+  readonly decided: { readonly key: Key<string>; readonly cost: Amounts<string>; readonly decision: Decision }
+  /** One of them was answered with a refusal. */
+  readonly refused: { readonly key: Key<string>; readonly cost: Amounts<string>; readonly decision: Decision }
+  readonly charged: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
+  readonly givenBack: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
+  /** A hold was settled or cancelled, or had ended before. */
+  readonly settled: { readonly key: Key<string>; readonly decision: Decision }
+  readonly blocked: { readonly key: Key<string>; readonly blockMs: number; readonly decision: Decision }
+  readonly unblocked: { readonly key: Key<string>; readonly decision: Decision }
+  readonly reset: { readonly key: Key<string>; readonly decision: Decision }
+  /** A policy rejected, took too long or answered with no rule of the right kind: the last known rule stays in force. */
+  readonly policyFailed: { readonly subject: Subject; readonly tier: string; readonly error: unknown }
 }
 
-const NAMES = ['decided', 'refused', 'charged', 'givenBack', 'blocked', 'unblocked', 'reset'] as const
+const NAMES = [
+  'decided',
+  'refused',
+  'charged',
+  'givenBack',
+  'settled',
+  'blocked',
+  'unblocked',
+  'reset',
+  'policyFailed',
+] as const
 
 type Listener = (event: never) => void
 

@@ -2,38 +2,113 @@ import type { Decision } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
 import type { LimiterEvents } from './events.ts'
+import type { Hold } from './hold.ts'
+import type { Lease } from './lease.ts'
 
-/** Options of `consume` and `peek`. */
-export interface CostOptions {
+/**
+ * Whom a decision is about. For a limiter of tiers: one subject for all of them, or a subject for each tier by its name; a tier
+ * that is left out or `undefined` takes no part.
+ */
+export type Key<Tier extends string = never> = [Tier] extends [never]
+  ? Subject
+  : Subject | { readonly [Name in Tier]?: Subject | undefined }
+
+/** How much: one amount for all tiers, or an amount for each by its name. */
+export type Amounts<Tier extends string = never> = [Tier] extends [never]
+  ? number
+  : number | { readonly [Name in Tier]?: number | undefined }
+
+/** Options of `peek`. */
+export interface CostOptions<Tier extends string = never> {
   /**
-   * How much the request takes, a whole number of at least 1.
+   * How much the request takes, whole numbers of at least 1. A tier that is not named takes 1.
    * @default 1
    */
-  readonly cost?: number
+  readonly cost?: Amounts<Tier>
 }
+
+/** Options of `consume`. */
+export interface ConsumeOptions<Tier extends string = never> extends CostOptions<Tier> {
+  /**
+   * Names the request, up to 200 characters: sent again with the same key and id within `idMs`, it is answered with the first
+   * decision and not counted again. A refusal is not remembered: nothing was counted, and it may try again.
+   */
+  readonly id?: string
+}
+
+/** Options of `reserve`. */
+export interface ReserveOptions<Tier extends string = never> {
+  /** How much it may take, whole numbers of at least 1. A tier that is not named takes 1. */
+  readonly estimate: Amounts<Tier>
+  /**
+   * When the hold goes back by itself if nobody settles it, 1 ms to 10 years: longer than the work may take.
+   * @default 60_000
+   */
+  readonly holdMs?: number
+}
+
+/** Options of `acquire`. */
+export interface AcquireOptions<Tier extends string = never> extends CostOptions<Tier> {
+  /**
+   * Renews the lease in the background for as long as this process lives and the lease is not released.
+   * @default true
+   */
+  readonly heartbeat?: boolean
+}
+
+/** Options of `wait` and `schedule`. */
+export interface WaitOptions<Tier extends string = never> extends CostOptions<Tier> {
+  /**
+   * The longest to wait, in milliseconds. What cannot pass by then is refused, at once where that is certain.
+   * @default Infinity
+   */
+  readonly maxWaitMs?: number
+  /** Gives the place in the line up, and what was taken back. The call rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/** What came of a scheduled function: it ran, or there was no turn for it. */
+export type Scheduled<Value> =
+  | { readonly ran: true; readonly value: Value; readonly decision: Decision }
+  | { readonly ran: false; readonly value: undefined; readonly decision: Decision }
 
 /**
  * Decides for every key whether a request may pass. Wrong arguments reject with a `LimiterError` and change nothing.
  *
  * `charge`, `giveBack`, `block`, `unblock` and `reset` answer with the key's standing: what `peek` says right afterwards.
  */
-export interface Limiter extends AsyncDisposable {
+export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   readonly name: string
-  readonly rule: Rule
-  /** Takes the cost if it passes. A refused request takes nothing, however often it is tried. */
-  consume(key: Subject, options?: CostOptions): Promise<Decision>
+  /** The rules by the names of their tiers; of a limiter of one rule, by its own name. */
+  readonly rules: Readonly<Record<string, Rule>>
+  /** Takes the cost if it passes, from all tiers or from none. A refused request takes nothing, however often it is tried. */
+  consume(key: Key<Tier>, options?: ConsumeOptions<Tier>): Promise<Decision>
   /** What `consume` would answer; `remaining` is what is left now. Takes nothing. */
-  peek(key: Subject, options?: CostOptions): Promise<Decision>
-  /** Takes `amount` even when it is not there: a penalty, or usage that is known only afterwards. Stops at the rule's `maxDebt`. */
-  charge(key: Subject, amount?: number): Promise<Decision>
-  /** Returns `amount`, for a request that need not count. Never returns more than was taken. */
-  giveBack(key: Subject, amount?: number): Promise<Decision>
+  peek(key: Key<Tier>, options?: CostOptions<Tier>): Promise<Decision>
+  /** Takes amounts even when they are not there: a penalty, or usage that is known only afterwards. Stops at the rule's `maxDebt`. */
+  charge(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision>
+  /** Returns amounts, for a request that need not count. Never returns more than was taken. */
+  giveBack(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision>
+  /** Takes the estimate if it passes, until what was used is settled. A hold that nobody settles goes back after `holdMs`. */
+  reserve(key: Key<Tier>, options: ReserveOptions<Tier>): Promise<Hold<Tier>>
+  /** Takes a place of every `concurrency()` rule, to be released, and the cost from every other, if all of it passes. */
+  acquire(key: Key<Tier>, options?: AcquireOptions<Tier>): Promise<Lease>
+  /** As `consume`, but waits for its turn: first come, first served among the callers of this process. */
+  wait(key: Key<Tier>, options?: WaitOptions<Tier>): Promise<Decision>
+  /** Runs a function when its turn comes, and holds a place of every `concurrency()` rule while it runs. */
+  schedule<Value>(
+    key: Key<Tier>,
+    run: () => Value | Promise<Value>,
+    options?: WaitOptions<Tier>,
+  ): Promise<Scheduled<Value>>
   /** Refuses the key for `blockMs` from now, 1 ms to 10 years. Replaces an earlier block; counts go on underneath. */
-  block(key: Subject, blockMs: number): Promise<Decision>
+  block(key: Key<Tier>, blockMs: number): Promise<Decision>
   /** Ends a block. What the rule has counted stays. */
-  unblock(key: Subject): Promise<Decision>
-  /** Forgets the key: counts, debt and block. */
-  reset(key: Subject): Promise<Decision>
+  unblock(key: Key<Tier>): Promise<Decision>
+  /** Forgets the key: counts, debt, holds and block. */
+  reset(key: Key<Tier>): Promise<Decision>
+  /** Asks the policy anew, for one subject or for all of them, instead of when what it said last has become old. */
+  forgetPolicy(subject?: Subject): void
   /** Calls `listener` after each such event, and returns the function that stops it. */
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
   /** Ends the limiter: later calls reject with `LIMITER_CLOSED`. A store that was passed in stays open. */

@@ -33,43 +33,77 @@ local function withoutOldest(line, from, amount)
   return struct.pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
 end
 
+-- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
+local function withoutTaken(line, from, amount, takenMs)
+  local first, last = from, #line - 15
+  while first <= last do
+    local at = first + 16 * math.floor((last - first) / 32)
+    local timeMs, cost = struct.unpack('<dd', line, at)
+    if timeMs == takenMs then
+      local kept = cost > amount and struct.pack('<dd', timeMs, cost - amount) or ''
+      return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math.min(amount, cost)
+    elseif timeMs < takenMs then
+      first = at + 16
+    else
+      last = at - 16
+    end
+  end
+  return line:sub(from), 0
+end
+
+-- What still counts: the line, its newest time, its total, and where its first pair is.
+local function since(state, nowMs, spanMs)
+  local line, from = state, 17
+  local atMs, total = struct.unpack('<dd', line)
+  if atMs > nowMs then
+    line, atMs = movedBack(line, atMs - nowMs), nowMs
+  end
+  while from < #line do
+    local timeMs, taken = struct.unpack('<dd', line, from)
+    if timeMs > nowMs - spanMs then
+      break
+    end
+    total = total - taken
+    from = from + 16
+  end
+  return line, atMs, total, from
+end
+
+-- The time of the pair with which at least amount has left, oldest first.
+local function timeFreeing(line, from, amount)
+  local timeMs, freed = struct.unpack('<dd', line, from)
+  while freed < amount do
+    local taken
+    from = from + 16
+    timeMs, taken = struct.unpack('<dd', line, from)
+    freed = freed + taken
+  end
+  return timeMs
+end
+
 -- One step of a rule that counts what was taken within the last spanMs, exactly.
-local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost, force)
-  local line, atMs, total, from = state or '', nowMs, 0, 17
+local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost, force, takenMs)
+  local line, atMs, total, from = '', nowMs, 0, 17
   if state then
-    atMs, total = struct.unpack('<dd', line)
-    if atMs > nowMs then
-      line, atMs = movedBack(line, atMs - nowMs), nowMs
-    end
-    while from < #line do
-      local timeMs, taken = struct.unpack('<dd', line, from)
-      if timeMs > nowMs - spanMs then
-        break
-      end
-      total = total - taken
-      from = from + 16
-    end
+    line, atMs, total, from = since(state, nowMs, spanMs)
   end
-
   if not force and total + cost > limit then
-    local freed, at, timeMs = 0, from, atMs
-    while freed < cost - (limit - total) do
-      local taken
-      timeMs, taken = struct.unpack('<dd', line, at)
-      freed = freed + taken
-      at = at + 16
-    end
-    local resetAfterMs = total == 0 and 0 or atMs + spanMs - nowMs
-    return timeMs + spanMs - nowMs, math.max(0, limit - total), resetAfterMs, 0
+    local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
+    return retryAfterMs, math.max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
   end
 
-  local before = total
-  total = addBounded(total, cost, limit + maxDebt)
+  local before, returned = total, 0
   local pairsLeft, added = nil, ''
+  if cost < 0 and takenMs then
+    pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
+  elseif cost < 0 then
+    returned = math.min(-cost, total)
+    pairsLeft = returned < total and without(line, from, returned)
+  end
+  total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
   if total == 0 then
-    return 0, limit, 0, 0
-  elseif total < before then
-    pairsLeft = without(line, from, before - total)
+    return 0, limit, 0, 0, nil, returned
+  elseif cost < 0 then
     atMs = struct.unpack('<d', pairsLeft, #pairsLeft - 15)
   elseif total == before then
     pairsLeft = line:sub(from)
@@ -82,5 +116,5 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
   end
   -- Joined at once: Redis hashes every byte of every string that a script makes.
   local next = struct.pack('<dd', atMs, total) .. pairsLeft .. added
-  return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next
+  return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
 end

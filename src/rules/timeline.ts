@@ -29,15 +29,21 @@ export function stepTimeline(
   nowMs: number,
   cost: number,
   force: boolean,
+  takenMs?: number,
 ): Outcome<Timeline> {
   const live = state === undefined ? empty(nowMs) : since(movedBack(state, nowMs), nowMs - spanMs)
   const passes = force || live.total + cost <= limit
-  const next = !passes ? live : cost < 0 ? without(live, -cost, returns) : taken(live, nowMs, cost, limit + maxDebt)
+  const next = !passes
+    ? live
+    : cost < 0
+      ? without(live, -cost, returns, takenMs)
+      : taken(live, nowMs, cost, limit + maxDebt)
   return {
     retryAfterMs: passes ? 0 : timeFreeing(live, cost - (limit - live.total)) + spanMs - nowMs,
     remaining: Math.max(0, limit - next.total),
     resetAfterMs: next.total === 0 ? 0 : next.atMs + spanMs - nowMs,
     delayMs: 0,
+    returned: cost < 0 ? live.total - next.total : 0,
     state: next,
   }
 }
@@ -83,16 +89,18 @@ function appendable(line: Timeline): Pick<Timeline, 'older' | 'from' | 'to'> {
   return inPlace ? line : { older: line.older.slice(line.from, line.to), from: 0, to: line.to - line.from }
 }
 
-function without(line: Timeline, amount: number, returns: 'newest' | 'oldest'): Timeline {
+/** The view after giving back up to `amount`, of what was taken at `takenMs` only if that is given. */
+function without(line: Timeline, amount: number, returns: 'newest' | 'oldest', takenMs: number | undefined): Timeline {
   const pairs = [...line.older.slice(line.from, line.to), line.atMs, line.newestCost]
-  let left = Math.min(amount, line.total)
-  const total = line.total - left
+  let left = amount
   const step = returns === 'newest' ? -2 : 2
-  for (let at = step < 0 ? pairs.length - 1 : 1; left > 0; at += step) {
+  for (let at = step < 0 ? pairs.length - 1 : 1; left > 0 && at > 0 && at < pairs.length; at += step) {
+    if (takenMs !== undefined && pairs[at - 1] !== takenMs) continue
     const removed = Math.min(left, pairs[at] as number)
     pairs[at] = (pairs[at] as number) - removed
     left -= removed
   }
+  const total = line.total - (amount - left)
   if (total === 0) return empty(line.atMs)
   const older = pairs.filter((_, index) => (pairs[index | 1] as number) > 0)
   const [atMs, newestCost] = older.splice(-2) as [number, number]

@@ -1,32 +1,35 @@
 import { AssertionError } from 'node:assert'
 import { describe, expect, it } from 'vitest'
+import type { Request } from '../core/request.ts'
 import type { Shelf, Store } from '../core/store.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { storeContract } from './store-contract.ts'
 
-type Fault = (shelf: Shelf) => Partial<Shelf>
+type Decide = Shelf['decide']
+type Fault = (decide: Decide) => Decide
 
 /** A store that is right but for one fault. */
 function faulty(fault: Fault): Store {
   const store = memoryStore()
   return {
-    kind: 'memory',
-    open(name, rule) {
-      const shelf = store.open(name, rule)
-      const whole: Shelf = {
-        consume: (...given) => shelf.consume(...given),
-        peek: (...given) => shelf.peek(...given),
-        charge: (...given) => shelf.charge(...given),
-        giveBack: (...given) => shelf.giveBack(...given),
-        block: (...given) => shelf.block(...given),
-        unblock: (...given) => shelf.unblock(...given),
-        reset: (...given) => shelf.reset(...given),
-      }
-      return { ...whole, ...fault(shelf) }
+    ...store,
+    open(place) {
+      const shelf = store.open(place)
+      const decide = fault((...given) => shelf.decide(...given))
+      return Object.assign(Object.create(shelf) as Shelf, { decide })
     },
   }
 }
+
+/** A fault in what becomes of one action. */
+function fault(action: Request['action'], instead: (request: Request) => Request): Fault {
+  return (decide) => (key, request, nowMs, rule) => {
+    return decide(key, request.action === action ? instead(request) : request, nowMs, rule)
+  }
+}
+
+const amountOf = (request: Request): number => ('amount' in request ? request.amount : 1)
 
 async function failures(createStore: () => Store): Promise<string[]> {
   const failed: string[] = []
@@ -43,25 +46,36 @@ describe('the store contract catches a store that', () => {
   it.each<[string, Fault]>([
     [
       'takes a peek for a request',
-      (shelf) => ({ peek: (key, cost, nowMs) => shelf.consume(key, Math.max(1, cost), nowMs) }),
+      fault('peek', (request) => ({ action: 'consume', amount: Math.max(1, amountOf(request)) })),
     ],
-    ['forgets to give back', (shelf) => ({ giveBack: (key, _, nowMs) => shelf.peek(key, 1, nowMs) })],
-    ['stops a charge at the limit', (shelf) => ({ charge: (key, amount, nowMs) => shelf.consume(key, amount, nowMs) })],
-    ['ignores a block', (shelf) => ({ block: (key, _, nowMs) => shelf.peek(key, 1, nowMs) })],
-    ['cannot end a block', (shelf) => ({ unblock: (key, nowMs) => shelf.peek(key, 1, nowMs) })],
-    ['keeps a block over a reset', (shelf) => ({ reset: (key, nowMs) => shelf.giveBack(key, 1_000, nowMs) })],
-    ['ignores the time it is given', (shelf) => ({ consume: (key, cost) => shelf.consume(key, cost, 0) })],
-    ['folds case', (shelf) => ({ consume: (key, cost, nowMs) => shelf.consume(key.toLowerCase(), cost, nowMs) })],
-    ['counts nothing', (shelf) => ({ consume: (key, cost, nowMs) => shelf.peek(key, cost, nowMs) })],
+    ['forgets to give back', fault('giveBack', () => ({ action: 'peek', amount: 1 }))],
+    ['stops a charge at the limit', fault('charge', (request) => ({ action: 'consume', amount: amountOf(request) }))],
+    ['ignores a block', fault('block', () => ({ action: 'peek', amount: 1 }))],
+    ['cannot end a block', fault('unblock', () => ({ action: 'peek', amount: 1 }))],
+    ['keeps a block over a reset', fault('reset', () => ({ action: 'giveBack', amount: 1_000 }))],
+    ['takes a hold for good', fault('hold', (request) => ({ action: 'consume', amount: amountOf(request) }))],
+    ['settles what it does not hold', fault('settle', () => ({ action: 'giveBack', amount: 1 }))],
+    ['never renews', fault('renew', () => ({ action: 'peek', amount: 1 }))],
+    [
+      'blocks nobody after a refusal',
+      fault('consume', (request) => ({ action: 'consume', amount: amountOf(request) })),
+    ],
+    ['ignores the time it is given', (decide) => (key, request) => decide(key, request, 0)],
+    [
+      'folds case',
+      (decide) =>
+        (key, ...rest) =>
+          decide(key.toLowerCase(), ...rest),
+    ],
+    ['counts nothing', fault('consume', (request) => ({ action: 'peek', amount: amountOf(request) }))],
     [
       'charges refused requests',
-      (shelf) => ({
-        consume(key, cost, nowMs) {
-          const asked = shelf.peek(key, cost, nowMs)
-          shelf.charge(key, cost, nowMs)
-          return asked
-        },
-      }),
+      (decide) => (key, request, nowMs, rule) => {
+        if (request.action !== 'consume') return decide(key, request, nowMs, rule)
+        const asked = decide(key, { action: 'peek', amount: request.amount }, nowMs, rule)
+        decide(key, { action: 'charge', amount: request.amount }, nowMs, rule)
+        return asked
+      },
     ],
   ])('%s', async (_, fault) => {
     expect(await failures(() => faulty(fault))).not.toEqual([])
@@ -69,14 +83,14 @@ describe('the store contract catches a store that', () => {
 
   it('mixes limiters up', async () => {
     const store = memoryStore()
-    const mixed: Store = { kind: 'memory', open: (_, rule) => store.open('one for all', rule) }
+    const mixed: Store = { ...store, open: (place) => store.open({ ...place, limiterName: 'one for all' }) }
     expect(await failures(() => mixed)).not.toEqual([])
   })
 })
 
 describe('the store contract', () => {
   it('finds nothing wrong with a store that is right', async () => {
-    expect(await failures(() => faulty(() => ({})))).toEqual([])
+    expect(await failures(() => faulty((decide) => decide))).toEqual([])
   })
 
   it('plays examples of rules of one’s own, and says which turn went wrong', async () => {
@@ -102,10 +116,10 @@ describe('the store contract', () => {
     const names = new Set<string>()
     const store = memoryStore()
     const noting: Store = {
-      kind: 'memory',
-      open(name, rule) {
-        names.add(name)
-        return store.open(name, rule)
+      ...store,
+      open(place) {
+        names.add(place.limiterName)
+        return store.open(place)
       },
     }
     await failures(() => noting)

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LuaEngine, LuaFactory } from 'wasmoon'
 import type { Rule } from '../../src/core/rule.ts'
 import * as rules from '../../src/rules/index.ts'
+import { requestText } from '../../src/stores/redis/request-text.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
-import { anything, type Moment, play, starts, steps, waits } from '../schedules.ts'
+import { anything, type Moment, play, requestOf, starts, steps, waits } from '../schedules.ts'
 
 // Some engines run scripts on Lua 5.4, where whole numbers are a type of their own: they overflow, and 5.0 is printed as 5.0.
 // None of these engines can be had here, but their language can. What the scripts ask of a server is a table here.
@@ -76,18 +77,18 @@ it.each(Object.entries(configurations))('%s decides on Lua 5.4 as in memory', (n
       const values = (names: readonly string[]) => names.map((parameter) => of.parameters[parameter])
       const key = `${name} ${count++}`
       for (const moment of play(of, turns, startMs, 250)) {
-        const args = [...values(required), moment.nowMs, requestOf(moment), ...values(optional)].join(' ')
+        const args = [
+          ...values(required),
+          moment.nowMs,
+          requestText(requestOf(moment.action, moment.amount)),
+          ...values(optional),
+        ].join(' ')
         expect(run(name, source, key, args)).toBe(replyOf(moment))
       }
     }),
     { numRuns: 100 },
   )
 })
-
-function requestOf({ action, amount }: Moment): string {
-  if (action === 'consume') return `${amount}`
-  return action === 'unblock' || action === 'reset' ? action : `${action}:${amount}`
-}
 
 function replyOf({ ruling, nowMs }: Moment): string {
   const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, block } = ruling

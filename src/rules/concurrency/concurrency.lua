@@ -4,9 +4,10 @@
 -- leaseMs  how long a place is held when nobody gives it back, in milliseconds, whole number >= 1
 -- maxDebt  how far a charge may go beyond the limit, whole number >= 0, default limit
 -- needs    timeline
+-- holds    leased
 --
 -- valid #state >= 32 and #state % 16 == 0
 -- state concurrency@1: newest time, total, then pairs of time and cost, oldest first
-local function step(limit, leaseMs, maxDebt, state, nowMs, cost, force)
-  return stepTimeline(limit, leaseMs, maxDebt, withoutOldest, state, nowMs, cost, force)
+local function step(limit, leaseMs, maxDebt, state, nowMs, cost, force, takenMs)
+  return stepTimeline(limit, leaseMs, maxDebt, withoutOldest, state, nowMs, cost, force, takenMs)
 end

@@ -14,6 +14,7 @@ export function stepConcurrency(
   nowMs: number,
   cost: number,
   force: boolean,
+  takenMs?: number,
 ): Outcome<Timeline> {
-  return stepTimeline({ limit, maxDebt, spanMs: leaseMs, returns: 'oldest' }, state, nowMs, cost, force)
+  return stepTimeline({ limit, maxDebt, spanMs: leaseMs, returns: 'oldest' }, state, nowMs, cost, force, takenMs)
 }

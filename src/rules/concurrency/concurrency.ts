@@ -35,7 +35,8 @@ export function concurrency(options: ConcurrencyOptions): Rule {
     stateName: 'concurrency@1',
     limit,
     parameters,
-    step: (state, nowMs, cost, force) => stepConcurrency(parameters, state, nowMs, cost, force),
+    holds: 'leased',
+    step: (state, nowMs, cost, force, takenMs) => stepConcurrency(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule
 }

@@ -4,10 +4,11 @@
 -- windowMs  length of a window in milliseconds, whole number >= 1
 -- anchor    windows start at multiples of windowMs or with a key's first request: clock or first-hit, default clock
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
+-- holds     dated
 --
 -- valid #state == 16
 -- state fixed-window@1: start of the window, count
-local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force)
+local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
   local atMs, count, live = nil, 0, false
   if state then
     atMs, count = struct.unpack('<dd', state)
@@ -21,8 +22,13 @@ local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force)
   if not force and count + cost > limit then
     return leftMs, math.max(0, limit - count), live and leftMs or 0, 0
   end
-  count = addBounded(count, cost, limit + maxDebt)
+  local before = count
+  -- What was taken in an earlier window has left with it.
+  if not (cost < 0 and takenMs and takenMs < atMs) then
+    count = addBounded(count, cost, limit + maxDebt)
+  end
   -- A window whose count was given back stays open: it must not restart before its end.
   local resetAfterMs = (live or count > 0) and leftMs or 0
-  return 0, math.max(0, limit - count), resetAfterMs, 0, struct.pack('<dd', atMs, count)
+  local returned = cost < 0 and before - count or 0
+  return 0, math.max(0, limit - count), resetAfterMs, 0, struct.pack('<dd', atMs, count), returned
 end

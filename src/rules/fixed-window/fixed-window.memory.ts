@@ -19,19 +19,23 @@ export function stepFixedWindow(
   nowMs: number,
   cost: number,
   force: boolean,
+  takenMs?: number,
 ): Outcome<FixedWindowState> {
   const live = state !== undefined && nowMs < state.atMs + windowMs
-  let count = live ? state.count : 0
+  const before = live ? state.count : 0
   const atMs = live && nowMs >= state.atMs ? state.atMs : anchor === 'clock' ? nowMs - (nowMs % windowMs) : nowMs
   const leftMs = atMs + windowMs - nowMs
-  const passes = force || count + cost <= limit
-  if (passes) count = addBounded(count, cost, limit + maxDebt)
+  const passes = force || before + cost <= limit
+  // What was taken in an earlier window has left with it.
+  const hasLeft = cost < 0 && takenMs !== undefined && takenMs < atMs
+  const count = passes && !hasLeft ? addBounded(before, cost, limit + maxDebt) : before
   return {
     retryAfterMs: passes ? 0 : leftMs,
     remaining: Math.max(0, limit - count),
     // A window whose count was given back stays open: it must not restart before its end.
     resetAfterMs: live || count > 0 ? leftMs : 0,
     delayMs: 0,
+    returned: cost < 0 ? before - count : 0,
     state: { atMs, count },
   }
 }

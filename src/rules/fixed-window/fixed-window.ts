@@ -42,7 +42,8 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
     limit,
     parameters,
     cells: fixedWindowCells,
-    step: (state, nowMs, cost, force) => stepFixedWindow(parameters, state, nowMs, cost, force),
+    holds: 'dated',
+    step: (state, nowMs, cost, force, takenMs) => stepFixedWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule
 }

@@ -7,10 +7,11 @@
 -- maxWaitMs  longest wait in mode shape, whole number >= 0, default math.ceil(capacity * periodMs / leak)
 -- maxDebt    how far a charge may overfill the bucket, whole number >= 0, default capacity
 -- exact      (capacity + maxDebt) * periodMs
+-- holds      pooled
 --
 -- valid #state == 16
 -- state leaky-bucket@1: time, what is in the bucket in units of request * millisecond
-local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force)
+local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
   local level = 0
   if state then
     local atMs, stateLevel = struct.unpack('<dd', state)
@@ -22,8 +23,9 @@ local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, n
   local full = capacity * periodMs
   local queueMs = mode == 'shape' and math.ceil(level / leak) or 0
   local retryAfterMs = force and 0 or math.max(0, math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
-  local next
+  local next, returned
   if retryAfterMs == 0 then
+    returned = cost < 0 and math.min(-cost, math.floor(level / periodMs)) or 0
     level = math.max(0, math.min(level + units, math.max(level, (capacity + maxDebt) * periodMs)))
     next = struct.pack('<dd', nowMs, level)
   end
@@ -31,5 +33,5 @@ local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, n
   if mode == 'shape' then
     remaining = math.min(remaining, math.floor((maxWaitMs * leak - level) / periodMs) + 1)
   end
-  return retryAfterMs, math.max(0, remaining), math.ceil(level / leak), queueMs, next
+  return retryAfterMs, math.max(0, remaining), math.ceil(level / leak), queueMs, next, returned
 end

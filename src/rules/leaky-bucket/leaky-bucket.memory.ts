@@ -29,6 +29,7 @@ export function stepLeakyBucket(
   const full = capacity * periodMs
   const queueMs = mode === 'shape' ? Math.ceil(level / leak) : 0
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
+  const room = retryAfterMs === 0 ? Math.floor(level / periodMs) : 0
   if (retryAfterMs === 0) level = Math.max(0, Math.min(level + units, Math.max(level, (capacity + maxDebt) * periodMs)))
   const fits = Math.floor((full - level) / periodMs)
   const inTime = mode === 'shape' ? Math.floor((maxWaitMs * leak - level) / periodMs) + 1 : fits
@@ -37,6 +38,7 @@ export function stepLeakyBucket(
     remaining: Math.max(0, Math.min(fits, inTime)),
     resetAfterMs: Math.ceil(level / leak),
     delayMs: queueMs,
+    returned: cost < 0 ? Math.min(-cost, room) : 0,
     state: { atMs: nowMs, level },
   }
 }

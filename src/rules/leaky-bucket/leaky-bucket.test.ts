@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeProperties } from '../../../test/rule-properties.ts'
 import * as decide from '../../core/decide.ts'
+import { UNTOUCHED } from '../../core/entry.ts'
 import { leakyBucket } from './leaky-bucket.ts'
 
 describe('leakyBucket', () => {
@@ -40,7 +41,7 @@ describe('leakyBucket', () => {
     fc.assert(
       fc.property(fc.constantFrom(1, 3, 7, 10), arrivals, (leak, list) => {
         const rule = leakyBucket({ capacity: 20, leak, periodMs: 1_000, mode: 'shape' })
-        let entry = decide.UNTOUCHED
+        let entry = UNTOUCHED
         let nowMs = 0
         let freeMs = 0
         for (const { waitMs, cost } of list) {

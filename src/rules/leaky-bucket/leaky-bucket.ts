@@ -61,6 +61,7 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
     limit: capacity,
     parameters,
     cells: levelCells,
+    holds: 'pooled',
     step: (state, nowMs, cost, force) => stepLeakyBucket(parameters, state, nowMs, cost, force),
   }
   return rule

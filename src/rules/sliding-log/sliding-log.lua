@@ -4,9 +4,10 @@
 -- windowMs  length of the window in milliseconds, whole number >= 1
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- needs     timeline
+-- holds     dated
 --
 -- valid #state >= 32 and #state % 16 == 0
 -- state sliding-log@1: newest time, total, then pairs of time and cost, oldest first
-local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
-  return stepTimeline(limit, windowMs, maxDebt, withoutNewest, state, nowMs, cost, force)
+local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
+  return stepTimeline(limit, windowMs, maxDebt, withoutNewest, state, nowMs, cost, force, takenMs)
 end

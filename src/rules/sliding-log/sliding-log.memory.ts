@@ -14,6 +14,7 @@ export function stepSlidingLog(
   nowMs: number,
   cost: number,
   force: boolean,
+  takenMs?: number,
 ): Outcome<Timeline> {
-  return stepTimeline({ limit, maxDebt, spanMs: windowMs, returns: 'newest' }, state, nowMs, cost, force)
+  return stepTimeline({ limit, maxDebt, spanMs: windowMs, returns: 'newest' }, state, nowMs, cost, force, takenMs)
 }

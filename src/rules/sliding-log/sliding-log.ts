@@ -34,7 +34,8 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     stateName: 'sliding-log@1',
     limit,
     parameters,
-    step: (state, nowMs, cost, force) => stepSlidingLog(parameters, state, nowMs, cost, force),
+    holds: 'dated',
+    step: (state, nowMs, cost, force, takenMs) => stepSlidingLog(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule
 }

@@ -4,10 +4,11 @@
 -- windowMs  length of the window in milliseconds, whole number >= 1
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- exact     (limit + maxDebt) * windowMs
+-- holds     dated
 --
 -- valid #state == 24
 -- state sliding-window@1: start of the current window, its count, the count of the one before
-local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
+local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
   local atMs = nowMs - nowMs % windowMs
   local elapsedMs = nowMs - atMs
   local current, previous = 0, 0
@@ -23,14 +24,18 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
   local overlap = previous * (windowMs - elapsedMs)
   local fits = current + cost <= limit
   local passes = force or (fits and overlap <= (limit - current - cost) * windowMs)
-  local retryAfterMs = 0
+  local retryAfterMs, returned = 0, 0
   if not passes and fits then
     retryAfterMs = math.ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
   elseif not passes then
     retryAfterMs = windowMs - elapsedMs + math.ceil(windowMs * (current - limit + cost) / current)
-  elseif current + cost < 0 then
-    previous = math.max(0, previous + current + cost)
-    current = 0
+  elseif cost < 0 then
+    local inCurrent = not takenMs or takenMs >= atMs
+    local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
+    local fromCurrent = inCurrent and math.min(-cost, current) or 0
+    local fromPrevious = inPrevious and math.min(-cost - fromCurrent, previous) or 0
+    current, previous = current - fromCurrent, previous - fromPrevious
+    returned = fromCurrent + fromPrevious
   else
     current = addBounded(current, cost, limit + maxDebt)
   end
@@ -39,5 +44,5 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force)
   local windows = current > 0 and 2 or previous > 0 and 1 or 0
   local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
   local next = passes and struct.pack('<ddd', atMs, current, previous) or nil
-  return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next
+  return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next, returned
 end

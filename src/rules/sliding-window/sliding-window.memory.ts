@@ -19,6 +19,7 @@ export function stepSlidingWindow(
   nowMs: number,
   cost: number,
   force: boolean,
+  takenMs?: number,
 ): Outcome<SlidingWindowState> {
   const atMs = nowMs - (nowMs % windowMs)
   const elapsedMs = nowMs - atMs
@@ -28,16 +29,17 @@ export function stepSlidingWindow(
 
   const overlap = previous * (windowMs - elapsedMs)
   const passes = force || (current + cost <= limit && overlap <= (limit - current - cost) * windowMs)
-  let retryAfterMs = 0
-  if (!passes && current + cost <= limit) {
-    retryAfterMs = Math.ceil((windowMs * (previous - limit + current + cost)) / previous) - elapsedMs
-  } else if (!passes) {
-    const intoNextMs = Math.ceil((windowMs * (current - limit + cost)) / current)
-    retryAfterMs = windowMs - elapsedMs + intoNextMs
-  } else if (current + cost < 0) {
-    previous = Math.max(0, previous + current + cost)
-    current = 0
-  } else {
+  const retryAfterMs = passes ? 0 : waitMs(limit, windowMs, current, previous, cost) - elapsedMs
+  let returned = 0
+  if (passes && cost < 0) {
+    const inCurrent = takenMs === undefined || takenMs >= atMs
+    const inPrevious = takenMs === undefined || (takenMs < atMs && takenMs >= atMs - windowMs)
+    const fromCurrent = inCurrent ? Math.min(-cost, current) : 0
+    const fromPrevious = inPrevious ? Math.min(-cost - fromCurrent, previous) : 0
+    current -= fromCurrent
+    previous -= fromPrevious
+    returned = fromCurrent + fromPrevious
+  } else if (passes) {
     current = addBounded(current, cost, limit + maxDebt)
   }
 
@@ -47,8 +49,15 @@ export function stepSlidingWindow(
     remaining: Math.max(0, limit - used),
     resetAfterMs: current > 0 ? 2 * windowMs - elapsedMs : previous > 0 ? windowMs - elapsedMs : 0,
     delayMs: 0,
+    returned,
     state: { atMs, current, previous },
   }
+}
+
+/** Time from the start of the current window until `cost` passes. */
+function waitMs(limit: number, windowMs: number, current: number, previous: number, cost: number): number {
+  if (current + cost <= limit) return Math.ceil((windowMs * (previous - limit + current + cost)) / previous)
+  return windowMs + Math.ceil((windowMs * (current - limit + cost)) / current)
 }
 
 /** A state as numbers. */

@@ -33,7 +33,8 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
     limit,
     parameters,
     cells: slidingWindowCells,
-    step: (state, nowMs, cost, force) => stepSlidingWindow(parameters, state, nowMs, cost, force),
+    holds: 'dated',
+    step: (state, nowMs, cost, force, takenMs) => stepSlidingWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule
 }

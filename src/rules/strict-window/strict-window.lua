@@ -4,17 +4,14 @@
 -- windowMs  length of the window in milliseconds, whole number >= 1
 -- slices    into how many slices the window is cut, whole number from 1 to 1000, default math.min(10, windowMs)
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
+-- holds     dated
 --
 -- valid #state == 8 * (slices + 2)
 -- state strict-window-N@1: start of the newest slice, the counts of N + 1 slices, oldest first
-local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
-  local sliceMs = math.ceil(windowMs / slices)
-  local atMs = nowMs - nowMs % sliceMs
-  local live, used = slices + 1, 0
-  local layout = string.rep('d', live)
-  local counts, passed = {}, live
+local function liveCounts(state, atMs, live, sliceMs)
+  local counts, passed, used = {}, live, 0
   if state then
-    counts = { struct.unpack('<' .. layout, state, 9) }
+    counts = { struct.unpack('<' .. string.rep('d', live), state, 9) }
     passed = math.max(0, math.floor((atMs - (struct.unpack('<d', state))) / sliceMs + 0.5))
   end
   for slice = 1, live do
@@ -23,6 +20,25 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
     end
     used = used + counts[slice]
   end
+  return counts, used
+end
+
+-- Takes up to amount from the slices between newest and oldest, newest first, and answers how much that was.
+local function giveBack(counts, amount, newest, oldest)
+  local slice, left = newest, amount
+  while slice >= math.max(1, oldest) and left > 0 do
+    local removed = math.min(left, counts[slice])
+    counts[slice] = counts[slice] - removed
+    left = left - removed
+    slice = slice - 1
+  end
+  return amount - left
+end
+
+local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
+  local sliceMs = math.ceil(windowMs / slices)
+  local atMs, live = nowMs - nowMs % sliceMs, slices + 1
+  local counts, used = liveCounts(state, atMs, live, sliceMs)
 
   -- How many slices, from the start of the newest, until at least amount has left, oldest first.
   local function msUntilFree(amount)
@@ -46,20 +62,16 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force)
   if not force and used + cost > limit then
     return msUntilFree(cost - (limit - used)), math.max(0, limit - used), msUntilEmpty(), 0
   end
+  local returned = 0
   if cost < 0 then
-    local slice, left = live, math.min(-cost, used)
-    used = used - left
-    while left > 0 do
-      local removed = math.min(left, counts[slice])
-      counts[slice] = counts[slice] - removed
-      left = left - removed
-      slice = slice - 1
-    end
+    local only = takenMs and live - math.max(0, (atMs - (takenMs - takenMs % sliceMs)) / sliceMs)
+    returned = giveBack(counts, -cost, only or live, only or 1)
+    used = used - returned
   else
     local total = addBounded(used, cost, limit + maxDebt)
     counts[live] = counts[live] + (total - used)
     used = total
   end
-  local next = struct.pack('<d' .. layout, atMs, (table.unpack or unpack)(counts, 1, live))
-  return 0, math.max(0, limit - used), msUntilEmpty(), 0, next
+  local next = struct.pack('<d' .. string.rep('d', live), atMs, (table.unpack or unpack)(counts, 1, live))
+  return 0, math.max(0, limit - used), msUntilEmpty(), 0, next, returned
 end

@@ -19,21 +19,20 @@ export function stepStrictWindow(
   nowMs: number,
   cost: number,
   force: boolean,
+  takenMs?: number,
 ): Outcome<StrictWindowState> {
   const sliceMs = Math.ceil(windowMs / slices)
-  const atMs = nowMs - (nowMs % sliceMs)
+  const atMs = startOf(nowMs, sliceMs)
   const counts = liveCounts(state, atMs, slices + 1, sliceMs)
   let used = 0
   for (const count of counts) used += count
   const passes = force || used + cost <= limit
   const retryAfterMs = passes ? 0 : atMs + slicesUntilFree(counts, cost - (limit - used)) * sliceMs - nowMs
+  let returned = 0
   if (passes && cost < 0) {
-    for (let slice = slices, left = -cost; slice >= 0 && left > 0; slice--) {
-      const removed = Math.min(left, counts[slice] as number)
-      counts[slice] = (counts[slice] as number) - removed
-      left -= removed
-      used -= removed
-    }
+    const only = takenMs === undefined ? undefined : slices - Math.max(0, (atMs - startOf(takenMs, sliceMs)) / sliceMs)
+    returned = giveBack(counts, -cost, only ?? slices, only ?? 0)
+    used -= returned
   } else if (passes) {
     const total = addBounded(used, cost, limit + maxDebt)
     counts[slices] = (counts[slices] as number) + (total - used)
@@ -44,8 +43,14 @@ export function stepStrictWindow(
     remaining: Math.max(0, limit - used),
     resetAfterMs: used === 0 ? 0 : atMs + slicesUntilFree(counts, used) * sliceMs - nowMs,
     delayMs: 0,
+    returned,
     state: { atMs, counts },
   }
+}
+
+/** When the slice of `timeMs` started. Rounds down also before 1970, as Lua's `%` does. */
+function startOf(timeMs: number, sliceMs: number): number {
+  return Math.floor(timeMs / sliceMs) * sliceMs
 }
 
 /** The counts of the live slices as of the slice that starts at `atMs`, oldest first. Always a copy. */
@@ -55,6 +60,17 @@ function liveCounts(state: StrictWindowState | undefined, atMs: number, live: nu
   const passed = Math.max(0, Math.round((atMs - state.atMs) / sliceMs))
   for (let slice = passed; slice < live; slice++) counts[slice - passed] = state.counts[slice] as number
   return counts
+}
+
+/** Takes up to `amount` from the slices between `newest` and `oldest`, newest first, and answers how much that was. */
+function giveBack(counts: number[], amount: number, newest: number, oldest: number): number {
+  let left = amount
+  for (let slice = newest; slice >= Math.max(0, oldest) && left > 0; slice--) {
+    const removed = Math.min(left, counts[slice] as number)
+    counts[slice] = (counts[slice] as number) - removed
+    left -= removed
+  }
+  return amount - left
 }
 
 /** How many slices, from the start of the newest, until at least `amount` has left, oldest first. */

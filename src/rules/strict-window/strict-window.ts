@@ -40,7 +40,8 @@ export function strictWindow(options: StrictWindowOptions): Rule {
     limit,
     parameters,
     cells: strictWindowCells(slices + 1),
-    step: (state, nowMs, cost, force) => stepStrictWindow(parameters, state, nowMs, cost, force),
+    holds: 'dated',
+    step: (state, nowMs, cost, force, takenMs) => stepStrictWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule
 }

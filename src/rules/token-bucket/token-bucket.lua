@@ -5,10 +5,11 @@
 -- periodMs  length of the period in milliseconds, whole number >= 1
 -- maxDebt   how many tokens a charge may take that are not there, whole number >= 0, default capacity
 -- exact     (capacity + maxDebt) * periodMs
+-- holds     pooled
 --
 -- valid #state == 16
 -- state token-bucket@1: time, what is in the bucket in units of token * millisecond
-local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force)
+local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force, takenMs)
   local full = capacity * periodMs
   local level = full
   if state then
@@ -19,10 +20,12 @@ local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, for
   end
   local units = cost * periodMs
   local retryAfterMs = force and 0 or math.max(0, math.ceil((units - level) / refill))
-  local next
+  local next, returned
   if retryAfterMs == 0 then
+    returned = cost < 0 and math.min(-cost, math.floor((full - level) / periodMs)) or 0
     level = math.min(full, math.max(level - units, math.min(level, 0 - maxDebt * periodMs)))
     next = struct.pack('<dd', nowMs, level)
   end
-  return retryAfterMs, math.max(0, math.floor(level / periodMs)), math.ceil((full - level) / refill), 0, next
+  local remaining = math.max(0, math.floor(level / periodMs))
+  return retryAfterMs, remaining, math.ceil((full - level) / refill), 0, next, returned
 end

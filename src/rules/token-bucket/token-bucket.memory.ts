@@ -26,12 +26,14 @@ export function stepTokenBucket(
   // Inexact only for a forced cost so large that the bounds below decide anyway.
   const units = cost * periodMs
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - level) / refill))
+  const room = retryAfterMs === 0 ? Math.floor((full - level) / periodMs) : 0
   if (retryAfterMs === 0) level = Math.min(full, Math.max(level - units, Math.min(level, 0 - maxDebt * periodMs)))
   return {
     retryAfterMs,
     remaining: Math.max(0, Math.floor(level / periodMs)),
     resetAfterMs: Math.ceil((full - level) / refill),
     delayMs: 0,
+    returned: cost < 0 ? Math.min(-cost, room) : 0,
     state: { atMs: nowMs, level },
   }
 }

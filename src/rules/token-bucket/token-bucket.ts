@@ -54,6 +54,7 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
     limit: capacity,
     parameters,
     cells: levelCells,
+    holds: 'pooled',
     step: (state, nowMs, cost, force) => stepTokenBucket(parameters, state, nowMs, cost, force),
   }
   return rule

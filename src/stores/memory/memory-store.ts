@@ -1,12 +1,20 @@
 import { knownOptions, wholeNumber } from '../../core/check.ts'
+import type { Verdict } from '../../core/decision.ts'
 import { encodeScope } from '../../core/key.ts'
-import type { Store } from '../../core/store.ts'
-import { createSpace, MemoryShelf, type Space } from './memory-shelf.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { RuleState } from '../../core/rule.ts'
+import type { Memo, Order, Store } from '../../core/store.ts'
+import { decideOrders, type MemoryOrder } from './decide-orders.ts'
+import { MemoryShelf } from './memory-shelf.ts'
+import { timeOf } from './memory-time.ts'
+import { Space } from './space.ts'
+import { Table } from './table.ts'
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * The most keys that each limiter may hold, 1 to 16,000,000; blocks are counted apart, with the same bound.
+   * The most keys that each limit may hold, 1 to 16,000,000; blocks, keys with holds and ids are counted apart, with the same
+   * bound.
    * @default 250_000
    */
   readonly maxKeys?: number
@@ -30,6 +38,12 @@ export interface MemoryStore extends Store {
   stats(): MemoryStats
 }
 
+/** The verdicts that an id was first answered with. */
+interface Remembered extends RuleState {
+  readonly untilMs: number
+  readonly verdicts: readonly Verdict[]
+}
+
 /**
  * The embedded default: state in this process, bounded, no timers.
  *
@@ -42,13 +56,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys = 250_000 } = options
   wholeNumber('maxKeys', maxKeys, 1, 16_000_000)
   const spaces = new Map<string, Space>()
+  const memos = new Table<Remembered>(maxKeys, undefined, ({ untilMs }, nowMs) => Math.max(0, untilMs - nowMs))
   return {
     kind: 'memory',
-    open(limiterName, rule) {
-      const scope = encodeScope(limiterName, rule.stateName)
-      const space = spaces.get(scope) ?? createSpace(maxKeys, rule.cells)
+    open(place) {
+      const scope = encodeScope(place)
+      const space = spaces.get(scope) ?? new Space(maxKeys, place.rule.cells, place.changing === true)
       spaces.set(scope, space)
-      return new MemoryShelf(rule, space)
+      return new MemoryShelf(place.rule, scope, space)
+    },
+    decideTogether(orders, givenMs, memo) {
+      const nowMs = timeOf(givenMs)
+      if (memo === undefined) return decideOrders(orders as readonly MemoryOrder[], nowMs).rulings
+      return decideOnce(memos, orders as readonly MemoryOrder[], nowMs, memo, maxKeys)
     },
     stats: () => totals(spaces.values()),
     async close() {
@@ -57,11 +77,43 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
 }
 
+function decideOnce(
+  memos: Table<Remembered>,
+  orders: readonly MemoryOrder[],
+  nowMs: number,
+  memo: Memo,
+  maxKeys: number,
+): readonly Verdict[] {
+  const name = memoName(orders, memo)
+  memos.reclaim(nowMs)
+  const slot = memos.slotOf(name)
+  const known = slot === undefined ? undefined : memos.read(slot)
+  if (known !== undefined && known.untilMs > nowMs) return known.verdicts
+  if (memos.isFull && slot === undefined) {
+    throw new LimiterError(
+      'STORE_FULL',
+      `the memory store remembers ${maxKeys} ids already, its maxKeys: nothing was changed`,
+    )
+  }
+  const { allowed, rulings } = decideOrders(orders, nowMs)
+  if (allowed) {
+    memos.delete(name)
+    memos.insert(name, { atMs: nowMs, untilMs: nowMs + memo.ms, verdicts: rulings }, nowMs, memo.ms)
+  }
+  return rulings
+}
+
+// An id belongs to the first key of its decision. Neither scopes nor keys contain a space.
+function memoName(orders: readonly Order[], { id }: Memo): string {
+  const [first] = orders as readonly MemoryOrder[]
+  return `${first?.shelf.scope} ${first?.key} ${id}`
+}
+
 function totals(spaces: Iterable<Space>): MemoryStats {
   const total = { keys: 0, blocks: 0, evicted: 0, shared: 0 }
   for (const space of spaces) {
-    total.keys += space.states.size
-    total.blocks += space.blocks.size
+    total.keys += space.keys
+    total.blocks += space.blocks
     total.evicted += space.evicted
     total.shared += space.shared
   }

@@ -18,6 +18,7 @@ export class Table<State extends RuleState> {
   readonly #maxKeys: number
   readonly #freshAfterMs: (state: State, nowMs: number) => number
   readonly #cells: StateCells<State> | undefined
+  readonly #expired: ((key: string) => void) | undefined
   readonly #slots = new Map<string, number>()
   #keys: (string | undefined)[] = []
   #free: number[] = []
@@ -26,11 +27,14 @@ export class Table<State extends RuleState> {
   #capacity = 0
   #hand = 0
 
+  /** @param expired is told of every key whose state has expired, after it is gone. */
   constructor(
     maxKeys: number,
     cells: StateCells<State> | undefined,
     freshAfterMs: (state: State, nowMs: number) => number,
+    expired?: (key: string) => void,
   ) {
+    this.#expired = expired
     this.#maxKeys = maxKeys
     this.#freshAfterMs = freshAfterMs
     this.#cells = cells
@@ -40,6 +44,11 @@ export class Table<State extends RuleState> {
   /** How many keys are held, expired ones that were not yet reclaimed included. */
   get size(): number {
     return this.#slots.size
+  }
+
+  /** Whether a new key would find no room. */
+  get isFull(): boolean {
+    return this.#slots.size === this.#maxKeys
   }
 
   /** Where the key's state is, until the next `reclaim` or `delete`; undefined when there is none. */
@@ -79,7 +88,7 @@ export class Table<State extends RuleState> {
       // A state that was written since it was noted lives longer: writes leave the wheel alone.
       const leftMs = this.#freshAfterMs(this.#rows.read(slot), nowMs)
       if (leftMs > 0) this.#wheel.add(slot, nowMs + leftMs)
-      else this.#release(slot, this.keyOf(slot))
+      else this.#expire(slot, this.keyOf(slot))
     }
     if (this.#capacity > SMALLEST && this.#capacity > this.#slots.size * MOST_ROOM) this.#shrink(nowMs)
   }
@@ -131,6 +140,11 @@ export class Table<State extends RuleState> {
       const moved = this.#keys.push(undefined) - 1
       this.#occupy(moved, key, state, nowMs + this.#freshAfterMs(state, nowMs))
     }
+  }
+
+  #expire(slot: number, key: string): void {
+    this.#release(slot, key)
+    this.#expired?.(key)
   }
 
   #release(slot: number, key: string): void {

@@ -1,38 +1,49 @@
 import type { Reason, Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import type { Request } from '../../core/request.ts'
 
 /** What a script answers for one key: allowed, remaining, retryAfterMs, resetAfterMs, waitMs. */
 const NUMBERS = 5
 
-/** The verdict in a script's reply. Numbers may be texts: some clients are set so. */
-export function decodeVerdict(reply: unknown): Verdict {
-  if (!Array.isArray(reply) || reply.length !== NUMBERS) throw strange(reply)
-  const allowed = numberAt(reply, 0) === 1
-  const retryAfterMs = numberAt(reply, 2)
-  const waitMs = numberAt(reply, 4)
+/** The verdicts in a script's reply, and what comes after them. Numbers may be texts: some clients are set so. */
+export function decodeVerdicts(
+  reply: unknown,
+  requests: readonly Request[],
+  after = 0,
+): { readonly verdicts: readonly Verdict[]; readonly rest: readonly number[] } {
+  const length = requests.length * NUMBERS + after
+  const numbers = Array.isArray(reply) && reply.length === length ? reply.map(Number) : []
+  if (numbers.length !== length || !numbers.every(Number.isSafeInteger)) {
+    const message = `Redis answered something else than ${length} whole numbers: ${String(reply)}`
+    throw new LimiterError('STORE_FAILED', message)
+  }
+  const verdicts = requests.map((request, index) => verdictAt(numbers, index * NUMBERS, request))
+  return { verdicts, rest: numbers.slice(requests.length * NUMBERS) }
+}
+
+function verdictAt(numbers: readonly number[], at: number, { action }: Request): Verdict {
+  const [flag, remaining, retryAfterMs, resetAfterMs, waitMs] = numbers.slice(at, at + NUMBERS) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const allowed = flag === 1
   return {
     allowed,
-    remaining: numberAt(reply, 1),
+    remaining,
     retryAfterMs: retryAfterMs === NEVER ? Number.POSITIVE_INFINITY : retryAfterMs,
-    resetAfterMs: numberAt(reply, 3),
+    resetAfterMs,
     delayMs: allowed ? waitMs : 0,
-    reason: allowed ? undefined : reasonOf(retryAfterMs, waitMs),
+    reason: allowed ? undefined : reasonOf(action, retryAfterMs, waitMs),
   }
 }
 
-function reasonOf(retryAfterMs: number, blockedMs: number): Reason {
+function reasonOf(action: Request['action'], retryAfterMs: number, blockedMs: number): Reason {
+  if (action === 'settle' || action === 'renew') return 'hold-ended'
   if (retryAfterMs === NEVER) return 'cost-exceeds-limit'
   return blockedMs > 0 ? 'blocked' : 'limit'
-}
-
-function numberAt(reply: readonly unknown[], index: number): number {
-  const number = Number(reply[index])
-  if (Number.isSafeInteger(number)) return number
-  throw strange(reply)
-}
-
-function strange(reply: unknown): LimiterError {
-  return new LimiterError('STORE_FAILED', `Redis answered something else than five whole numbers: ${String(reply)}`)
 }
 
 const NEVER = -1

@@ -1,68 +1,85 @@
+import { show } from '../../core/check.ts'
 import type { Verdict } from '../../core/decision.ts'
+import { encodeScope } from '../../core/key.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import type { Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Shelf } from '../../core/store.ts'
-import { decodeVerdict } from './decode-verdict.ts'
-import type { Script } from './script-catalog.ts'
+import type { Place, Shelf } from '../../core/store.ts'
+import { decodeVerdicts } from './decode-verdict.ts'
+import { requestText } from './request-text.ts'
+import { listScripts, type Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
-/** One limiter's keys on Redis. Every operation is one run of one script, and so is atomic. */
+/** Decides on the keys of one limit whose rule may change. */
+export type DecideChanging = (
+  shelf: RedisShelf,
+  key: string,
+  request: Request,
+  nowMs: number,
+  rule: Rule,
+) => Promise<Verdict>
+
+/** The keys of one limit on Redis. Every decision is one run of one script, and so is atomic. */
 export class RedisShelf implements Shelf {
+  readonly isChanging: boolean
+  /** What was last seen to be left of this limit, by any key: how scarce it is. */
+  lastRemaining: number
   readonly #runner: ScriptRunner
+  readonly #rule: Rule
   readonly #script: Script
   readonly #keys: string
-  readonly #required: readonly string[]
-  readonly #optional: readonly string[]
+  readonly #isTagged: boolean
+  readonly #decideChanging: DecideChanging
+  readonly #texts = new WeakMap<Rule, RuleTexts>()
 
-  /** @param keys what the names of all keys start with. */
-  constructor(runner: ScriptRunner, script: Script, rule: Rule, keys: string) {
+  constructor(runner: ScriptRunner, prefix: string, place: Place, decideChanging: DecideChanging) {
+    this.isChanging = place.changing === true
+    this.lastRemaining = place.rule.limit
     this.#runner = runner
-    this.#script = script
-    this.#keys = keys
-    this.#required = script.required.map((name) => parameter(rule, name))
-    this.#optional = script.optional.map((name) => parameter(rule, name))
+    this.#rule = place.rule
+    this.#script = scriptOf(place.rule)
+    this.#keys = `${prefix}${encodeScope(place)}:`
+    this.#isTagged = place.sharedTag === true
+    this.#decideChanging = decideChanging
+    this.textsOf(place.rule)
   }
 
-  consume(key: string, cost: number, nowMs: number): Promise<Verdict> {
-    return this.#run(key, `${cost}`, nowMs)
+  async decide(key: string, request: Request, nowMs: number, rule: Rule = this.#rule): Promise<Verdict> {
+    if (this.isChanging) return this.#decideChanging(this, key, request, nowMs, rule)
+    const { required, optional } = this.textsOf(rule)
+    const args = [...required, `${nowMs}`, requestText(request), ...optional]
+    const reply = await this.#runner.run(this.#script, [this.nameOf(key)], args)
+    const [verdict] = decodeVerdicts(reply, [request]).verdicts
+    return verdict as Verdict
   }
 
-  peek(key: string, cost: number, nowMs: number): Promise<Verdict> {
-    return this.#run(key, `peek:${cost}`, nowMs)
+  /** What a key is called on the server. With a tag, the keys of one subject lie in one slot of a Cluster. */
+  nameOf(key: string): string {
+    return this.#isTagged && key !== '' ? `${this.#keys}{${key}}` : this.#keys + key
   }
 
-  charge(key: string, amount: number, nowMs: number): Promise<Verdict> {
-    return this.#run(key, `charge:${amount}`, nowMs)
+  /** A rule's parameters as its script takes them. */
+  textsOf(rule: Rule): RuleTexts {
+    const known = this.#texts.get(rule)
+    if (known !== undefined) return known
+    const text = (name: string): string => parameter(rule, name)
+    const texts = { required: this.#script.required.map(text), optional: this.#script.optional.map(text) }
+    this.#texts.set(rule, texts)
+    return texts
   }
+}
 
-  giveBack(key: string, amount: number, nowMs: number): Promise<Verdict> {
-    return this.#run(key, `giveBack:${amount}`, nowMs)
-  }
+/** The parameters of a rule that its script always takes, and those that it has defaults for. */
+export interface RuleTexts {
+  readonly required: readonly string[]
+  readonly optional: readonly string[]
+}
 
-  block(key: string, blockMs: number, nowMs: number): Promise<Verdict> {
-    return this.#run(key, `block:${blockMs}`, nowMs)
-  }
-
-  unblock(key: string, nowMs: number): Promise<Verdict> {
-    return this.#run(key, 'unblock', nowMs)
-  }
-
-  reset(key: string, nowMs: number): Promise<Verdict> {
-    return this.#run(key, 'reset', nowMs)
-  }
-
-  async #run(key: string, request: string, nowMs: number): Promise<Verdict> {
-    const args = [...this.#required, `${nowMs}`, request, ...this.#optional]
-    let reply: unknown
-    try {
-      reply = await this.#runner.run(this.#script, this.#keys + key, args)
-    } catch (cause) {
-      if (cause instanceof LimiterError) throw cause
-      const why = cause instanceof Error ? cause.message || cause.name : String(cause)
-      throw new LimiterError('STORE_FAILED', `Redis did not decide by ${this.#script.name}: ${why}`, { cause })
-    }
-    return decodeVerdict(reply)
-  }
+function scriptOf(rule: Rule): Script {
+  const script = listScripts().findLast(({ name }) => name === rule.kind)
+  if (script !== undefined && rule.kind !== 'tiers') return script
+  const known = [...new Set(listScripts().map(({ name }) => name))].filter((name) => name !== 'tiers').join(', ')
+  throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(rule.kind)}: it has ${known}`)
 }
 
 function parameter(rule: Rule, name: string): string {

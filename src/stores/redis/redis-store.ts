@@ -1,11 +1,13 @@
 import { knownOptions, show } from '../../core/check.ts'
-import { encodeScope } from '../../core/key.ts'
+import type { Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
-import { RedisShelf } from './redis-shelf.ts'
-import { getScript, listScripts, type Script } from './script-catalog.ts'
+import { isCrossSlot } from './clients/is-cross-slot.ts'
+import { decideAcrossSlots } from './decide-across-slots.ts'
+import { decideInOneSlot, type RedisOrder } from './decide-in-one-slot.ts'
+import { type DecideChanging, RedisShelf } from './redis-shelf.ts'
+import { getScript, listScripts } from './script-catalog.ts'
 import { ScriptRunner } from './script-runner.ts'
 
 /** Options of `redisStore`. */
@@ -46,22 +48,30 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     throw new LimiterError('INVALID_OPTION', `garnetLuaTransactions must be true or false, got ${got}`)
   }
   const runner = new ScriptRunner(connectionOf(client), garnetLuaTransactions)
+  const decideChanging: DecideChanging = async (shelf, key, request, nowMs, rule) => {
+    const { verdicts } = await decideInOneSlot(runner, [{ shelf, key, request, rule, shadow: false }], nowMs)
+    return verdicts[0] as Verdict
+  }
+  let isCluster = false
   return {
     kind: 'redis',
-    open(limiterName, rule) {
-      const keys = `${prefix}${encodeScope(limiterName, rule.stateName)}:`
-      return new RedisShelf(runner, scriptOf(rule), rule, keys)
+    open: (place) => new RedisShelf(runner, prefix, place, decideChanging),
+    async decideTogether(orders, nowMs, memo) {
+      const asked = orders as readonly RedisOrder[]
+      if (!isCluster) {
+        try {
+          return (await decideInOneSlot(runner, asked, nowMs, memo)).verdicts
+        } catch (error) {
+          // A Cluster says so, and has decided nothing.
+          if (!isCrossSlot(error)) throw error
+          isCluster = true
+        }
+      }
+      return decideAcrossSlots(runner, asked, nowMs, memo)
     },
     async warmUp() {
       const newest = new Set(listScripts().map(({ name }) => getScript(name)))
       await Promise.all(Array.from(newest, (script) => runner.load(script)))
     },
   }
-}
-
-function scriptOf(rule: Rule): Script {
-  const script = listScripts().findLast(({ name }) => name === rule.kind)
-  if (script !== undefined) return script
-  const known = [...new Set(listScripts().map(({ name }) => name))].join(', ')
-  throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(rule.kind)}: it has ${known}`)
 }

@@ -1,3 +1,4 @@
+import { LimiterError } from '../../core/limiter-error.ts'
 import { isNoScript } from './clients/is-no-script.ts'
 import { refuseUnsafeEngine } from './engine-probe.ts'
 import type { RedisConnection } from './redis-connection.ts'
@@ -21,17 +22,33 @@ export class ScriptRunner {
     return this.#connection.sendToAll(['SCRIPT', 'LOAD', script.source])
   }
 
-  /** Runs a script on one key and resolves with the server's reply. Never runs it twice. */
-  async run(script: Script, key: string, args: readonly string[]): Promise<unknown> {
-    if (!this.#isEngineSafe) await this.#askEngine(key)
-    if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
+  /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
+  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const [first] = keys as readonly [string, ...string[]]
     try {
-      return await this.#connection.send(key, ['EVALSHA', script.sha1, '1', key, ...args])
+      if (!this.#isEngineSafe) await this.#askEngine(first)
+      if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
+      return await this.#send(script, first, [`${keys.length}`, ...keys, ...args])
+    } catch (cause) {
+      if (cause instanceof LimiterError) throw cause
+      const why = cause instanceof Error ? cause.message || cause.name : String(cause)
+      throw new LimiterError('STORE_FAILED', `Redis did not decide by ${script.name}: ${why}`, { cause })
+    }
+  }
+
+  /** Deletes a key. */
+  forget(key: string): Promise<unknown> {
+    return this.#connection.send(key, ['DEL', key])
+  }
+
+  async #send(script: Script, key: string, rest: readonly string[]): Promise<unknown> {
+    try {
+      return await this.#connection.send(key, ['EVALSHA', script.sha1, ...rest])
     } catch (error) {
       // Only a missing script is safe to send again: any other failure may already have counted.
       if (!isNoScript(error)) throw error
       this.#loadInBackground(script)
-      return this.#connection.send(key, ['EVAL', script.source, '1', key, ...args])
+      return this.#connection.send(key, ['EVAL', script.source, ...rest])
     }
   }
 

@@ -73,7 +73,7 @@ describe('events', () => {
   it('refuse an unknown name and a listener that is none', () => {
     const limiter = createLimiter({ name: 'api', rule })
     expect(() => limiter.on('refuse' as 'refused', () => {})).toThrow(
-      `an event must be 'decided' or 'refused' or 'charged' or 'givenBack' or 'blocked' or 'unblocked' or 'reset', got "refuse"`,
+      `an event must be 'decided' or 'refused' or 'charged' or 'givenBack' or 'settled' or 'blocked' or 'unblocked' or 'reset' or 'policyFailed', got "refuse"`,
     )
     expect(() => limiter.on('refused', 'log' as never)).toThrow('a listener must be a function, got "log"')
   })
@@ -126,26 +126,17 @@ describe('a store that has to wait', () => {
     delayMs: 0,
     reason: 'limit',
   }
-  const answer = async (): Promise<Verdict> => verdict
-  const shelf: Shelf = {
-    consume: answer,
-    peek: answer,
-    charge: answer,
-    giveBack: answer,
-    block: answer,
-    unblock: answer,
-    reset: answer,
-  }
-  const store: Store = { kind: 'redis', open: () => shelf }
+  const shelf: Shelf = { decide: async () => verdict }
+  const store: Store = { kind: 'redis', open: () => shelf, decideTogether: async () => [verdict] }
 
   it('is waited for, and is told to use its own time', async () => {
-    const consume = vi.spyOn(shelf, 'consume')
+    const decide = vi.spyOn(shelf, 'decide')
     const limiter = createLimiter({ name: 'api', rule, store })
     expect(await limiter.consume({ kind: 'ip', name: '::1' })).toMatchObject({
       ...verdict,
       decidedBy: 'redis',
       limitedBy: 'api',
     })
-    expect(consume).toHaveBeenCalledWith('ip~::1', 1, -1)
+    expect(decide).toHaveBeenCalledWith('ip~::1', { action: 'consume', amount: 1 }, -1, rule)
   })
 })

@@ -1,0 +1,120 @@
+import type { Verdict } from './decision.ts'
+import { type Hold, movedHolds, NO_HOLDS, remembered, returnExpired } from './holds.ts'
+import type { Rule, RuleState } from './rule.ts'
+
+/** How far a key's own time may be ahead of the clock before the clock counts as set back for good. */
+const MOST_LAG_MS = 60_000
+
+/** A key refused until `untilMs`. `atMs` is when that was decided. */
+export interface Block extends RuleState {
+  readonly untilMs: number
+}
+
+/** What is kept of one key. All absent: untouched. */
+export interface Entry<State extends RuleState = RuleState> {
+  readonly state: State | undefined
+  readonly block: Block | undefined
+  readonly holds?: readonly Hold[] | undefined
+  /** The rule that the state was counted by. Absent when the limiter's rule never changes. */
+  readonly madeBy?: Rule<State> | undefined
+}
+
+/** A key that nobody has used. */
+export const UNTOUCHED: Entry = { state: undefined, block: undefined, holds: undefined, madeBy: undefined }
+
+/** An answer, and what the key is afterwards. The parts are the ones that went in when they need not be stored. */
+export interface Ruling<State extends RuleState = RuleState> extends Verdict, Entry<State> {}
+
+/** An entry as it is at the time of a decision. */
+export interface Current<State extends RuleState = RuleState> {
+  readonly state: State | undefined
+  readonly block: Block | undefined
+  readonly holds: readonly Hold[]
+  /** The time to decide at: the clock's, or the key's own when that is a little ahead. */
+  readonly timeMs: number
+  /** Whether state and holds have to be stored even when nothing is taken. A block that is another one always has. */
+  readonly moved: boolean
+}
+
+// A key's time never runs backwards. A small step back is waited out at the key's own time. After a large one the entry moves
+// to the clock's time with its level kept, and that is stored even by a refusal or a peek: if it were not, a client that is
+// always refused would start over at every request and never get out.
+
+/** The entry at `nowMs`: moved back with the clock, without the holds that have expired, and counted by `rule`. */
+export function currentEntry<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, nowMs: number): Current<S> {
+  const maker = entry.madeBy ?? rule
+  let { state, block, holds = NO_HOLDS } = entry
+  let moved = false
+  if (block !== undefined && isFarAhead(block.atMs, nowMs)) {
+    block = { atMs: nowMs, untilMs: nowMs + block.untilMs - block.atMs }
+  }
+  if (state !== undefined && isFarAhead(state.atMs, nowMs)) {
+    const backMs = state.atMs - nowMs
+    if (holds.length > 0) holds = movedHolds(holds, () => backMs)
+    state = remembered(maker.step(state, nowMs, 0, true))
+    moved = true
+  }
+  if (holds.some((hold) => isFarAhead(hold.takenMs, nowMs))) {
+    holds = movedHolds(holds, ({ takenMs }) => (isFarAhead(takenMs, nowMs) ? takenMs - nowMs : 0))
+    moved = true
+  }
+  const timeMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
+  const held = holds.length === 0 ? { state, holds } : returnExpired(maker, state, holds, timeMs)
+  const counted =
+    maker === rule || sameParameters(maker.parameters, rule.parameters) ? held : recounted(maker, rule, held, timeMs)
+  return { state: counted.state, block, holds: counted.holds, timeMs, moved }
+}
+
+/** Time until a block ends, zero when there is none. */
+export function blockedForMs(block: Block | undefined, nowMs: number): number {
+  return block === undefined ? 0 : Math.max(0, block.untilMs - nowMs)
+}
+
+/** Time until a state is as if the key had never been used. Zero: forget it. */
+export function freshAfterMs<S extends RuleState>(rule: Rule<S>, state: S, nowMs: number): number {
+  const timeMs = Math.max(nowMs, state.atMs)
+  return after(rule.step(state, timeMs, 0, true).resetAfterMs, timeMs - nowMs)
+}
+
+/** A duration from the key's own time as one from the clock's. */
+export function after(durationMs: number, lagMs: number): number {
+  return durationMs === 0 ? 0 : durationMs + lagMs
+}
+
+function isFarAhead(atMs: number, nowMs: number): boolean {
+  return atMs - nowMs > MOST_LAG_MS
+}
+
+// The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change is
+// a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up.
+function recounted<S extends RuleState>(
+  maker: Rule<S>,
+  rule: Rule<S>,
+  { state, holds }: Pick<Current<S>, 'state' | 'holds'>,
+  timeMs: number,
+): Pick<Current<S>, 'state' | 'holds'> {
+  // A place is a place, whatever the limit.
+  if (rule.holds === 'leased') return { state: state && remembered(maker.step(state, timeMs, 0, true)), holds }
+  const share = (amount: number): number => (amount * rule.limit) / maker.limit
+  const used = state === undefined ? 0 : Math.ceil(share(usedOf(maker, state, timeMs)))
+  return {
+    state: remembered(rule.step(undefined, timeMs, used, true)),
+    holds: holds.map((hold) => {
+      // What was counted by the old rule's time and is counted no more must not go back from what is counted now.
+      const { returned } = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
+      return { ...hold, left: Math.floor(share(returned)), takenMs: timeMs }
+    }),
+  }
+}
+
+/** What is used of the limit, in whole units, rounded up. */
+function usedOf<S extends RuleState>(rule: Rule<S>, state: S, timeMs: number): number {
+  if (rule.holds !== 'pooled') return rule.limit - rule.step(state, timeMs, 0, true).remaining
+  // A rule that shapes has less remaining than is free: what could be given back tells.
+  const { returned } = rule.step(state, timeMs, -Number.MAX_SAFE_INTEGER, true)
+  return rule.step(state, timeMs, -returned, true).resetAfterMs > 0 ? returned + 1 : returned
+}
+
+function sameParameters(one: Rule['parameters'], other: Rule['parameters']): boolean {
+  return Object.entries(one).every(([name, value]) => other[name] === value)
+}

@@ -1,0 +1,116 @@
+import { type Clock, readClock, STORE_TIME } from '../core/clock.ts'
+import type { Decision, Verdict } from '../core/decision.ts'
+import { encodeSubject } from '../core/key.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import { type Request, watching } from '../core/request.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Memo, Store } from '../core/store.ts'
+import { decisionOfOne, decisionOfTiers, type Ruled } from './decision-of.ts'
+import { type AmountRule, amountsOf, type Target, targetsOf } from './targets.ts'
+import type { Tier } from './tier.ts'
+
+/** What a limiter asks its store with. Trusted: `createLimiter` has checked it. */
+export interface DeskOptions {
+  readonly name: string
+  readonly tiers: readonly Tier[]
+  /** Whether the tiers have names of their own: a limiter of one rule has a single one, named like the limiter. */
+  readonly isTiered: boolean
+  readonly store: Store
+  readonly clock: Clock | undefined
+  readonly idMs: number
+}
+
+/** A target and what is asked of it. */
+export interface Asked extends Target {
+  readonly request: Request
+}
+
+/** Turns calls into questions to the store, and verdicts into decisions. */
+export class Desk {
+  readonly #options: DeskOptions
+  readonly #hasPolicies: boolean
+  #isOpen = true
+
+  constructor(options: DeskOptions) {
+    this.#options = options
+    this.#hasPolicies = options.tiers.some(({ policy }) => policy !== undefined)
+  }
+
+  /** The tiers that a key speaks of. */
+  targets(key: unknown): readonly Target[] {
+    const { tiers, isTiered, name } = this.#options
+    if (this.#isOpen) return targetsOf(tiers, isTiered, key)
+    throw new LimiterError('LIMITER_CLOSED', `the limiter "${name}" is closed: it decides nothing any more`)
+  }
+
+  /** What is asked of each target that an amount speaks of. */
+  asking(
+    targets: readonly Target[],
+    given: unknown,
+    amountRule: AmountRule,
+    requestFor: (amount: number, tier: Tier) => Request,
+  ): readonly Asked[] {
+    const amounts = amountsOf(this.#options.tiers, targets, given, amountRule)
+    const asked: Asked[] = []
+    for (const [index, target] of targets.entries()) {
+      const amount = amounts[index]
+      if (amount !== undefined) asked.push({ ...target, request: requestFor(amount, target.tier) })
+    }
+    if (asked.length > 0) return asked
+    throw new LimiterError('INVALID_ARGUMENT', `${amountRule.what} must name a tier that the key names`)
+  }
+
+  /** Asks the store, at once when it can answer at once. */
+  ask(asked: readonly Asked[], id?: string): Decision | Promise<Decision> {
+    if (this.#hasPolicies) return this.#askByPolicy(asked, id)
+    return this.#askBy(
+      asked,
+      asked.map(({ tier }) => tier.rule),
+      id,
+    )
+  }
+
+  /** Ends the asking: later calls throw. Answers whether it was open. */
+  close(): boolean {
+    const wasOpen = this.#isOpen
+    this.#isOpen = false
+    return wasOpen
+  }
+
+  async #askByPolicy(asked: readonly Asked[], id: string | undefined): Promise<Decision> {
+    const rules = asked.map(({ tier, key, subject }) => tier.policy?.ruleFor(key, subject) ?? tier.rule)
+    return this.#askBy(asked, await Promise.all(rules), id)
+  }
+
+  #askBy(asked: readonly Asked[], rules: readonly Rule[], id: string | undefined): Decision | Promise<Decision> {
+    const { store, clock, isTiered } = this.#options
+    const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
+    const ruled = asked.map(({ tier }, index): Ruled => ({ tier, rule: rules[index] as Rule }))
+    const first = asked[0] as Asked
+    const firstRuled = ruled[0] as Ruled
+    const decisionOf = (verdicts: readonly Verdict[]): Decision =>
+      isTiered
+        ? decisionOfTiers(ruled, verdicts, store.kind)
+        : decisionOfOne(firstRuled, verdicts[0] as Verdict, store.kind)
+    if (asked.length === 1 && id === undefined) {
+      const answer = first.tier.shelf.decide(
+        first.key,
+        first.tier.shadow ? watching(first.request) : first.request,
+        nowMs,
+        firstRuled.rule,
+      )
+      return 'allowed' in answer ? decisionOf([answer]) : answer.then((verdict) => decisionOf([verdict]))
+    }
+    const orders = asked.map(({ tier, key, request }, index) => {
+      return { shelf: tier.shelf, key, request, rule: rules[index] as Rule, shadow: tier.shadow }
+    })
+    const answer = store.decideTogether(orders, nowMs, id === undefined ? undefined : this.#memo(asked, id))
+    return answer instanceof Promise ? answer.then(decisionOf) : decisionOf(answer)
+  }
+
+  // A request that comes again with other tiers is another request.
+  #memo(asked: readonly Asked[], id: string): Memo {
+    const names = asked.map(({ tier }) => tier.name).join(',')
+    return { id: encodeSubject({ kind: 'id', name: `${names}:${id}` }), ms: this.#options.idMs }
+  }
+}

@@ -1,0 +1,66 @@
+import type { Decision } from '../core/decision.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+
+/** A place among those at work, until it is released. Refused: there is nothing to release. */
+export interface Lease extends AsyncDisposable {
+  readonly allowed: boolean
+  /** The answer to `acquire`. */
+  readonly decision: Decision
+  /** Aborts when the lease has ended although nobody released it: it was not renewed in time. */
+  readonly signal: AbortSignal
+  /** Lets the lease last for `leaseMs` from now. `allowed: false` with the reason `hold-ended`: it was too late. */
+  renew(): Promise<Decision>
+  /** Frees the place. Releasing twice, or after the lease has ended, changes nothing. */
+  release(): Promise<Decision>
+}
+
+/** What a lease needs of its limiter. */
+export interface LeaseOptions {
+  readonly decision: Decision
+  renew(): Promise<Decision>
+  release(): Promise<Decision>
+  /** How often to renew; absent: only when asked to. */
+  readonly everyMs: number | undefined
+  timer(afterMs: number, ring: () => void): () => void
+}
+
+/** A lease with its heartbeat. */
+export function createLease({ decision, renew, release, everyMs, timer }: LeaseOptions): Lease {
+  const lost = new AbortController()
+  let isHeld = decision.allowed
+  let stop = (): void => {}
+  const end = (): void => {
+    isHeld = false
+    stop()
+  }
+  const renewed = async (): Promise<Decision> => {
+    if (!isHeld) return decision
+    const answer = await renew()
+    if (isHeld && answer.reason === 'hold-ended') {
+      end()
+      lost.abort(new LimiterError('LEASE_LOST', 'the lease ended before it was renewed: its place may be taken'))
+    }
+    return answer
+  }
+  const beat = (): void => {
+    if (everyMs === undefined || !isHeld) return
+    // A store that fails now may answer at the next beat; only the store knows that a lease has ended.
+    stop = timer(everyMs, () => void renewed().then(beat, beat))
+  }
+  beat()
+  const released = async (): Promise<Decision> => {
+    if (!decision.allowed) return decision
+    end()
+    return release()
+  }
+  return {
+    allowed: decision.allowed,
+    decision,
+    signal: lost.signal,
+    renew: renewed,
+    release: released,
+    async [Symbol.asyncDispose]() {
+      if (isHeld) await released()
+    },
+  }
+}

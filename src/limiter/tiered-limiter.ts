@@ -1,0 +1,315 @@
+import { randomInt } from 'node:crypto'
+import { knownOptions, milliseconds, show } from '../core/check.ts'
+import { startTimer } from '../core/clock.ts'
+import type { Decision } from '../core/decision.ts'
+import { encodeSubject, type Subject } from '../core/key.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import type { Request } from '../core/request.ts'
+import type { Rule } from '../core/rule.ts'
+import { type Asked, Desk, type DeskOptions } from './desk.ts'
+import type { LimiterEvents, Listeners } from './events.ts'
+import { createHold, type Hold } from './hold.ts'
+import { createLease, type Lease } from './lease.ts'
+import type {
+  AcquireOptions,
+  Amounts,
+  ConsumeOptions,
+  CostOptions,
+  Key,
+  Limiter,
+  ReserveOptions,
+  Scheduled,
+  WaitOptions,
+} from './limiter.ts'
+import { type AmountRule, amountsOf, type Target } from './targets.ts'
+import type { Tier } from './tier.ts'
+import { WaitingRoom } from './waiting-room.ts'
+
+/** What a limiter is made of. Trusted: `createLimiter` has checked it. */
+export interface LimiterParts extends DeskOptions {
+  readonly ownsStore: boolean
+  readonly listeners: Listeners
+  readonly maxWaiting: number
+}
+
+const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
+const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }
+const AMOUNT: AmountRule = { what: 'amount', least: 1 }
+const USED: AmountRule = { what: 'used', least: 0 }
+const NO_OPTIONS = Object.freeze({})
+
+/** A limiter of one tier or many. */
+export class TieredLimiter<TierName extends string> implements Limiter<TierName> {
+  readonly name: string
+  readonly rules: Readonly<Record<string, Rule>>
+  readonly #parts: LimiterParts
+  readonly #desk: Desk
+  readonly #room: WaitingRoom
+  readonly #listeners: Listeners
+
+  constructor(parts: LimiterParts) {
+    this.name = parts.name
+    this.rules = Object.fromEntries(parts.tiers.map(({ name, rule }) => [name, rule]))
+    this.#parts = parts
+    this.#desk = new Desk(parts)
+    this.#room = new WaitingRoom(parts.name, parts.maxWaiting, parts.clock)
+    this.#listeners = parts.listeners
+  }
+
+  async consume(key: Key<TierName>, options: ConsumeOptions<TierName> = NO_OPTIONS): Promise<Decision> {
+    if (options !== NO_OPTIONS) knownOptions('consume()', options, ['cost', 'id'], 'INVALID_ARGUMENT')
+    const { cost, id } = options
+    if (id !== undefined && (typeof id !== 'string' || id.length < 1 || id.length > 200)) {
+      throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
+    }
+    const asked = this.#desk.asking(this.#desk.targets(key), cost, COST, consuming)
+    const answer = this.#desk.ask(asked, id)
+    // A store that need not wait must not cost its callers a turn of the event loop.
+    return this.#decided(key, cost, answer instanceof Promise ? await answer : answer)
+  }
+
+  async peek(key: Key<TierName>, options: CostOptions<TierName> = NO_OPTIONS): Promise<Decision> {
+    knownOptions('peek()', options, ['cost'], 'INVALID_ARGUMENT')
+    return this.#peek(this.#desk.targets(key), options.cost)
+  }
+
+  async charge(key: Key<TierName>, amounts?: Amounts<TierName>): Promise<Decision> {
+    const asked = this.#desk.asking(this.#desk.targets(key), amounts, AMOUNT, (amount) => ({
+      action: 'charge',
+      amount,
+    }))
+    const decision = await this.#desk.ask(asked)
+    this.#listeners.emit('charged', { key, amount: amounts ?? 1, decision })
+    return decision
+  }
+
+  async giveBack(key: Key<TierName>, amounts?: Amounts<TierName>): Promise<Decision> {
+    const decision = await this.#giveBack(this.#desk.targets(key), amounts)
+    this.#listeners.emit('givenBack', { key, amount: amounts ?? 1, decision })
+    return decision
+  }
+
+  async reserve(key: Key<TierName>, options: ReserveOptions<TierName>): Promise<Hold<TierName>> {
+    knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
+    const { estimate, holdMs = 60_000 } = options
+    milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
+    demandAmount(estimate, ESTIMATE)
+    const targets = this.#desk.targets(key)
+    const id = newId()
+    const held = this.#desk.asking(targets, estimate, ESTIMATE, (amount, tier) => {
+      return { action: 'hold', amount, id, holdMs: Math.min(holdMs, leaseMsOf(tier)), blockForMs: tier.blockForMs }
+    })
+    const decision = this.#decided(key, estimate, await this.#desk.ask(held))
+    const settle = async (usedOf: (asked: Asked, index: number) => number): Promise<Decision> => {
+      const settled = await this.#settle(held, id, usedOf)
+      this.#listeners.emit('settled', { key, decision: settled })
+      return settled
+    }
+    return createHold(
+      decision,
+      async (used) => {
+        demandAmount(used, USED, typeof estimate === 'object')
+        const amounts = amountsOf(this.#parts.tiers, held, used, USED)
+        return settle(({ request }, index) => amounts[index] ?? (request as { amount: number }).amount)
+      },
+      () => settle(() => 0),
+    )
+  }
+
+  async acquire(key: Key<TierName>, options: AcquireOptions<TierName> = NO_OPTIONS): Promise<Lease> {
+    knownOptions('acquire()', options, ['cost', 'heartbeat'], 'INVALID_ARGUMENT')
+    const { cost, heartbeat = true } = options
+    if (typeof heartbeat !== 'boolean') {
+      throw new LimiterError('INVALID_ARGUMENT', `heartbeat must be true or false, got ${show(heartbeat)}`)
+    }
+    const targets = this.#desk.targets(key)
+    if (!targets.some(isLeased)) {
+      const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
+      throw new LimiterError('INVALID_ARGUMENT', message)
+    }
+    const lease = await this.#acquire(targets, cost, heartbeat, (tier) => tier.blockForMs)
+    this.#decided(key, cost, lease.decision)
+    return lease
+  }
+
+  async wait(key: Key<TierName>, options: WaitOptions<TierName> = NO_OPTIONS): Promise<Decision> {
+    knownOptions('wait()', options, ['cost', 'maxWaitMs', 'signal'], 'INVALID_ARGUMENT')
+    const { cost } = options
+    const targets = this.#desk.targets(key)
+    const asked = this.#desk.asking(targets, cost, COST, (amount) => ({ action: 'consume', amount }))
+    const decision = await this.#room.wait(targets, options, {
+      attempt: async () => this.#desk.ask(asked),
+      undo: () => this.#giveBack(targets, cost),
+      peek: () => this.#peek(targets, cost),
+    })
+    return this.#decided(key, cost, decision)
+  }
+
+  async schedule<Value>(
+    key: Key<TierName>,
+    run: () => Value | Promise<Value>,
+    options: WaitOptions<TierName> = NO_OPTIONS,
+  ): Promise<Scheduled<Value>> {
+    knownOptions('schedule()', options, ['cost', 'maxWaitMs', 'signal'], 'INVALID_ARGUMENT')
+    if (typeof run !== 'function') {
+      throw new LimiterError('INVALID_ARGUMENT', `schedule() takes a function to run, got ${show(run)}`)
+    }
+    const { cost } = options
+    const targets = this.#desk.targets(key)
+    if (!targets.some(isLeased)) {
+      const decision = await this.wait(key, options)
+      return decision.allowed ? { ran: true, value: await run(), decision } : { ran: false, value: undefined, decision }
+    }
+    let lease: Lease | undefined
+    const decision = await this.#room.wait(targets, options, {
+      attempt: async () => {
+        lease = await this.#acquire(targets, cost, true)
+        return lease.decision
+      },
+      undo: async () => lease?.release(),
+      peek: () => this.#peek(targets, cost),
+    })
+    this.#decided(key, cost, decision)
+    if (!decision.allowed) return { ran: false, value: undefined, decision }
+    await using _ = lease as Lease
+    return { ran: true, value: await run(), decision }
+  }
+
+  async block(key: Key<TierName>, blockMs: number): Promise<Decision> {
+    milliseconds('blockMs', blockMs, 'INVALID_ARGUMENT')
+    const decision = await this.#askAll(this.#desk.targets(key), { action: 'block', amount: blockMs })
+    this.#listeners.emit('blocked', { key, blockMs, decision })
+    return decision
+  }
+
+  async unblock(key: Key<TierName>): Promise<Decision> {
+    const decision = await this.#askAll(this.#desk.targets(key), { action: 'unblock' })
+    this.#listeners.emit('unblocked', { key, decision })
+    return decision
+  }
+
+  async reset(key: Key<TierName>): Promise<Decision> {
+    const decision = await this.#askAll(this.#desk.targets(key), { action: 'reset' })
+    this.#listeners.emit('reset', { key, decision })
+    return decision
+  }
+
+  forgetPolicy(subject?: Subject): void {
+    const key = subject === undefined ? undefined : encodeSubject(subject)
+    for (const { policy } of this.#parts.tiers) policy?.forget(key)
+  }
+
+  on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
+    return this.#listeners.add(name, listener)
+  }
+
+  async close(): Promise<void> {
+    const { ownsStore, store } = this.#parts
+    if (this.#desk.close() && ownsStore) await store.close?.()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #peek(targets: readonly Target[], cost: unknown): Promise<Decision> {
+    return this.#desk.ask(
+      this.#desk.asking(targets, cost, { ...COST, least: 0 }, (amount) => ({ action: 'peek', amount })),
+    )
+  }
+
+  async #giveBack(targets: readonly Target[], amounts: unknown): Promise<Decision> {
+    const asked = this.#desk.asking(targets, amounts, AMOUNT, (amount) => ({ action: 'giveBack', amount }))
+    const decision = await this.#desk.ask(asked)
+    this.#room.wake(targets)
+    return decision
+  }
+
+  async #askAll(targets: readonly Target[], request: Request): Promise<Decision> {
+    const decision = await this.#desk.ask(targets.map((target) => ({ ...target, request })))
+    this.#room.wake(targets)
+    return decision
+  }
+
+  async #settle(
+    held: readonly Asked[],
+    id: number,
+    usedOf: (asked: Asked, index: number) => number,
+    targets: readonly Target[] = held,
+  ): Promise<Decision> {
+    const asked = held.map((target, index): Asked => {
+      // A place is released, whatever was done there.
+      const amount = isLeased(target) ? 0 : usedOf(target, index)
+      return { ...target, request: { action: 'settle', id, amount } }
+    })
+    const decision = await this.#desk.ask(asked)
+    this.#room.wake(targets)
+    return decision
+  }
+
+  async #acquire(
+    targets: readonly Target[],
+    cost: unknown,
+    heartbeat: boolean,
+    blockForMsOf: (tier: Tier) => number | undefined = () => undefined,
+  ): Promise<Lease> {
+    const id = newId()
+    const asked = this.#desk.asking(targets, cost, COST, (amount, tier) => {
+      const holdMs = leaseMsOf(tier)
+      const blockForMs = blockForMsOf(tier)
+      return tier.rule.holds === 'leased'
+        ? { action: 'hold', amount, id, holdMs, blockForMs }
+        : { action: 'consume', amount, blockForMs }
+    })
+    const leased = asked.filter(isLeased)
+    const shortestMs = Math.min(...leased.map(({ tier }) => leaseMsOf(tier)))
+    return createLease({
+      decision: await this.#desk.ask(asked),
+      renew: async () =>
+        this.#desk.ask(
+          leased.map((target) => ({ ...target, request: { action: 'renew', id, holdMs: leaseMsOf(target.tier) } })),
+        ),
+      release: () => this.#settle(leased, id, () => 0, targets),
+      everyMs: heartbeat ? Math.ceil(shortestMs / 3) : undefined,
+      timer: (afterMs, ring) => startTimer(this.#parts.clock, afterMs, ring, { keepsAlive: false }),
+    })
+  }
+
+  #decided(key: Key<TierName>, cost: unknown = 1, decision: Decision): Decision {
+    if (this.#listeners.has('decided')) this.#listeners.emit('decided', { key, cost: cost as number, decision })
+    if (!decision.allowed && this.#listeners.has('refused')) {
+      this.#listeners.emit('refused', { key, cost: cost as number, decision })
+    }
+    return decision
+  }
+}
+
+function consuming(amount: number, { blockForMs }: Tier): Request {
+  return { action: 'consume', amount, blockForMs }
+}
+
+function isLeased({ tier }: Target): boolean {
+  return tier.rule.holds === 'leased'
+}
+
+/** How long a place of the tier is held; for ever where nothing is leased. */
+function leaseMsOf({ rule }: Tier): number {
+  return rule.holds === 'leased' ? Number(rule.parameters.leaseMs) : Number.POSITIVE_INFINITY
+}
+
+// Told apart among the holds of one key, and exact as a number in every language.
+function newId(): number {
+  return randomInt(1, 2 ** 48 - 1)
+}
+
+function demandAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {
+  if (byTier && (typeof given !== 'object' || given === null)) {
+    throw new LimiterError(
+      'INVALID_ARGUMENT',
+      `${what} must be amounts by tier, as the estimate was, got ${show(given)}`,
+    )
+  }
+  if (given === undefined) {
+    throw new LimiterError('INVALID_ARGUMENT', `${what} must be a whole number of at least ${least}, got undefined`)
+  }
+}

@@ -1,0 +1,240 @@
+import type { Decision, Reason } from '../core/decision.ts'
+
+/** Options of `WaitingLine`. */
+export interface WaitingLineOptions {
+  /** `limitedBy` of the refusals that the line makes by itself. */
+  readonly name: string
+  /** How many may be in line, at least 1. One more is refused at once with the reason `queue-full`. */
+  readonly maxWaiting: number
+  /**
+   * The head of the line tries again after this long even when it was told a longer time: for places that other processes may give
+   * back early. A waiter then stays until its time is over, because nobody can tell that it waits in vain.
+   * @default Infinity
+   */
+  readonly longestSleepMs?: number | undefined
+  /** The time by which `timer` rings, in whole milliseconds. */
+  nowMs(): number
+  /** Calls `ring` once after that long, and returns the function that cancels it. */
+  timer(afterMs: number, ring: () => void): () => void
+  /** Called when nobody is in line any more and no attempt is in flight: the line can be forgotten. */
+  emptied?(): void
+}
+
+/** Somebody who wants to pass. */
+export interface Waiter {
+  /** One try. A refusal says in `retryAfterMs` exactly when to try again. */
+  attempt(): Promise<Decision>
+  /** Gives back what an allowed attempt took. The line wakes itself afterwards. */
+  undo(decision: Decision): Promise<unknown>
+  /** What `attempt` would answer: the numbers for a refusal of somebody whose turn never came. */
+  peek(): Promise<Decision>
+  /** How long to wait at most. Passing exactly then is in time; 0 waits for nobody; `Infinity` waits as long as it takes. */
+  readonly maxWaitMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * First come, first served: a line of waiters in front of one key. Only its head tries, when it arrives and then exactly when the
+ * last refusal told it to, so waiting costs no more attempts than it has to, and a small cost never overtakes a large one.
+ */
+export class WaitingLine {
+  readonly #options: WaitingLineOptions
+  readonly #line = new Set<Visit>()
+  #sleep: { readonly untilMs: number; end(): void } | undefined
+  #serving = false
+  #woken = false
+
+  constructor(options: WaitingLineOptions) {
+    this.#options = options
+  }
+
+  /** How many are in line, its head included. Who was admitted and only sits out `delayMs` is no longer in it. */
+  get size(): number {
+    return this.#line.size
+  }
+
+  /**
+   * Resolves with an allowed decision when it is the waiter's turn and its `delayMs` is over, or else with a refusal as soon as it is
+   * clear that it will not pass in time. Whose turn never came is refused with the numbers of a `peek` and a `retryAfterMs` not before
+   * the next try of the head. `maxWaitMs` bounds the waiting: an attempt that began in time counts however long its answer takes.
+   *
+   * Rejects at once with the signal's reason when it is aborted, whatever was taken being given back, and with the error of the
+   * waiter's own functions when they fail, which nobody else in line notices.
+   */
+  async wait(waiter: Waiter): Promise<Decision> {
+    if (waiter.signal?.aborted === true && !this.#serving) this.#options.emptied?.()
+    waiter.signal?.throwIfAborted()
+    const visit = new Visit(waiter, this.#options.nowMs() + waiter.maxWaitMs, () => this.#abort(visit))
+    if (this.#line.size >= this.#options.maxWaiting) void this.#refuse(visit, 'queue-full')
+    else if (this.#line.size > 0 && waiter.maxWaitMs === 0) void this.#refuse(visit)
+    else this.#join(visit)
+    return visit.answer
+  }
+
+  /** Something was given back: the head tries at once, and once more when it is just being refused. */
+  wake(): void {
+    this.#woken = true
+    this.#sleep?.end()
+  }
+
+  #join(visit: Visit): void {
+    const { maxWaitMs } = visit.waiter
+    if (this.#serving && maxWaitMs < Number.POSITIVE_INFINITY) {
+      const giveUp = (): void => {
+        this.#line.delete(visit)
+        void this.#refuse(visit)
+      }
+      visit.cancelTimer = this.#options.timer(maxWaitMs, () => {
+        // The head may be due at this very time, and everybody whose turn comes now is still in time.
+        visit.cancelTimer = this.#options.timer(0, giveUp)
+      })
+    }
+    this.#line.add(visit)
+    if (!this.#serving) void this.#serve()
+  }
+
+  async #serve(): Promise<void> {
+    this.#serving = true
+    for (let head = this.#head(); head !== undefined; head = this.#head()) await this.#try(head)
+    this.#serving = false
+    this.#options.emptied?.()
+  }
+
+  #head(): Visit | undefined {
+    for (const visit of this.#line) return visit
+    return undefined
+  }
+
+  async #try(head: Visit): Promise<void> {
+    head.cancelTimer()
+    this.#woken = false
+    try {
+      const decision = await head.waiter.attempt()
+      if (decision.allowed) await this.#admit(head, decision)
+      else if (!head.settled) await this.#sleepOrRefuse(head, decision)
+    } catch (error) {
+      this.#line.delete(head)
+      head.reject(error)
+    }
+  }
+
+  async #admit(head: Visit, decision: Decision): Promise<void> {
+    if (head.settled) return this.#undo(head, decision)
+    this.#line.delete(head)
+    const { delayMs } = decision
+    const leftMs = Math.max(0, this.#leftMs(head))
+    if (delayMs > leftMs) {
+      await head.waiter.undo(decision)
+      head.resolve(this.#refusal(decision, 'limit', delayMs - leftMs))
+    } else if (delayMs > 0) {
+      head.taken = decision
+      head.cancelTimer = this.#options.timer(delayMs, () => head.resolve({ ...decision, delayMs: 0 }))
+    } else head.resolve(decision)
+  }
+
+  async #sleepOrRefuse(head: Visit, refusal: Decision): Promise<void> {
+    const { longestSleepMs = Number.POSITIVE_INFINITY } = this.#options
+    const { retryAfterMs } = refusal
+    const leftMs = this.#leftMs(head)
+    if (this.#woken && leftMs >= 0) return
+    const never = retryAfterMs === Number.POSITIVE_INFINITY
+    const tooLate = retryAfterMs > leftMs && (longestSleepMs === Number.POSITIVE_INFINITY || leftMs <= 0)
+    if (never || tooLate) {
+      this.#line.delete(head)
+      head.resolve(refusal)
+    } else await this.#sleepFor(Math.min(retryAfterMs, longestSleepMs, leftMs))
+  }
+
+  #sleepFor(sleepMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        cancel()
+        this.#sleep = undefined
+        resolve()
+      }
+      const cancel = this.#options.timer(sleepMs, end)
+      this.#sleep = { untilMs: this.#options.nowMs() + sleepMs, end }
+    })
+  }
+
+  #abort(visit: Visit): void {
+    const isHead = visit === this.#head()
+    this.#line.delete(visit)
+    if (isHead) this.#sleep?.end()
+    if (visit.taken !== undefined) void this.#undo(visit, visit.taken)
+  }
+
+  async #undo(visit: Visit, decision: Decision): Promise<void> {
+    try {
+      await visit.waiter.undo(decision)
+      this.wake()
+    } catch {
+      // Its caller has left, so there is nobody to tell; what it took comes back as the rule lets it.
+    }
+  }
+
+  async #refuse(visit: Visit, reason?: Reason): Promise<void> {
+    try {
+      const asked = await visit.waiter.peek()
+      const headMs = this.#sleep === undefined ? 0 : this.#sleep.untilMs - this.#options.nowMs()
+      // The rule may have room for this cost, but not before those ahead: 0 would ask for a try at once.
+      const retryAfterMs = Math.max(1, headMs, asked.retryAfterMs)
+      visit.resolve(this.#refusal(asked, reason ?? asked.reason ?? 'limit', retryAfterMs))
+    } catch (error) {
+      visit.reject(error)
+    }
+  }
+
+  #refusal(decision: Decision, reason: Reason, retryAfterMs: number): Decision {
+    const { limitedBy = this.#options.name } = decision
+    return { ...decision, allowed: false, retryAfterMs, delayMs: 0, limitedBy, reason }
+  }
+
+  #leftMs(visit: Visit): number {
+    return visit.untilMs - this.#options.nowMs()
+  }
+}
+
+/** One waiter from its arrival to its answer. Settling it ends its timer and its listener; only the first time counts. */
+class Visit {
+  readonly waiter: Waiter
+  readonly untilMs: number
+  readonly answer: Promise<Decision>
+  readonly #listener: () => void
+  #resolve!: (decision: Decision) => void
+  #reject!: (error: unknown) => void
+  settled = false
+  /** What it has taken while it sits out its delay. */
+  taken: Decision | undefined
+  cancelTimer: () => void = () => {}
+
+  constructor(waiter: Waiter, untilMs: number, aborted: () => void) {
+    this.waiter = waiter
+    this.untilMs = untilMs
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    this.#listener = () => {
+      this.reject(waiter.signal?.reason)
+      aborted()
+    }
+    waiter.signal?.addEventListener('abort', this.#listener)
+  }
+
+  resolve(decision: Decision): void {
+    this.#settle()
+    this.#resolve(decision)
+  }
+
+  reject(error: unknown): void {
+    this.#settle()
+    this.#reject(error)
+  }
+
+  #settle(): void {
+    this.settled = true
+    this.cancelTimer()
+    this.waiter.signal?.removeEventListener('abort', this.#listener)
+  }
+}

@@ -1,0 +1,56 @@
+import type { Verdict } from '../../core/decision.ts'
+import { watching } from '../../core/request.ts'
+import type { Memo, Order } from '../../core/store.ts'
+import { decodeVerdicts } from './decode-verdict.ts'
+import type { RedisShelf } from './redis-shelf.ts'
+import { requestText } from './request-text.ts'
+import { getScript } from './script-catalog.ts'
+import type { ScriptRunner } from './script-runner.ts'
+import { slotOf } from './slot-of.ts'
+
+/** A part of a decision on a shelf on Redis. */
+export interface RedisOrder extends Order {
+  readonly shelf: RedisShelf
+}
+
+/** What one run of the script says, and when it was decided. */
+export interface Decided {
+  readonly verdicts: readonly Verdict[]
+  readonly nowMs: number
+}
+
+/** Decides over several keys by one run of one script. */
+export async function decideInOneSlot(
+  runner: ScriptRunner,
+  orders: readonly RedisOrder[],
+  nowMs: number,
+  memo?: Memo,
+): Promise<Decided> {
+  const keys = orders.map(nameOf)
+  const args = [`${nowMs}`, `${memo?.ms ?? 0}`]
+  for (const { shelf, rule, request, shadow } of orders) {
+    const { required, optional } = shelf.textsOf(rule)
+    const asked = `${shelf.isChanging ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${requestText(shadow ? watching(request) : request)}`
+    args.push(rule.kind, ...required, ...optional, asked)
+  }
+  const names = memo === undefined ? keys : [...keys, memoKey(keys[0] as string, memo.id)]
+  const reply = await runner.run(getScript('tiers'), names, args)
+  const { verdicts, rest } = decodeVerdicts(
+    reply,
+    orders.map(({ request }) => request),
+    1,
+  )
+  for (const [index, { shelf }] of orders.entries()) shelf.lastRemaining = (verdicts[index] as Verdict).remaining
+  return { verdicts, nowMs: rest[0] as number }
+}
+
+/** What the key of an order is called on the server. */
+export function nameOf({ shelf, key }: RedisOrder): string {
+  return shelf.nameOf(key)
+}
+
+/** A key beside `key`, in the same slot of a Cluster: its slot is that of the whole key, or of the tag in it. */
+export function memoKey(key: string, id: string): string {
+  const whole = `{${key}}${id}`
+  return slotOf(whole) === slotOf(key) ? whole : `${key}${id}`
+}

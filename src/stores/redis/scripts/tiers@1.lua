@@ -1,0 +1,1215 @@
+-- sluice tiers, version 1: one decision over several rules: what is taken is taken from all of them or from none.
+--
+-- KEYS[1..n]   what each tier's state of its subject is kept under; on a Cluster all in one slot
+-- KEYS[n+1]    with an idMs, what the answer to this request is kept under
+-- ARGV[1]      nowMs: time in milliseconds, whole number >= 0, or -1 for the server's, default -1
+-- ARGV[2]      idMs: how long to answer the same request with the same reply, whole number >= 0, default 0
+-- ARGV[3..]    for each tier the name of a rule, its parameters in the order below, - for a default, and a request
+--              concurrency limit leaseMs maxDebt request
+--              fixed-window limit windowMs anchor maxDebt request
+--              leaky-bucket capacity leak periodMs mode maxWaitMs maxDebt request
+--              sliding-log limit windowMs maxDebt request
+--              sliding-window limit windowMs maxDebt request
+--              strict-window limit windowMs slices maxDebt request
+--              token-bucket capacity refill periodMs maxDebt request
+-- request      of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1, after shadow: never refuses, after changing: the state says by which parameters it was counted
+-- returns      for each tier five integers: allowed 0|1, remaining, retryAfterMs (-1: never), resetAfterMs, waitMs (allowed: before going on; refused: left of a block); and at last the time of the decision
+
+-- Whole numbers above this one cannot be told from their neighbours.
+local EXACT = 9007199254740991
+
+-- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
+local function whole(what, text, least, most)
+  local number = tonumber(text)
+  if number and number >= least and number <= (most or EXACT) and number % 1 == 0 then
+    return number + 0.0
+  end
+  local range = most and string.format('from %.0f to %.0f', least, most) or string.format('of at least %.0f', least)
+  return error('sluice: ' .. what .. ' must be a whole number ' .. range .. ', got ' .. tostring(text), 0)
+end
+
+local function choice(what, text, first, second)
+  if text == first or text == second then
+    return text
+  end
+  return error('sluice: ' .. what .. ' must be ' .. first .. ' or ' .. second .. ', got ' .. tostring(text), 0)
+end
+
+local function exactly(what, product)
+  if product > EXACT then
+    error('sluice: ' .. what .. ' must stay below 2^53, got ' .. string.format('%.0f', product), 0)
+  end
+end
+
+-- The time of the decision, and whether it is the server's own: TIME is read once.
+local function clock(text)
+  if text and text ~= '-1' then
+    return whole('nowMs', text, 0), false
+  end
+  local time = redis.call('TIME')
+  return time[1] * 1000.0 + math.floor(time[2] / 1000), true
+end
+
+-- The count after cost: never below zero, and above ceiling only if it already was.
+local function addBounded(used, cost, ceiling)
+  if cost < 0 then
+    return math.max(0, used + cost)
+  end
+  return math.max(used, math.min(used + cost, ceiling))
+end
+
+-- A state starts with its own time, which is not negative. What comes before it does: a block is this number and two times, and
+-- n holds are the number -n and five numbers each.
+local BLOCK = -math.huge
+
+local function readHolds(value, at, count)
+  local holds = {}
+  for index = 1, count do
+    local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+    holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
+  end
+  return holds
+end
+
+local function readEntry(isState, value)
+  if not value then
+    return { exists = false }
+  end
+  local entry, at = { exists = true }, 1
+  local mark = #value >= 8 and struct.unpack('<d', value) or 0
+  if mark == BLOCK and #value >= 24 then
+    local _
+    _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
+    at = 25
+    mark = #value >= 32 and struct.unpack('<d', value, 25) or 0
+  end
+  if mark < 0 and mark % 1 == 0 and #value >= at + 7 - mark * 40 then
+    entry.holds = readHolds(value, at, -mark)
+    at = at + 8 - mark * 40
+  end
+  if at <= #value then
+    entry.state = at > 1 and value:sub(at) or value
+  end
+  if at == 1 or entry.state then
+    if not (entry.state and isState(entry.state)) then
+      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    end
+  end
+  entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
+  return entry
+end
+
+local function packHolds(holds)
+  local packed = { struct.pack('<d', -#holds) }
+  for index, hold in ipairs(holds) do
+    packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
+  end
+  return table.concat(packed)
+end
+
+-- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
+local function writeEntry(key, entry, isServerTime)
+  if not entry.changed then
+    return
+  elseif entry.resetAfterMs > 0 then
+    -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
+    local kept = not entry.counted and entry.asMade or entry
+    local value = kept.state
+    if entry.blockAtMs or kept.holds or kept.stamp then
+      local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
+      value = (kept.stamp or '') .. block .. (kept.holds and packHolds(kept.holds) or '') .. (value or '')
+    end
+    local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
+    redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
+  elseif entry.exists then
+    redis.call('DEL', key)
+  end
+end
+
+-- Gives back what holds took. What a lease took comes back by itself.
+local function returned(rule, state, holds, timeMs)
+  if rule.holds == 'leased' then
+    return state
+  end
+  for _, hold in ipairs(holds) do
+    if not state then
+      return nil
+    end
+    local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
+    state = resetAfterMs > 0 and next or nil
+  end
+  return state
+end
+
+-- The holds for which keep answers a hold: the same one or another.
+local function mapHolds(holds, keep)
+  local kept = {}
+  for _, hold in ipairs(holds) do
+    kept[#kept + 1] = keep(hold)
+  end
+  return #kept > 0 and kept or nil
+end
+
+local function withHold(hold, left, takenMs, untilMs)
+  return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
+end
+
+local function withAdded(holds, hold)
+  local added = {}
+  for index, other in ipairs(holds or {}) do
+    added[index] = other
+  end
+  added[#added + 1] = hold
+  return added
+end
+
+local function returnExpired(rule, entry, timeMs)
+  local expired = {}
+  entry.holds = mapHolds(entry.holds, function(hold)
+    if hold.untilMs > timeMs then
+      return hold
+    end
+    expired[#expired + 1] = hold
+  end)
+  entry.state = returned(rule, entry.state, expired, timeMs)
+end
+
+-- The holds as they are after a take: what has been refilled since they took it can no longer go back.
+local function clip(rule, entry, timeMs)
+  if not entry.holds or rule.holds ~= 'pooled' then
+    return
+  end
+  entry.holds = mapHolds(entry.holds, function(hold)
+    local _, _, _, _, _, left = rule.step(entry.state, timeMs, -hold.left, true, hold.takenMs)
+    return withHold(hold, left or 0, hold.takenMs, hold.untilMs)
+  end)
+end
+
+-- When a refused cost passes if nobody comes but holds expire, from timeMs.
+local function passesAfter(rule, entry, timeMs, cost)
+  local state, atMs, pending = entry.state, timeMs, {}
+  if rule.holds ~= 'leased' then
+    pending = mapHolds(entry.holds, function(hold)
+      return hold
+    end)
+    table.sort(pending, function(one, other)
+      return one.untilMs < other.untilMs
+    end)
+  end
+  for _, hold in ipairs(pending) do
+    local passesMs = atMs + rule.step(state, atMs, cost, false)
+    if passesMs <= hold.untilMs then
+      return passesMs - timeMs
+    end
+    atMs = hold.untilMs
+    state = returned(rule, state, { hold }, atMs)
+  end
+  return atMs + rule.step(state, atMs, cost, false) - timeMs
+end
+
+-- Time until all holds have expired and what they gave back is fresh.
+local function freshWithHolds(rule, entry, timeMs)
+  local lastMs = timeMs
+  for _, hold in ipairs(entry.holds) do
+    lastMs = math.max(lastMs, hold.untilMs)
+  end
+  local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
+  if emptied then
+    _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
+  end
+  return math.max(lastMs - timeMs, resetAfterMs)
+end
+
+-- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+local MOST_LAG_MS = 60000
+
+local function setBlock(entry, atMs, untilMs)
+  entry.changed = entry.changed or entry.blockAtMs ~= atMs
+  entry.blockAtMs, entry.untilMs = atMs, untilMs
+end
+
+-- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
+local function moveBack(rule, entry, nowMs)
+  if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
+    setBlock(entry, nowMs, nowMs + entry.untilMs - entry.blockAtMs)
+  end
+  local timeMs, stateBackMs = nowMs, 0
+  local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
+  if atMs - nowMs > MOST_LAG_MS then
+    local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
+    entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
+    stateBackMs = atMs - nowMs
+  else
+    timeMs = math.max(atMs, nowMs)
+  end
+  entry.holds = entry.holds
+    and mapHolds(entry.holds, function(hold)
+      local backMs = stateBackMs
+      if hold.takenMs - backMs - nowMs > MOST_LAG_MS then
+        backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+      end
+      return backMs == 0 and hold or withHold(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+    end)
+  return timeMs
+end
+
+-- The time to decide at. A key's time never runs backwards: a small step back of the clock is waited out at the key's own time.
+-- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
+-- it were not, a client that is always refused would start over at every request and never get out.
+local function steady(rule, entry, nowMs)
+  -- A second look in one decision is not earlier than the first.
+  local timeMs = math.max(moveBack(rule, entry, nowMs), entry.leastMs or 0)
+  entry.leastMs = nil
+  if entry.holds then
+    returnExpired(rule, entry, timeMs)
+  end
+  return timeMs
+end
+
+-- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
+local function judge(rule, entry, cost, nowMs, take, newHold)
+  local timeMs = steady(rule, entry, nowMs)
+  local blockedMs = entry.untilMs and math.max(0, entry.untilMs - nowMs) or 0
+  local never = cost > rule.limit
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state =
+    rule.step(entry.state, timeMs, never and 0 or cost, false)
+  local passes = retryAfterMs == 0
+  local allowed = passes and not never and blockedMs == 0
+  if allowed and take then
+    clip(rule, entry, timeMs)
+    if newHold then
+      local added = withHold(newHold, newHold.amount, timeMs, timeMs + newHold.holdMs)
+      entry.holds = withAdded(entry.holds, added)
+    end
+    -- What passes proves that a block is over.
+    entry.state, entry.blockAtMs, entry.untilMs = resetAfterMs > 0 and state or nil, nil, nil
+    entry.changed, entry.counted = true, true
+  elseif passes then
+    -- The step has counted a cost that is not taken after all: show the state as it stays.
+    local _
+    _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
+  elseif entry.holds and not never then
+    retryAfterMs = passesAfter(rule, entry, timeMs, cost)
+  end
+  if entry.holds then
+    resetAfterMs = freshWithHolds(rule, entry, timeMs)
+  end
+  -- Rules count from the key's own time; callers count from the clock's.
+  local lagMs = timeMs - nowMs
+  resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
+  entry.resetAfterMs = resetAfterMs
+  if allowed then
+    return 1, remaining, 0, resetAfterMs, delayMs
+  end
+  retryAfterMs = never and -1 or math.max(blockedMs, passes and 0 or retryAfterMs + lagMs)
+  return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
+end
+
+-- The most holds of one key at once.
+local MOST_HOLDS = 1000
+
+-- A block that is over goes with the next change.
+local function dropEndedBlock(entry, nowMs)
+  if entry.untilMs and entry.untilMs <= nowMs then
+    setBlock(entry, nil, nil)
+  end
+end
+
+-- Adds cost, negative to give back, whatever is left.
+local function adjust(rule, entry, cost, nowMs, takenMs)
+  local timeMs = steady(rule, entry, nowMs)
+  if cost > 0 then
+    clip(rule, entry, timeMs)
+  end
+  local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+  entry.changed = entry.changed or entry.exists or resetAfterMs > 0
+  entry.counted = true
+  entry.state = resetAfterMs > 0 and state or nil
+  dropEndedBlock(entry, nowMs)
+end
+
+local function findHold(entry, id)
+  for _, hold in ipairs(entry.holds or {}) do
+    if hold.id == id then
+      return hold
+    end
+  end
+end
+
+-- Ends a hold of which used was used. Answers whether it was there.
+local function settle(rule, entry, id, used, nowMs)
+  entry.leastMs = steady(rule, entry, nowMs)
+  local settled = findHold(entry, id)
+  if not settled then
+    return false
+  end
+  entry.holds = mapHolds(entry.holds, function(hold)
+    return hold ~= settled and hold or nil
+  end)
+  local rest = settled.amount - used
+  if rest < 0 then
+    adjust(rule, entry, -rest, nowMs)
+  else
+    adjust(rule, entry, -math.min(rest, settled.left), nowMs, settled.takenMs)
+  end
+  entry.changed = true
+  return true
+end
+
+-- Lets a hold last for holdMs from now. Answers whether it was there.
+local function renew(rule, entry, id, holdMs, nowMs)
+  local timeMs = steady(rule, entry, nowMs)
+  local renewed = findHold(entry, id)
+  entry.leastMs = timeMs
+  if not renewed then
+    return false
+  end
+  local takenMs = renewed.takenMs
+  if rule.holds == 'leased' then
+    -- A lease counts from when it was taken: to last longer it is taken again.
+    local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
+    if (amount or 0) < renewed.amount then
+      return false
+    end
+    _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
+    takenMs = timeMs
+  end
+  entry.holds = mapHolds(entry.holds, function(hold)
+    return hold == renewed and withHold(hold, hold.left, takenMs, timeMs + holdMs) or hold
+  end)
+  entry.changed, entry.counted, entry.leastMs = true, true, nil
+  dropEndedBlock(entry, nowMs)
+  return true
+end
+
+-- Takes amount for a time, unless too many hold already.
+local function hold(rule, entry, amount, id, holdMs, nowMs)
+  entry.leastMs = steady(rule, entry, nowMs)
+  if not entry.holds or #entry.holds < MOST_HOLDS then
+    return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
+  end
+  local firstMs = math.huge
+  for _, other in ipairs(entry.holds) do
+    firstMs = math.min(firstMs, other.untilMs - nowMs)
+  end
+  local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
+  if allowed == 1 or retryAfterMs >= 0 then
+    retryAfterMs = math.max(firstMs, retryAfterMs)
+  end
+  return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
+end
+
+local LONGEST_MS = 315619200000
+
+-- The operation that a request names, its numbers, and for how long a refusal blocks the key.
+local function readRequest(request)
+  local most =
+    { peek = 1, charge = 1, giveBack = 2, hold = 3, settle = 2, renew = 2, block = 1, unblock = 0, reset = 0 }
+  local asked, blockForMs = string.match(request, '^(.*):blockFor:(%d+)$')
+  local operation, text = string.match(asked or request, '^(%w+)([:%d]*)$')
+  local numbers = {}
+  for number in string.gmatch(text or '', ':(%d+)') do
+    numbers[#numbers + 1] = number
+  end
+  local isTaking = operation == 'hold' or tonumber(operation)
+  local isKnown = operation and #numbers <= (tonumber(operation) and 0 or most[operation] or -1)
+  if not isKnown or string.gsub(text, ':%d+', '') ~= '' or (asked and not isTaking) then
+    local known = 'a cost or peek, charge, giveBack, hold, settle, renew, block, unblock or reset'
+    error('sluice: a request is ' .. known .. ', got ' .. request, 0)
+  end
+  return operation, numbers, blockForMs and whole('the milliseconds of a blockFor', blockForMs, 1, LONGEST_MS), isTaking
+end
+
+-- What neither consumes nor holds. Answers the cost to look at afterwards, and of a hold whether it was there.
+local function prepare(rule, entry, operation, numbers, nowMs)
+  local first, second = numbers[1], numbers[2]
+  if operation == 'peek' then
+    return whole('the cost of a peek', first or 1, 0)
+  elseif operation == 'charge' then
+    adjust(rule, entry, whole('the amount of a charge', first or 1, 1), nowMs)
+  elseif operation == 'giveBack' then
+    local takenMs = second and whole('the time of a giveBack', second, 0)
+    adjust(rule, entry, -whole('the amount of a giveBack', first or 1, 1), nowMs, takenMs)
+  elseif operation == 'block' then
+    entry.changed = true
+    setBlock(entry, nowMs, nowMs + whole('the milliseconds of a block', first, 1, LONGEST_MS))
+  elseif operation == 'settle' then
+    local id = whole('the id of a settle', first, 1)
+    return 1, settle(rule, entry, id, whole('the amount of a settle', second, 0), nowMs)
+  elseif operation == 'renew' then
+    local id = whole('the id of a renew', first, 1)
+    return 1, renew(rule, entry, id, whole('the milliseconds of a renew', second, 1, LONGEST_MS), nowMs)
+  else
+    setBlock(entry, nil, nil)
+    if operation == 'reset' then
+      entry.changed = entry.changed or entry.exists
+      entry.state, entry.holds, entry.counted = nil, nil, true
+    end
+  end
+  return 1
+end
+
+-- Takes a cost, for good or for a time. A refusal for want of room may block the key.
+local function take(rule, entry, operation, numbers, blockForMs, nowMs)
+  local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
+  if operation == 'hold' then
+    local amount, id = whole('the amount of a hold', numbers[1], 1), whole('the id of a hold', numbers[2], 1)
+    local holdMs = whole('the milliseconds of a hold', numbers[3], 1, LONGEST_MS)
+    allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
+  else
+    local cost = whole('the cost', operation, 1)
+    allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, true)
+  end
+  if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
+    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+  end
+  entry.changed = true
+  setBlock(entry, nowMs, nowMs + blockForMs)
+  entry.resetAfterMs = math.max(resetAfterMs, blockForMs)
+  return 0, 0, math.max(retryAfterMs, blockForMs), entry.resetAfterMs, 0
+end
+
+local function decide(rule, entry, request, nowMs)
+  if tonumber(request) then
+    return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
+  end
+  local operation, numbers, blockForMs, isTaking = readRequest(request)
+  if isTaking then
+    return take(rule, entry, operation, numbers, blockForMs, nowMs)
+  end
+  local cost, isFound = prepare(rule, entry, operation, numbers, nowMs)
+  local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, false)
+  if isFound == nil then
+    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+  end
+  return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+end
+
+-- The values of all keys, with one call for all of them.
+local function readKeys()
+  if #KEYS > 1000 then
+    error('sluice: one call decides at most 1000 keys, got ' .. #KEYS, 0)
+  end
+  local values, missing = redis.call('MGET', (table.unpack or unpack)(KEYS)), {}
+  for index, key in ipairs(KEYS) do
+    if not values[index] then
+      missing[#missing + 1] = key
+    end
+  end
+  -- MGET says of a list or a hash that it is missing, and SET would replace it.
+  if #missing > 0 and redis.call('EXISTS', (table.unpack or unpack)(missing)) > 0 then
+    error('sluice: a key holds something else than a state of this rule, and it was left as it is', 0)
+  end
+  return values
+end
+
+-- Engines on Lua 5.4 would answer 5.0 as a text.
+local function whole64(reply)
+  if math.tointeger then
+    for index, number in ipairs(reply) do
+      reply[index] = math.tointeger(number)
+    end
+  end
+  return reply
+end
+
+local function open(text)
+  return text ~= '-' and text or nil
+end
+
+local function ruleOf(name, args, at)
+  if name == 'concurrency' then
+    -- A timeline is its newest time, its total, and pairs of time and cost, oldest first: 16 bytes, and 16 for each pair.
+
+    -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
+    local function movedBack(line, backMs)
+      local atMs, total = struct.unpack('<dd', line)
+      local moved = { struct.pack('<dd', atMs - backMs, total) }
+      for at = 17, #line, 16 do
+        local timeMs, cost = struct.unpack('<dd', line, at)
+        moved[#moved + 1] = struct.pack('<dd', timeMs - backMs, cost)
+      end
+      return table.concat(moved)
+    end
+
+    -- The pairs in line[from..] after giving back amount, which is less than their total.
+    local function withoutNewest(line, from, amount)
+      local at = #line - 15
+      local timeMs, cost = struct.unpack('<dd', line, at)
+      while cost <= amount do
+        amount = amount - cost
+        at = at - 16
+        timeMs, cost = struct.unpack('<dd', line, at)
+      end
+      return line:sub(from, at - 1) .. struct.pack('<dd', timeMs, cost - amount)
+    end
+
+    local function withoutOldest(line, from, amount)
+      local timeMs, cost = struct.unpack('<dd', line, from)
+      while cost <= amount do
+        amount = amount - cost
+        from = from + 16
+        timeMs, cost = struct.unpack('<dd', line, from)
+      end
+      return struct.pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
+    end
+
+    -- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
+    local function withoutTaken(line, from, amount, takenMs)
+      local first, last = from, #line - 15
+      while first <= last do
+        local at = first + 16 * math.floor((last - first) / 32)
+        local timeMs, cost = struct.unpack('<dd', line, at)
+        if timeMs == takenMs then
+          local kept = cost > amount and struct.pack('<dd', timeMs, cost - amount) or ''
+          return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math.min(amount, cost)
+        elseif timeMs < takenMs then
+          first = at + 16
+        else
+          last = at - 16
+        end
+      end
+      return line:sub(from), 0
+    end
+
+    -- What still counts: the line, its newest time, its total, and where its first pair is.
+    local function since(state, nowMs, spanMs)
+      local line, from = state, 17
+      local atMs, total = struct.unpack('<dd', line)
+      if atMs > nowMs then
+        line, atMs = movedBack(line, atMs - nowMs), nowMs
+      end
+      while from < #line do
+        local timeMs, taken = struct.unpack('<dd', line, from)
+        if timeMs > nowMs - spanMs then
+          break
+        end
+        total = total - taken
+        from = from + 16
+      end
+      return line, atMs, total, from
+    end
+
+    -- The time of the pair with which at least amount has left, oldest first.
+    local function timeFreeing(line, from, amount)
+      local timeMs, freed = struct.unpack('<dd', line, from)
+      while freed < amount do
+        local taken
+        from = from + 16
+        timeMs, taken = struct.unpack('<dd', line, from)
+        freed = freed + taken
+      end
+      return timeMs
+    end
+
+    -- One step of a rule that counts what was taken within the last spanMs, exactly.
+    local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost, force, takenMs)
+      local line, atMs, total, from = '', nowMs, 0, 17
+      if state then
+        line, atMs, total, from = since(state, nowMs, spanMs)
+      end
+      if not force and total + cost > limit then
+        local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
+        return retryAfterMs, math.max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
+      end
+
+      local before, returned = total, 0
+      local pairsLeft, added = nil, ''
+      if cost < 0 and takenMs then
+        pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
+      elseif cost < 0 then
+        returned = math.min(-cost, total)
+        pairsLeft = returned < total and without(line, from, returned)
+      end
+      total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
+      if total == 0 then
+        return 0, limit, 0, 0, nil, returned
+      elseif cost < 0 then
+        atMs = struct.unpack('<d', pairsLeft, #pairsLeft - 15)
+      elseif total == before then
+        pairsLeft = line:sub(from)
+      elseif before > 0 and atMs == nowMs then
+        local newest = struct.unpack('<d', line, #line - 7)
+        pairsLeft, added = line:sub(from, -9), struct.pack('<d', newest + (total - before))
+      else
+        pairsLeft, added = line:sub(from), struct.pack('<dd', nowMs, total - before)
+        atMs = nowMs
+      end
+      -- Joined at once: Redis hashes every byte of every string that a script makes.
+      local next = struct.pack('<dd', atMs, total) .. pairsLeft .. added
+      return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
+    end
+
+    local function step(limit, leaseMs, maxDebt, state, nowMs, cost, force, takenMs)
+      return stepTimeline(limit, leaseMs, maxDebt, withoutOldest, state, nowMs, cost, force, takenMs)
+    end
+
+    local limit = whole('limit', args[at + 0], 1)
+    local leaseMs = whole('leaseMs', args[at + 1], 1)
+    local maxDebt = whole('maxDebt', open(args[at + 2]) or limit, 0)
+    return {
+      name = 'concurrency',
+      size = 3,
+      limit = limit,
+      holds = 'leased',
+      isState = function(state)
+        return #state >= 32 and #state % 16 == 0
+      end,
+      step = function(state, timeMs, cost, force, takenMs)
+        return step(limit, leaseMs, maxDebt, state, timeMs, cost, force, takenMs)
+      end,
+    }
+  elseif name == 'fixed-window' then
+    local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
+      local atMs, count, live = nil, 0, false
+      if state then
+        atMs, count = struct.unpack('<dd', state)
+        live = nowMs < atMs + windowMs
+        count = live and count or 0
+      end
+      if not live or nowMs < atMs then
+        atMs = anchor == 'clock' and nowMs - nowMs % windowMs or nowMs
+      end
+      local leftMs = atMs + windowMs - nowMs
+      if not force and count + cost > limit then
+        return leftMs, math.max(0, limit - count), live and leftMs or 0, 0
+      end
+      local before = count
+      -- What was taken in an earlier window has left with it.
+      if not (cost < 0 and takenMs and takenMs < atMs) then
+        count = addBounded(count, cost, limit + maxDebt)
+      end
+      -- A window whose count was given back stays open: it must not restart before its end.
+      local resetAfterMs = (live or count > 0) and leftMs or 0
+      local returned = cost < 0 and before - count or 0
+      return 0, math.max(0, limit - count), resetAfterMs, 0, struct.pack('<dd', atMs, count), returned
+    end
+
+    local limit = whole('limit', args[at + 0], 1)
+    local windowMs = whole('windowMs', args[at + 1], 1)
+    local anchor = choice('anchor', open(args[at + 2]) or 'clock', 'clock', 'first-hit')
+    local maxDebt = whole('maxDebt', open(args[at + 3]) or limit, 0)
+    return {
+      name = 'fixed-window',
+      size = 4,
+      limit = limit,
+      holds = 'dated',
+      isState = function(state)
+        return #state == 16
+      end,
+      step = function(state, timeMs, cost, force, takenMs)
+        return step(limit, windowMs, anchor, maxDebt, state, timeMs, cost, force, takenMs)
+      end,
+    }
+  elseif name == 'leaky-bucket' then
+    local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
+      local level = 0
+      if state then
+        local atMs, stateLevel = struct.unpack('<dd', state)
+        -- Leaking for no longer than it takes to run dry keeps the product exact after any absence.
+        local leakMs = math.min(math.max(0, nowMs - atMs), math.ceil(stateLevel / leak))
+        level = math.max(0, stateLevel - leak * leakMs)
+      end
+      local units = cost * periodMs
+      local full = capacity * periodMs
+      local queueMs = mode == 'shape' and math.ceil(level / leak) or 0
+      local retryAfterMs = force and 0 or math.max(0, math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
+      local next, returned
+      if retryAfterMs == 0 then
+        returned = cost < 0 and math.min(-cost, math.floor(level / periodMs)) or 0
+        level = math.max(0, math.min(level + units, math.max(level, (capacity + maxDebt) * periodMs)))
+        next = struct.pack('<dd', nowMs, level)
+      end
+      local remaining = math.floor((full - level) / periodMs)
+      if mode == 'shape' then
+        remaining = math.min(remaining, math.floor((maxWaitMs * leak - level) / periodMs) + 1)
+      end
+      return retryAfterMs, math.max(0, remaining), math.ceil(level / leak), queueMs, next, returned
+    end
+
+    local capacity = whole('capacity', args[at + 0], 1)
+    local leak = whole('leak', args[at + 1], 1)
+    local periodMs = whole('periodMs', args[at + 2], 1)
+    local mode = choice('mode', open(args[at + 3]) or 'police', 'police', 'shape')
+    local maxWaitMs = whole('maxWaitMs', open(args[at + 4]) or math.ceil(capacity * periodMs / leak), 0)
+    local maxDebt = whole('maxDebt', open(args[at + 5]) or capacity, 0)
+    exactly('(capacity + maxDebt) * periodMs', (capacity + maxDebt) * periodMs)
+    return {
+      name = 'leaky-bucket',
+      size = 6,
+      limit = capacity,
+      holds = 'pooled',
+      isState = function(state)
+        return #state == 16
+      end,
+      step = function(state, timeMs, cost, force, takenMs)
+        return step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, timeMs, cost, force, takenMs)
+      end,
+    }
+  elseif name == 'sliding-log' then
+    -- A timeline is its newest time, its total, and pairs of time and cost, oldest first: 16 bytes, and 16 for each pair.
+
+    -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
+    local function movedBack(line, backMs)
+      local atMs, total = struct.unpack('<dd', line)
+      local moved = { struct.pack('<dd', atMs - backMs, total) }
+      for at = 17, #line, 16 do
+        local timeMs, cost = struct.unpack('<dd', line, at)
+        moved[#moved + 1] = struct.pack('<dd', timeMs - backMs, cost)
+      end
+      return table.concat(moved)
+    end
+
+    -- The pairs in line[from..] after giving back amount, which is less than their total.
+    local function withoutNewest(line, from, amount)
+      local at = #line - 15
+      local timeMs, cost = struct.unpack('<dd', line, at)
+      while cost <= amount do
+        amount = amount - cost
+        at = at - 16
+        timeMs, cost = struct.unpack('<dd', line, at)
+      end
+      return line:sub(from, at - 1) .. struct.pack('<dd', timeMs, cost - amount)
+    end
+
+    local function withoutOldest(line, from, amount)
+      local timeMs, cost = struct.unpack('<dd', line, from)
+      while cost <= amount do
+        amount = amount - cost
+        from = from + 16
+        timeMs, cost = struct.unpack('<dd', line, from)
+      end
+      return struct.pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
+    end
+
+    -- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
+    local function withoutTaken(line, from, amount, takenMs)
+      local first, last = from, #line - 15
+      while first <= last do
+        local at = first + 16 * math.floor((last - first) / 32)
+        local timeMs, cost = struct.unpack('<dd', line, at)
+        if timeMs == takenMs then
+          local kept = cost > amount and struct.pack('<dd', timeMs, cost - amount) or ''
+          return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math.min(amount, cost)
+        elseif timeMs < takenMs then
+          first = at + 16
+        else
+          last = at - 16
+        end
+      end
+      return line:sub(from), 0
+    end
+
+    -- What still counts: the line, its newest time, its total, and where its first pair is.
+    local function since(state, nowMs, spanMs)
+      local line, from = state, 17
+      local atMs, total = struct.unpack('<dd', line)
+      if atMs > nowMs then
+        line, atMs = movedBack(line, atMs - nowMs), nowMs
+      end
+      while from < #line do
+        local timeMs, taken = struct.unpack('<dd', line, from)
+        if timeMs > nowMs - spanMs then
+          break
+        end
+        total = total - taken
+        from = from + 16
+      end
+      return line, atMs, total, from
+    end
+
+    -- The time of the pair with which at least amount has left, oldest first.
+    local function timeFreeing(line, from, amount)
+      local timeMs, freed = struct.unpack('<dd', line, from)
+      while freed < amount do
+        local taken
+        from = from + 16
+        timeMs, taken = struct.unpack('<dd', line, from)
+        freed = freed + taken
+      end
+      return timeMs
+    end
+
+    -- One step of a rule that counts what was taken within the last spanMs, exactly.
+    local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost, force, takenMs)
+      local line, atMs, total, from = '', nowMs, 0, 17
+      if state then
+        line, atMs, total, from = since(state, nowMs, spanMs)
+      end
+      if not force and total + cost > limit then
+        local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
+        return retryAfterMs, math.max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
+      end
+
+      local before, returned = total, 0
+      local pairsLeft, added = nil, ''
+      if cost < 0 and takenMs then
+        pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
+      elseif cost < 0 then
+        returned = math.min(-cost, total)
+        pairsLeft = returned < total and without(line, from, returned)
+      end
+      total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
+      if total == 0 then
+        return 0, limit, 0, 0, nil, returned
+      elseif cost < 0 then
+        atMs = struct.unpack('<d', pairsLeft, #pairsLeft - 15)
+      elseif total == before then
+        pairsLeft = line:sub(from)
+      elseif before > 0 and atMs == nowMs then
+        local newest = struct.unpack('<d', line, #line - 7)
+        pairsLeft, added = line:sub(from, -9), struct.pack('<d', newest + (total - before))
+      else
+        pairsLeft, added = line:sub(from), struct.pack('<dd', nowMs, total - before)
+        atMs = nowMs
+      end
+      -- Joined at once: Redis hashes every byte of every string that a script makes.
+      local next = struct.pack('<dd', atMs, total) .. pairsLeft .. added
+      return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
+    end
+
+    local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
+      return stepTimeline(limit, windowMs, maxDebt, withoutNewest, state, nowMs, cost, force, takenMs)
+    end
+
+    local limit = whole('limit', args[at + 0], 1)
+    local windowMs = whole('windowMs', args[at + 1], 1)
+    local maxDebt = whole('maxDebt', open(args[at + 2]) or limit, 0)
+    return {
+      name = 'sliding-log',
+      size = 3,
+      limit = limit,
+      holds = 'dated',
+      isState = function(state)
+        return #state >= 32 and #state % 16 == 0
+      end,
+      step = function(state, timeMs, cost, force, takenMs)
+        return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
+      end,
+    }
+  elseif name == 'sliding-window' then
+    local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
+      local atMs = nowMs - nowMs % windowMs
+      local elapsedMs = nowMs - atMs
+      local current, previous = 0, 0
+      if state then
+        local stateMs, stateCurrent, statePrevious = struct.unpack('<ddd', state)
+        if atMs <= stateMs then
+          current, previous = stateCurrent, statePrevious
+        elseif atMs - stateMs <= windowMs then
+          previous = stateCurrent
+        end
+      end
+
+      local overlap = previous * (windowMs - elapsedMs)
+      local fits = current + cost <= limit
+      local passes = force or (fits and overlap <= (limit - current - cost) * windowMs)
+      local retryAfterMs, returned = 0, 0
+      if not passes and fits then
+        retryAfterMs = math.ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
+      elseif not passes then
+        retryAfterMs = windowMs - elapsedMs + math.ceil(windowMs * (current - limit + cost) / current)
+      elseif cost < 0 then
+        local inCurrent = not takenMs or takenMs >= atMs
+        local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
+        local fromCurrent = inCurrent and math.min(-cost, current) or 0
+        local fromPrevious = inPrevious and math.min(-cost - fromCurrent, previous) or 0
+        current, previous = current - fromCurrent, previous - fromPrevious
+        returned = fromCurrent + fromPrevious
+      else
+        current = addBounded(current, cost, limit + maxDebt)
+      end
+
+      local used = current + math.ceil(previous * (windowMs - elapsedMs) / windowMs)
+      local windows = current > 0 and 2 or previous > 0 and 1 or 0
+      local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
+      local next = passes and struct.pack('<ddd', atMs, current, previous) or nil
+      return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next, returned
+    end
+
+    local limit = whole('limit', args[at + 0], 1)
+    local windowMs = whole('windowMs', args[at + 1], 1)
+    local maxDebt = whole('maxDebt', open(args[at + 2]) or limit, 0)
+    exactly('(limit + maxDebt) * windowMs', (limit + maxDebt) * windowMs)
+    return {
+      name = 'sliding-window',
+      size = 3,
+      limit = limit,
+      holds = 'dated',
+      isState = function(state)
+        return #state == 24
+      end,
+      step = function(state, timeMs, cost, force, takenMs)
+        return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
+      end,
+    }
+  elseif name == 'strict-window' then
+    local function liveCounts(state, atMs, live, sliceMs)
+      local counts, passed, used = {}, live, 0
+      if state then
+        counts = { struct.unpack('<' .. string.rep('d', live), state, 9) }
+        passed = math.max(0, math.floor((atMs - (struct.unpack('<d', state))) / sliceMs + 0.5))
+      end
+      for slice = 1, live do
+        if passed > 0 then
+          counts[slice] = slice + passed <= live and counts[slice + passed] or 0
+        end
+        used = used + counts[slice]
+      end
+      return counts, used
+    end
+
+    -- Takes up to amount from the slices between newest and oldest, newest first, and answers how much that was.
+    local function giveBack(counts, amount, newest, oldest)
+      local slice, left = newest, amount
+      while slice >= math.max(1, oldest) and left > 0 do
+        local removed = math.min(left, counts[slice])
+        counts[slice] = counts[slice] - removed
+        left = left - removed
+        slice = slice - 1
+      end
+      return amount - left
+    end
+
+    local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
+      local sliceMs = math.ceil(windowMs / slices)
+      local atMs, live = nowMs - nowMs % sliceMs, slices + 1
+      local counts, used = liveCounts(state, atMs, live, sliceMs)
+
+      -- How many slices, from the start of the newest, until at least amount has left, oldest first.
+      local function msUntilFree(amount)
+        local slice, freed = 1, counts[1]
+        while freed < amount do
+          slice = slice + 1
+          freed = freed + counts[slice]
+        end
+        return atMs + slice * sliceMs - nowMs
+      end
+
+      -- The same for all that is used, from the other end: mostly the newest slice is not empty.
+      local function msUntilEmpty()
+        local slice = live
+        while slice > 0 and counts[slice] == 0 do
+          slice = slice - 1
+        end
+        return slice == 0 and 0 or atMs + slice * sliceMs - nowMs
+      end
+
+      if not force and used + cost > limit then
+        return msUntilFree(cost - (limit - used)), math.max(0, limit - used), msUntilEmpty(), 0
+      end
+      local returned = 0
+      if cost < 0 then
+        local only = takenMs and live - math.max(0, (atMs - (takenMs - takenMs % sliceMs)) / sliceMs)
+        returned = giveBack(counts, -cost, only or live, only or 1)
+        used = used - returned
+      else
+        local total = addBounded(used, cost, limit + maxDebt)
+        counts[live] = counts[live] + (total - used)
+        used = total
+      end
+      local next = struct.pack('<d' .. string.rep('d', live), atMs, (table.unpack or unpack)(counts, 1, live))
+      return 0, math.max(0, limit - used), msUntilEmpty(), 0, next, returned
+    end
+
+    local limit = whole('limit', args[at + 0], 1)
+    local windowMs = whole('windowMs', args[at + 1], 1)
+    local slices = whole('slices', open(args[at + 2]) or math.min(10, windowMs), 1, 1000)
+    local maxDebt = whole('maxDebt', open(args[at + 3]) or limit, 0)
+    return {
+      name = 'strict-window',
+      size = 4,
+      limit = limit,
+      holds = 'dated',
+      isState = function(state)
+        return #state == 8 * (slices + 2)
+      end,
+      step = function(state, timeMs, cost, force, takenMs)
+        return step(limit, windowMs, slices, maxDebt, state, timeMs, cost, force, takenMs)
+      end,
+    }
+  elseif name == 'token-bucket' then
+    local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force, takenMs)
+      local full = capacity * periodMs
+      local level = full
+      if state then
+        local atMs, stateLevel = struct.unpack('<dd', state)
+        -- Refilling for no longer than it takes to get full keeps the product exact after any absence.
+        local refillMs = math.min(math.max(0, nowMs - atMs), math.ceil((full - stateLevel) / refill))
+        level = math.min(full, stateLevel + refill * refillMs)
+      end
+      local units = cost * periodMs
+      local retryAfterMs = force and 0 or math.max(0, math.ceil((units - level) / refill))
+      local next, returned
+      if retryAfterMs == 0 then
+        returned = cost < 0 and math.min(-cost, math.floor((full - level) / periodMs)) or 0
+        level = math.min(full, math.max(level - units, math.min(level, 0 - maxDebt * periodMs)))
+        next = struct.pack('<dd', nowMs, level)
+      end
+      local remaining = math.max(0, math.floor(level / periodMs))
+      return retryAfterMs, remaining, math.ceil((full - level) / refill), 0, next, returned
+    end
+
+    local capacity = whole('capacity', args[at + 0], 1)
+    local refill = whole('refill', args[at + 1], 1)
+    local periodMs = whole('periodMs', args[at + 2], 1)
+    local maxDebt = whole('maxDebt', open(args[at + 3]) or capacity, 0)
+    exactly('(capacity + maxDebt) * periodMs', (capacity + maxDebt) * periodMs)
+    return {
+      name = 'token-bucket',
+      size = 4,
+      limit = capacity,
+      holds = 'pooled',
+      isState = function(state)
+        return #state == 16
+      end,
+      step = function(state, timeMs, cost, force, takenMs)
+        return step(capacity, refill, periodMs, maxDebt, state, timeMs, cost, force, takenMs)
+      end,
+    }
+  end
+  return error('sluice: a rule is concurrency, fixed-window, leaky-bucket, sliding-log, sliding-window, strict-window, token-bucket, got ' .. tostring(name), 0)
+end
+
+-- The rule of a tier as ARGV[at] names it. Answers where its parameters end.
+local function readTier(at)
+  local name = ARGV[at]
+  local rule = ruleOf(name, ARGV, at + 1)
+  rule.stamp = table.concat(ARGV, ' ', at, at + rule.size)
+  return rule, at + 1 + rule.size
+end
+
+-- The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change is
+-- a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up.
+local function usedOf(rule, state, timeMs)
+  local _, remaining, resetAfterMs, used
+  if rule.holds ~= 'pooled' then
+    _, remaining = rule.step(state, timeMs, 0, true)
+    return rule.limit - remaining
+  end
+  -- A rule that shapes has less remaining than is free: what could be given back tells.
+  _, _, _, _, _, used = rule.step(state, timeMs, -EXACT, true)
+  _, _, resetAfterMs = rule.step(state, timeMs, -used, true)
+  return resetAfterMs > 0 and used + 1 or used
+end
+
+local function recount(maker, rule, entry, nowMs)
+  local timeMs, state = steady(maker, entry, nowMs), entry.state
+  entry.leastMs = timeMs
+  local _, resetAfterMs, next
+  if rule.holds == 'leased' then
+    -- A place is a place, whatever the limit.
+    _, _, resetAfterMs, _, next = maker.step(state, timeMs, 0, true)
+    entry.state = resetAfterMs > 0 and next or nil
+    return
+  end
+  local used = state and math.ceil(usedOf(maker, state, timeMs) * rule.limit / maker.limit) or 0
+  _, _, resetAfterMs, _, next = rule.step(nil, timeMs, used, true)
+  entry.state = resetAfterMs > 0 and next or nil
+  entry.holds = entry.holds
+    and mapHolds(entry.holds, function(hold)
+      -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
+      local _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
+      return withHold(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
+    end)
+end
+
+-- An entry whose rule may change starts with the rule that it was counted by: -0.5, the length of its text, and the text.
+local function readChanging(rule, value, nowMs)
+  local stamp = struct.pack('<dd', -0.5, #rule.stamp) .. rule.stamp
+  local isStamped = value and #value >= 16 and struct.unpack('<d', value) == -0.5
+  local length = isStamped and struct.unpack('<d', value, 9) or 0
+  local maker, words = rule, {}
+  if isStamped and value:sub(1, 16 + length) ~= stamp then
+    for word in string.gmatch(value:sub(17, 16 + length), '%S+') do
+      words[#words + 1] = word
+    end
+    maker = ruleOf(words[1], words, 2)
+  end
+  local entry = readEntry(maker.isState, isStamped and value:sub(17 + length) or value)
+  entry.asMade = { stamp = isStamped and value:sub(1, 16 + length) or stamp, state = entry.state, holds = entry.holds }
+  entry.stamp = stamp
+  if maker ~= rule then
+    recount(maker, rule, entry, nowMs)
+  end
+  return entry
+end
+
+local function copyOf(entry)
+  local copy = {}
+  for name, value in pairs(entry) do
+    copy[name] = value
+  end
+  return copy
+end
+
+local function readPart(index, at, value, nowMs)
+  local rule, next = readTier(at)
+  local request = ARGV[next] or '1'
+  local isChanging, isShadow = string.sub(request, 1, 9) == 'changing:', false
+  request = isChanging and string.sub(request, 10) or request
+  isShadow = string.sub(request, 1, 7) == 'shadow:'
+  request = isShadow and string.sub(request, 8) or request
+  local entry = isChanging and readChanging(rule, value, nowMs) or readEntry(rule.isState, value)
+  local cost = tonumber(string.match(request, '^(%d+)') or string.match(request, '^hold:(%d+)'))
+  return { key = KEYS[index], rule = rule, request = request, isShadow = isShadow, entry = entry, cost = cost },
+    next + 1
+end
+
+-- Reads every key, decides every tier, and writes only then. What costs or holds is taken from all tiers or from none.
+local function decideTiers(values, count, nowMs, isServerTime)
+  local parts, at, isRefused, seen = {}, 3, false, {}
+  for index = 1, count do
+    local part
+    part, at = readPart(index, at, values[index], nowMs)
+    parts[index] = part
+    if seen[part.key] then
+      error('sluice: each tier has a key of its own, got twice ' .. part.key, 0)
+    end
+    seen[part.key] = true
+    part.before = part.cost and copyOf(part.entry)
+    part.reply = { decide(part.rule, part.entry, part.request, nowMs) }
+    isRefused = isRefused or (part.cost and not part.isShadow and part.reply[1] == 0)
+  end
+  local reply = {}
+  for _, part in ipairs(parts) do
+    if isRefused and part.cost and part.reply[1] == 1 then
+      part.entry = part.before
+      part.reply = { judge(part.rule, part.entry, part.cost, nowMs, false) }
+    end
+    for _, number in ipairs(part.reply) do
+      reply[#reply + 1] = number
+    end
+  end
+  for _, part in ipairs(parts) do
+    writeEntry(part.key, part.entry, isServerTime)
+  end
+  reply[#reply + 1] = nowMs
+  return reply, not isRefused
+end
+
+-- What an id was first answered with is kept under a key of its own: when that ends, and the reply.
+local function decideOnce(memoMs, nowMs, isServerTime)
+  local values, reply, isAllowed = readKeys(), {}, nil
+  local known = memoMs > 0 and values[#KEYS]
+  if known and #known >= 16 and struct.unpack('<d', known) > nowMs then
+    for at = 9, #known, 8 do
+      reply[#reply + 1] = struct.unpack('<d', known, at)
+    end
+    return reply
+  end
+  reply, isAllowed = decideTiers(values, memoMs > 0 and #KEYS - 1 or #KEYS, nowMs, isServerTime)
+  if memoMs > 0 and isAllowed then
+    local packed = { struct.pack('<d', nowMs + memoMs) }
+    for index, number in ipairs(reply) do
+      packed[index + 1] = struct.pack('<d', number)
+    end
+    local ttlMs = isServerTime and memoMs or memoMs + 60000
+    redis.call('SET', KEYS[#KEYS], table.concat(packed), 'PX', string.format('%.0f', ttlMs))
+  end
+  return reply
+end
+
+local nowMs, isServerTime = clock(ARGV[1])
+return whole64(decideOnce(whole('idMs', ARGV[2] or 0, 0), nowMs, isServerTime))

@@ -1,0 +1,43 @@
+import { decide } from '../src/core/decide.ts'
+import { decideTogether } from '../src/core/decide-together.ts'
+import type { Verdict } from '../src/core/decision.ts'
+import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
+import { encodeScope } from '../src/core/key.ts'
+import type { Order, Shelf, Store } from '../src/core/store.ts'
+
+interface MapShelf extends Shelf {
+  readonly scope: string
+}
+
+/** The frame and nothing else: keeps everything in a map and forgets nothing, whatever the clock does. */
+export function mapStore(): Store {
+  const entries = new Map<string, Entry>()
+  const memos = new Map<string, { readonly untilMs: number; readonly verdicts: readonly Verdict[] }>()
+  const entryOf = (name: string): Entry => entries.get(name) ?? UNTOUCHED
+  const nameOf = ({ shelf, key }: Order): string => `${(shelf as MapShelf).scope}:${key}`
+  return {
+    kind: 'memory',
+    open(place) {
+      const scope = encodeScope(place)
+      const shelf: MapShelf = {
+        scope,
+        decide(key, request, nowMs, rule = place.rule) {
+          const ruling = decide(rule, entryOf(`${scope}:${key}`), request, nowMs)
+          entries.set(`${scope}:${key}`, ruling)
+          return ruling
+        },
+      }
+      return shelf
+    },
+    decideTogether(orders, nowMs, memo) {
+      const id = memo && `${nameOf(orders[0] as Order)} ${memo.id}`
+      const known = id === undefined ? undefined : memos.get(id)
+      if (known !== undefined && known.untilMs > nowMs) return known.verdicts
+      const parts = orders.map((order) => ({ ...order, entry: entryOf(nameOf(order)) }))
+      const { allowed, rulings } = decideTogether(parts, nowMs)
+      for (const [index, order] of orders.entries()) entries.set(nameOf(order), rulings[index] as Entry)
+      if (allowed && memo && id) memos.set(id, { untilMs: nowMs + memo.ms, verdicts: rulings })
+      return rulings
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Store } from '../../src/core/store.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { mapStore } from '../map-store.ts'
+import { starts, steps, waits } from '../schedules.ts'
+import { type RunningServer, startServer } from '../servers/start-server.ts'
+import {
+  askTiers,
+  calls,
+  openTiers,
+  type RandomCall,
+  type RandomTier,
+  tiers,
+  traceOf,
+  waitAfter,
+} from '../tier-twin.ts'
+
+let server: RunningServer
+let redis: Redis
+let count = 0
+beforeAll(async () => {
+  server = await startServer()
+  redis = new Redis(server.port, server.host)
+})
+afterAll(async () => {
+  await redis.quit()
+  await server.stop()
+})
+
+async function expectTwins(
+  memory: Store,
+  tierList: readonly RandomTier[],
+  callList: readonly RandomCall[],
+  startMs: number,
+): Promise<void> {
+  const name = `twins ${count++}`
+  const onRedis = redisStore(redis)
+  const shelves = { memory: openTiers(memory, name, tierList), redis: openTiers(onRedis, name, tierList) }
+  let nowMs = startMs
+  const trace: string[] = []
+  for (const call of callList) {
+    const expected = await askTiers(memory, shelves.memory, tierList, call, nowMs)
+    const seen = await askTiers(onRedis, shelves.redis, tierList, call, nowMs)
+    trace.push(traceOf(tierList, call, nowMs))
+    if (!isDeepStrictEqual(seen, expected)) expect(seen, trace.join('\n')).toEqual(expected)
+    nowMs = Math.max(0, nowMs + waitAfter(call.wait, expected))
+  }
+}
+
+describe.each([
+  ['of rules that stay', false],
+  ['of rules that change between calls', true],
+])('tiers %s, with holds, ids and blocks,', (_, changes) => {
+  const someTiers = tiers(fc.constant(changes))
+
+  it('are decided on Redis as in memory on random schedules', async () => {
+    const property = fc.asyncProperty(someTiers, calls(waits), starts, (tierList, callList, startMs) =>
+      expectTwins(memoryStore(), tierList, callList, startMs),
+    )
+    await fc.assert(property, { numRuns: 300 })
+  })
+
+  it('are decided on Redis as by the frame whatever the clock does', async () => {
+    const property = fc.asyncProperty(someTiers, calls(fc.oneof(waits, steps)), starts, (tierList, callList, startMs) =>
+      expectTwins(mapStore(), tierList, callList, startMs),
+    )
+    await fc.assert(property, { numRuns: 300 })
+  })
+})

@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import type { Redis } from 'ioredis'
+import { readRule } from '../scripts/lua/assemble.mjs'
+import type { Outcome, Rule, RuleState } from '../src/core/rule.ts'
+import type { Timeline } from '../src/rules/timeline.ts'
+
+/** One call of a step. */
+export interface Call {
+  readonly rule: Rule
+  readonly state: RuleState | undefined
+  readonly nowMs: number
+  readonly cost: number
+  readonly force: boolean
+  readonly takenMs: number | undefined
+}
+
+/** What the rule's own Lua says to a call: the numbers of `rowOf`. */
+export async function stepInLua(redis: Redis, { rule, state, nowMs, cost, force, takenMs }: Call): Promise<number[]> {
+  const cells = state === undefined ? new Float64Array() : cellsOf(rule, state)
+  const given = [nowMs, cost, force ? 1 : 0, takenMs ?? '', ...Object.values(rule.parameters)]
+  const reply = (await redis.eval(scriptOf(rule), 0, Buffer.from(cells.buffer), ...given)) as string[]
+  return reply.map(Number)
+}
+
+/** An outcome as numbers: wait, remaining, reset, delay and what was given back, and the next state unless it was refused. */
+export function rowOf(
+  rule: Rule,
+  { retryAfterMs, remaining, resetAfterMs, delayMs, returned, state }: Outcome,
+): number[] {
+  const numbers = [retryAfterMs, remaining, resetAfterMs, delayMs, returned]
+  return retryAfterMs > 0 ? numbers : [...numbers, ...cellsOf(rule, state)]
+}
+
+/** A state as it is kept on Redis. */
+function cellsOf(rule: Rule, state: RuleState): Float64Array {
+  if (rule.cells !== undefined) {
+    const row = new Float64Array(rule.cells.count)
+    rule.cells.write(state, row, 0)
+    return row
+  }
+  const { atMs, total, older, from, to, newestCost } = state as Timeline
+  return Float64Array.from(total === 0 ? [] : [atMs, total, ...older.slice(from, to), atMs, newestCost])
+}
+
+const scripts = new Map<string, string>()
+
+function scriptOf({ kind }: Rule): string {
+  const known = scripts.get(kind)
+  if (known !== undefined) return known
+  const { parameters, needs, step } = readRule(kind)
+  const part = (file: string): string => readFileSync(new URL(`../src/${file}.lua`, import.meta.url), 'utf8')
+  const read = parameters.map(({ choices }, index) => (choices ? `ARGV[${index + 6}]` : `tonumber(ARGV[${index + 6}])`))
+  const script = [
+    part('stores/redis/lua/prelude'),
+    needs === undefined ? '' : part(`rules/${needs}`),
+    step,
+    "local state, takenMs = ARGV[1] ~= '' and ARGV[1] or nil, tonumber(ARGV[5])",
+    'local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned =',
+    `  step(${read.join(', ')}, state, tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1', takenMs)`,
+    'local reply = { retryAfterMs, remaining, resetAfterMs, delayMs, returned or 0 }',
+    "for at = 1, #(next or ''), 8 do reply[#reply + 1] = (struct.unpack('<d', next, at)) end",
+    "for index, number in ipairs(reply) do reply[index] = string.format('%.17g', number) end",
+    'return reply',
+  ].join('\n')
+  scripts.set(kind, script)
+  return script
+}

@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import type { Verdict } from '../src/core/decision.ts'
+import type { Request } from '../src/core/request.ts'
+import type { Rule } from '../src/core/rule.ts'
+import type { Memo, Order, Shelf, Store } from '../src/core/store.ts'
+import * as rules from '../src/rules/index.ts'
+import type { Wait } from './schedules.ts'
+
+/** One tier of a random limiter: its rules, which differ in numbers only, and whether they may change. */
+export interface RandomTier {
+  readonly rules: readonly [Rule, ...Rule[]]
+  readonly isChanging: boolean
+  readonly shadow: boolean
+}
+
+/** One call: what is asked of each tier, by which of its rules, and when. */
+export interface RandomCall {
+  readonly asked: readonly {
+    readonly isPresent: boolean
+    readonly request: Request
+    readonly rule: number
+  }[]
+  readonly key: number
+  readonly id: number | undefined
+  readonly wait: Wait
+}
+
+const small = fc.integer({ min: 1, max: 9 })
+const spans = fc.constantFrom(7, 250, 999, 61_000)
+const kinds: readonly fc.Arbitrary<Rule>[] = [
+  fc
+    .record({ limit: small, windowMs: spans, anchor: fc.constantFrom('clock' as const, 'first-hit' as const) })
+    .map(rules.fixedWindow),
+  fc.record({ limit: small, windowMs: spans }).map(rules.slidingWindow),
+  fc.record({ limit: small, windowMs: spans }).map(rules.slidingLog),
+  fc.record({ limit: small, windowMs: spans, slices: fc.constant(3) }).map(rules.strictWindow),
+  fc.record({ capacity: small, refill: small, periodMs: spans }).map(rules.tokenBucket),
+  fc
+    .record({
+      capacity: small,
+      leak: small,
+      periodMs: spans,
+      mode: fc.constantFrom('police' as const, 'shape' as const),
+      maxDebt: fc.nat(9),
+    })
+    .map(rules.leakyBucket),
+  fc.record({ limit: small, leaseMs: spans }).map(rules.concurrency),
+]
+
+/** Tiers of any rules. */
+export const tiers = (changing: fc.Arbitrary<boolean>): fc.Arbitrary<RandomTier[]> =>
+  fc.array(
+    fc.oneof(...kinds.map((kind) => fc.tuple(kind, kind, kind))).chain((three) =>
+      fc.record({
+        rules: fc.constant(three as RandomTier['rules']),
+        isChanging: changing,
+        shadow: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+      }),
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+
+const amount = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
+// Few ids, so that they are settled, renewed and used again.
+const id = fc.integer({ min: 1, max: 5 })
+const holdMs = fc.oneof(fc.constantFrom(1, 250, 999, 61_000), fc.integer({ min: 1, max: 3_000 }))
+const blockForMs = fc.option(fc.constantFrom(1, 250, 61_000), { nil: undefined, freq: 5 })
+const request: fc.Arbitrary<Request> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ action: fc.constant('consume' as const), amount, blockForMs }) },
+  { weight: 6, arbitrary: fc.record({ action: fc.constant('hold' as const), amount, id, holdMs, blockForMs }) },
+  { weight: 4, arbitrary: fc.record({ action: fc.constant('settle' as const), id, amount: fc.nat(12) }) },
+  { weight: 2, arbitrary: fc.record({ action: fc.constant('renew' as const), id, holdMs }) },
+  { weight: 1, arbitrary: fc.record({ action: fc.constantFrom('peek' as const, 'charge' as const), amount }) },
+  { weight: 1, arbitrary: fc.record({ action: fc.constant('giveBack' as const), amount }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ action: fc.constant('block' as const), amount: fc.constantFrom(1, 250, 61_000) }),
+  },
+  { weight: 1, arbitrary: fc.record({ action: fc.constantFrom('unblock' as const, 'reset' as const) }) },
+)
+const asked = fc.record({ isPresent: fc.oneof(fc.constant(true), fc.boolean()), request, rule: fc.nat(2) })
+
+/** Calls on a limiter of up to four tiers. */
+export const calls = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<RandomCall[]> =>
+  fc
+    .array(
+      fc.record({
+        asked: fc.array(asked, { minLength: 4, maxLength: 4 }),
+        key: fc.nat(1),
+        id: fc.option(fc.nat(3), { nil: undefined, freq: 3 }),
+        wait,
+      }),
+      { minLength: 1, maxLength: 30, size: 'max' },
+    )
+    .map((list) => list.map((call) => (call.id === undefined ? call : { ...call, asked: call.asked.map(consuming) })))
+
+// Only what consumes has an id.
+function consuming(part: RandomCall['asked'][number]): RandomCall['asked'][number] {
+  const amount = 'amount' in part.request ? part.request.amount : 1
+  return { ...part, request: { action: 'consume', amount: Math.max(1, Math.min(12, amount)), blockForMs: 250 } }
+}
+
+/** A limiter's tiers in one store. */
+export function openTiers(store: Store, limiterName: string, tierList: readonly RandomTier[]): readonly Shelf[] {
+  return tierList.map(({ rules: [rule], isChanging }, index) =>
+    store.open({ limiterName, tierName: `tier ${index}`, rule, changing: isChanging }),
+  )
+}
+
+/** Does one call on one store. */
+export async function askTiers(
+  store: Store,
+  shelves: readonly Shelf[],
+  tierList: readonly RandomTier[],
+  call: RandomCall,
+  nowMs: number,
+): Promise<readonly Verdict[]> {
+  const orders: Order[] = []
+  for (const [index, tier] of tierList.entries()) {
+    const { isPresent, request, rule } = call.asked[index] as RandomCall['asked'][number]
+    if (!isPresent && index > 0) continue
+    orders.push({
+      shelf: shelves[index] as Shelf,
+      key: `key ${call.key}`.replace(' ', '-'),
+      request,
+      rule: tier.isChanging ? (tier.rules[rule] as Rule) : tier.rules[0],
+      shadow: tier.shadow,
+    })
+  }
+  const memo: Memo | undefined = call.id === undefined ? undefined : { id: `~${call.id}-${orders.length}`, ms: 1_000 }
+  const verdicts = await store.decideTogether(orders, nowMs, memo)
+  return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }) => {
+    return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }
+  })
+}
+
+/** How long to wait after these verdicts. */
+export function waitAfter(wait: Wait, verdicts: readonly Verdict[]): number {
+  const retryMs = Math.max(0, ...verdicts.map((verdict) => verdict.retryAfterMs).filter(Number.isFinite))
+  const resetMs = Math.max(0, ...verdicts.map((verdict) => verdict.resetAfterMs))
+  if (typeof wait === 'number') return wait
+  if (wait.startsWith('retry')) return wait === 'retry' ? retryMs : Math.max(0, retryMs - 1)
+  if (wait.startsWith('reset')) return wait === 'reset' ? resetMs : Math.max(0, resetMs - 1)
+  return wait === 'none' ? 0 : wait === 'one' ? 1 : 250
+}
+
+/** One call in a line, for the message of a test that fails. */
+export function traceOf(tierList: readonly RandomTier[], call: RandomCall, nowMs: number): string {
+  const parts = tierList.map((tier, index) => {
+    const { isPresent, request, rule } = call.asked[index] as RandomCall['asked'][number]
+    if (!isPresent && index > 0) return '-'
+    const { kind, parameters } = tier.isChanging ? (tier.rules[rule] as Rule) : tier.rules[0]
+    return `${kind} ${Object.values(parameters).join(' ')}${tier.shadow ? ' shadow' : ''} ${JSON.stringify(request)}`
+  })
+  return `${nowMs} key ${call.key} id ${call.id}: ${parts.join(' | ')}`
+}
