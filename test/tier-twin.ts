@@ -27,7 +27,8 @@ export interface RandomCall {
 
 const small = fc.integer({ min: 1, max: 9 })
 const spans = fc.constantFrom(7, 250, 999, 61_000)
-const kinds: readonly fc.Arbitrary<Rule>[] = [
+/** Rules of every kind, small enough that their edges are met. */
+export const kinds: readonly fc.Arbitrary<Rule>[] = [
   fc
     .record({ limit: small, windowMs: spans, anchor: fc.constantFrom('clock' as const, 'first-hit' as const) })
     .map(rules.fixedWindow),

@@ -2,7 +2,10 @@
 export type Request =
   /** Takes `amount` if it passes. A refusal changes nothing, but for `blockForMs`: it blocks the key for so long. */
   | { readonly action: 'consume'; readonly amount: number; readonly blockForMs?: number | undefined }
-  /** As `consume`, but what was taken comes back after `holdMs` unless the hold is settled before. */
+  /**
+   * As `consume`, but what was taken comes back after `holdMs` unless the hold is settled before. Of a leased rule it comes back by
+   * itself, and `holdMs` is its lease.
+   */
   | {
       readonly action: 'hold'
       readonly amount: number

@@ -41,7 +41,8 @@ export interface ReserveOptions<Tier extends string = never> {
   /** How much it may take, whole numbers of at least 1. A tier that is not named takes 1. */
   readonly estimate: Amounts<Tier>
   /**
-   * When the hold goes back by itself if nobody settles it, 1 ms to 10 years: longer than the work may take.
+   * When the hold goes back by itself if nobody settles it, 1 ms to 10 years: longer than the work may take. Places of a
+   * `concurrency()` rule go back after its `leaseMs`.
    * @default 60_000
    */
   readonly holdMs?: number

@@ -97,7 +97,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     const targets = this.#desk.targets(key)
     const id = newId()
     const held = this.#desk.asking(targets, estimate, ESTIMATE, (amount, tier) => {
-      return { action: 'hold', amount, id, holdMs: Math.min(holdMs, leaseMsOf(tier)), blockForMs: tier.blockForMs }
+      return { action: 'hold', amount, id, holdMs: leaseMsOf(tier) ?? holdMs, blockForMs: tier.blockForMs }
     })
     const decision = this.#decided(key, estimate, await this.#desk.ask(held))
     const settle = async (usedOf: (asked: Asked, index: number) => number): Promise<Decision> => {
@@ -257,17 +257,20 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     const asked = this.#desk.asking(targets, cost, COST, (amount, tier) => {
       const holdMs = leaseMsOf(tier)
       const blockForMs = blockForMsOf(tier)
-      return tier.rule.holds === 'leased'
-        ? { action: 'hold', amount, id, holdMs, blockForMs }
-        : { action: 'consume', amount, blockForMs }
+      return holdMs === undefined
+        ? { action: 'consume', amount, blockForMs }
+        : { action: 'hold', amount, id, holdMs, blockForMs }
     })
     const leased = asked.filter(isLeased)
-    const shortestMs = Math.min(...leased.map(({ tier }) => leaseMsOf(tier)))
+    const shortestMs = Math.min(...leased.map(({ tier }) => Number(leaseMsOf(tier))))
     return createLease({
       decision: await this.#desk.ask(asked),
       renew: async () =>
         this.#desk.ask(
-          leased.map((target) => ({ ...target, request: { action: 'renew', id, holdMs: leaseMsOf(target.tier) } })),
+          leased.map((target) => ({
+            ...target,
+            request: { action: 'renew', id, holdMs: Number(leaseMsOf(target.tier)) },
+          })),
         ),
       release: () => this.#settle(leased, id, () => 0, targets),
       everyMs: heartbeat ? Math.ceil(shortestMs / 3) : undefined,
@@ -292,9 +295,9 @@ function isLeased({ tier }: Target): boolean {
   return tier.rule.holds === 'leased'
 }
 
-/** How long a place of the tier is held; for ever where nothing is leased. */
-function leaseMsOf({ rule }: Tier): number {
-  return rule.holds === 'leased' ? Number(rule.parameters.leaseMs) : Number.POSITIVE_INFINITY
+/** How long a place of the tier is held; `undefined` where nothing is leased. */
+function leaseMsOf({ rule }: Tier): number | undefined {
+  return rule.holds === 'leased' ? Number(rule.parameters.leaseMs) : undefined
 }
 
 // Told apart among the holds of one key, and exact as a number in every language.

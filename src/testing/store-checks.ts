@@ -8,7 +8,8 @@ import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { manualClock } from './manual-clock.ts'
 
-interface StoreCheck {
+/** One thing that a store has to do. Rejects when it does not. */
+export interface StoreCheck {
   readonly title: string
   check(store: Store, name: string): Promise<void>
 }

@@ -4,6 +4,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Store } from '../core/store.ts'
 import type { WorkedExample } from '../core/worked-example.ts'
 import * as ruleExamples from '../rules/worked-examples.ts'
+import { jointChecks } from './joint-checks.ts'
 import { operationExamples } from './operation-examples.ts'
 import { playExample } from './play-example.ts'
 import { storeChecks } from './store-checks.ts'
@@ -48,6 +49,7 @@ export function storeContract(options: StoreContractOptions): readonly ContractC
       check: (store: Store, name: string) => playExample(store, name, example),
     })),
     ...storeChecks,
+    ...jointChecks,
   ]
   return checks.map(({ title, check }, index) => ({
     title,

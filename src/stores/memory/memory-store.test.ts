@@ -14,7 +14,7 @@ describe('memoryStore keeps the store contract', () => {
 
 describe('memoryStore keeps the store contract with room for one key', () => {
   const examples = storeContract({ createStore: () => memoryStore({ maxKeys: 1 }) })
-  for (const { title, run } of examples) if (!title.startsWith('store: no two')) it(title, run)
+  for (const { title, run } of examples) if (!/^(store: no two|ids)/.test(title)) it(title, run)
 })
 
 async function flood(limiter: Limiter, keys: number, from = 0): Promise<void> {

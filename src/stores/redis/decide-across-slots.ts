@@ -37,7 +37,7 @@ export async function decideAcrossSlots(
     await askAll(groups)
     return verdicts
   }
-  const waiting = groups.sort((one, other) => scarcity(one) - scarcity(other))
+  const waiting = groups.toSorted((one, other) => scarcity(one) - scarcity(other))
   const taken: { readonly group: Group; readonly decided: Decided }[] = []
   for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
     try {

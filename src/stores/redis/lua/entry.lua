@@ -2,49 +2,31 @@
 -- n holds are the number -n and five numbers each.
 local BLOCK = -math.huge
 
-local function readHolds(value, at, count)
-  local holds = {}
-  for index = 1, count do
-    local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
-    holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
-  end
-  return holds
-end
-
 local function readEntry(isState, value)
   if not value then
-    return { exists = false }
+    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil }
   end
-  local entry, at = { exists = true }, 1
+  -- With all the fields that every decision sets: a table that grows costs more.
+  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
   if mark == BLOCK and #value >= 24 then
     local _
     _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
-    at = 25
-    mark = #value >= 32 and struct.unpack('<d', value, 25) or 0
+    at, mark = 25, #value >= 32 and struct.unpack('<d', value, 25) or 0
   end
   if mark < 0 and mark % 1 == 0 and #value >= at + 7 - mark * 40 then
-    entry.holds = readHolds(value, at, -mark)
+    entry.holds = holding().read(value, at, -mark)
     at = at + 8 - mark * 40
+    mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
-  if at <= #value then
-    entry.state = at > 1 and value:sub(at) or value
+  if at > 1 then
+    entry.state = at <= #value and value:sub(at) or nil
+    entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
   end
-  if at == 1 or entry.state then
-    if not (entry.state and isState(entry.state)) then
-      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
-    end
+  if entry.state and not (mark >= 0 and isState(entry.state)) then
+    error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
   end
-  entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
   return entry
-end
-
-local function packHolds(holds)
-  local packed = { struct.pack('<d', -#holds) }
-  for index, hold in ipairs(holds) do
-    packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
-  end
-  return table.concat(packed)
 end
 
 -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
@@ -52,12 +34,13 @@ local function writeEntry(key, entry, isServerTime)
   if not entry.changed then
     return
   elseif entry.resetAfterMs > 0 then
-    -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
-    local kept = not entry.counted and entry.asMade or entry
-    local value = kept.state
-    if entry.blockAtMs or kept.holds or kept.stamp then
+    local value = entry.state
+    if entry.blockAtMs or entry.holds or entry.asMade then
+      -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
+      local kept = not entry.counted and entry.asMade or entry
       local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
-      value = (kept.stamp or '') .. block .. (kept.holds and packHolds(kept.holds) or '') .. (value or '')
+      local holds = kept.holds and holding().pack(kept.holds) or ''
+      value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
     end
     local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
     redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))

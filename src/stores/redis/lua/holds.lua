@@ -1,93 +1,161 @@
--- Gives back what holds took. What a lease took comes back by itself.
-local function returned(rule, state, holds, timeMs)
-  if rule.holds == 'leased' then
+-- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+local MOST_LAG_MS = 60000
+
+-- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
+-- that is made costs every call.
+local heldFunctions
+local function holding()
+  if heldFunctions then
+    return heldFunctions
+  end
+
+  local function read(value, at, count)
+    local holds = {}
+    for index = 1, count do
+      local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+      holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
+    end
+    return holds
+  end
+
+  local function pack(holds)
+    local packed = { struct.pack('<d', -#holds) }
+    for index, hold in ipairs(holds) do
+      packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
+    end
+    return table.concat(packed)
+  end
+
+  -- Gives back what holds took. What a lease took comes back by itself.
+  local function returned(rule, state, holds, timeMs)
+    if rule.holds == 'leased' then
+      return state
+    end
+    for _, hold in ipairs(holds) do
+      if not state then
+        return nil
+      end
+      local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
+      state = resetAfterMs > 0 and next or nil
+    end
     return state
   end
-  for _, hold in ipairs(holds) do
-    if not state then
-      return nil
+
+  -- The holds for which keep answers a hold: the same one or another.
+  local function map(holds, keep)
+    local kept = {}
+    for _, hold in ipairs(holds) do
+      kept[#kept + 1] = keep(hold)
     end
-    local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
-    state = resetAfterMs > 0 and next or nil
+    return #kept > 0 and kept or nil
   end
-  return state
-end
 
--- The holds for which keep answers a hold: the same one or another.
-local function mapHolds(holds, keep)
-  local kept = {}
-  for _, hold in ipairs(holds) do
-    kept[#kept + 1] = keep(hold)
+  local function with(hold, left, takenMs, untilMs)
+    return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
   end
-  return #kept > 0 and kept or nil
-end
 
-local function withHold(hold, left, takenMs, untilMs)
-  return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
-end
-
-local function withAdded(holds, hold)
-  local added = {}
-  for index, other in ipairs(holds or {}) do
-    added[index] = other
-  end
-  added[#added + 1] = hold
-  return added
-end
-
-local function returnExpired(rule, entry, timeMs)
-  local expired = {}
-  entry.holds = mapHolds(entry.holds, function(hold)
-    if hold.untilMs > timeMs then
-      return hold
+  -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
+  local function moveBack(rule, entry, nowMs)
+    if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
     end
-    expired[#expired + 1] = hold
-  end)
-  entry.state = returned(rule, entry.state, expired, timeMs)
-end
-
--- The holds as they are after a take: what has been refilled since they took it can no longer go back.
-local function clip(rule, entry, timeMs)
-  if not entry.holds or rule.holds ~= 'pooled' then
-    return
+    local timeMs, stateBackMs = nowMs, 0
+    local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
+    if atMs - nowMs > MOST_LAG_MS then
+      local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
+      entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
+      stateBackMs = atMs - nowMs
+    else
+      timeMs = math.max(atMs, nowMs)
+    end
+    entry.holds = entry.holds
+      and map(entry.holds, function(hold)
+        local backMs = stateBackMs
+        if hold.takenMs - backMs - nowMs > MOST_LAG_MS then
+          backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+        end
+        return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+      end)
+    return timeMs
   end
-  entry.holds = mapHolds(entry.holds, function(hold)
-    local _, _, _, _, _, left = rule.step(entry.state, timeMs, -hold.left, true, hold.takenMs)
-    return withHold(hold, left or 0, hold.takenMs, hold.untilMs)
-  end)
-end
 
--- When a refused cost passes if nobody comes but holds expire, from timeMs.
-local function passesAfter(rule, entry, timeMs, cost)
-  local state, atMs, pending = entry.state, timeMs, {}
-  if rule.holds ~= 'leased' then
-    pending = mapHolds(entry.holds, function(hold)
-      return hold
+  local function returnExpired(rule, entry, timeMs)
+    local expired = {}
+    entry.holds = map(entry.holds, function(hold)
+      if hold.untilMs > timeMs then
+        return hold
+      end
+      expired[#expired + 1] = hold
     end)
-    table.sort(pending, function(one, other)
-      return one.untilMs < other.untilMs
+    entry.state = returned(rule, entry.state, expired, timeMs)
+  end
+
+  -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
+  local function clip(rule, entry, timeMs)
+    if not entry.holds or rule.holds ~= 'pooled' then
+      return
+    end
+    entry.holds = map(entry.holds, function(hold)
+      local _, _, _, _, _, left = rule.step(entry.state, timeMs, -hold.left, true, hold.takenMs)
+      return with(hold, left or 0, hold.takenMs, hold.untilMs)
     end)
   end
-  for _, hold in ipairs(pending) do
-    local passesMs = atMs + rule.step(state, atMs, cost, false)
-    if passesMs <= hold.untilMs then
-      return passesMs - timeMs
-    end
-    atMs = hold.untilMs
-    state = returned(rule, state, { hold }, atMs)
-  end
-  return atMs + rule.step(state, atMs, cost, false) - timeMs
-end
 
--- Time until all holds have expired and what they gave back is fresh.
-local function freshWithHolds(rule, entry, timeMs)
-  local lastMs = timeMs
-  for _, hold in ipairs(entry.holds) do
-    lastMs = math.max(lastMs, hold.untilMs)
+  local function add(entry, hold)
+    local added = {}
+    for index, other in ipairs(entry.holds or {}) do
+      added[index] = other
+    end
+    added[#added + 1] = hold
+    entry.holds = added
   end
-  local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
-  if emptied then
-    _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
+
+  -- When a refused cost passes if nobody comes but holds expire, from timeMs.
+  local function passesAfter(rule, entry, timeMs, cost)
+    local state, atMs, pending = entry.state, timeMs, {}
+    if rule.holds ~= 'leased' then
+      pending = map(entry.holds, function(hold)
+        return hold
+      end)
+      table.sort(pending, function(one, other)
+        return one.untilMs < other.untilMs
+      end)
+    end
+    for _, hold in ipairs(pending) do
+      local passesMs = atMs + rule.step(state, atMs, cost, false)
+      if passesMs <= hold.untilMs then
+        return passesMs - timeMs
+      end
+      atMs = hold.untilMs
+      state = returned(rule, state, { hold }, atMs)
+    end
+    return atMs + rule.step(state, atMs, cost, false) - timeMs
   end
-  return math.max(lastMs - timeMs, resetAfterMs)
+
+  -- Time until all holds have expired and what they gave back is fresh.
+  local function freshAfter(rule, entry, timeMs)
+    local lastMs = timeMs
+    for _, hold in ipairs(entry.holds) do
+      lastMs = math.max(lastMs, hold.untilMs)
+    end
+    local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
+    if emptied then
+      _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
+    end
+    return math.max(lastMs - timeMs, resetAfterMs)
+  end
+
+  heldFunctions = {
+    read = read,
+    pack = pack,
+    map = map,
+    with = with,
+    moveBack = moveBack,
+    returnExpired = returnExpired,
+    clip = clip,
+    add = add,
+    passesAfter = passesAfter,
+    freshAfter = freshAfter,
+  }
+  return heldFunctions
 end

@@ -34,10 +34,10 @@ local function recount(maker, rule, entry, nowMs)
   _, _, resetAfterMs, _, next = rule.step(nil, timeMs, used, true)
   entry.state = resetAfterMs > 0 and next or nil
   entry.holds = entry.holds
-    and mapHolds(entry.holds, function(hold)
+    and holding().map(entry.holds, function(hold)
       -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
       local _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
-      return withHold(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
+      return holding().with(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
     end)
 end
 

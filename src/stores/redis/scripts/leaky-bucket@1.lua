@@ -72,53 +72,197 @@ local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, n
   return retryAfterMs, math.max(0, remaining), math.ceil(level / leak), queueMs, next, returned
 end
 
+-- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+local MOST_LAG_MS = 60000
+
+-- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
+-- that is made costs every call.
+local heldFunctions
+local function holding()
+  if heldFunctions then
+    return heldFunctions
+  end
+
+  local function read(value, at, count)
+    local holds = {}
+    for index = 1, count do
+      local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+      holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
+    end
+    return holds
+  end
+
+  local function pack(holds)
+    local packed = { struct.pack('<d', -#holds) }
+    for index, hold in ipairs(holds) do
+      packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
+    end
+    return table.concat(packed)
+  end
+
+  -- Gives back what holds took. What a lease took comes back by itself.
+  local function returned(rule, state, holds, timeMs)
+    if rule.holds == 'leased' then
+      return state
+    end
+    for _, hold in ipairs(holds) do
+      if not state then
+        return nil
+      end
+      local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
+      state = resetAfterMs > 0 and next or nil
+    end
+    return state
+  end
+
+  -- The holds for which keep answers a hold: the same one or another.
+  local function map(holds, keep)
+    local kept = {}
+    for _, hold in ipairs(holds) do
+      kept[#kept + 1] = keep(hold)
+    end
+    return #kept > 0 and kept or nil
+  end
+
+  local function with(hold, left, takenMs, untilMs)
+    return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
+  end
+
+  -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
+  local function moveBack(rule, entry, nowMs)
+    if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
+    end
+    local timeMs, stateBackMs = nowMs, 0
+    local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
+    if atMs - nowMs > MOST_LAG_MS then
+      local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
+      entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
+      stateBackMs = atMs - nowMs
+    else
+      timeMs = math.max(atMs, nowMs)
+    end
+    entry.holds = entry.holds
+      and map(entry.holds, function(hold)
+        local backMs = stateBackMs
+        if hold.takenMs - backMs - nowMs > MOST_LAG_MS then
+          backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+        end
+        return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+      end)
+    return timeMs
+  end
+
+  local function returnExpired(rule, entry, timeMs)
+    local expired = {}
+    entry.holds = map(entry.holds, function(hold)
+      if hold.untilMs > timeMs then
+        return hold
+      end
+      expired[#expired + 1] = hold
+    end)
+    entry.state = returned(rule, entry.state, expired, timeMs)
+  end
+
+  -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
+  local function clip(rule, entry, timeMs)
+    if not entry.holds or rule.holds ~= 'pooled' then
+      return
+    end
+    entry.holds = map(entry.holds, function(hold)
+      local _, _, _, _, _, left = rule.step(entry.state, timeMs, -hold.left, true, hold.takenMs)
+      return with(hold, left or 0, hold.takenMs, hold.untilMs)
+    end)
+  end
+
+  local function add(entry, hold)
+    local added = {}
+    for index, other in ipairs(entry.holds or {}) do
+      added[index] = other
+    end
+    added[#added + 1] = hold
+    entry.holds = added
+  end
+
+  -- When a refused cost passes if nobody comes but holds expire, from timeMs.
+  local function passesAfter(rule, entry, timeMs, cost)
+    local state, atMs, pending = entry.state, timeMs, {}
+    if rule.holds ~= 'leased' then
+      pending = map(entry.holds, function(hold)
+        return hold
+      end)
+      table.sort(pending, function(one, other)
+        return one.untilMs < other.untilMs
+      end)
+    end
+    for _, hold in ipairs(pending) do
+      local passesMs = atMs + rule.step(state, atMs, cost, false)
+      if passesMs <= hold.untilMs then
+        return passesMs - timeMs
+      end
+      atMs = hold.untilMs
+      state = returned(rule, state, { hold }, atMs)
+    end
+    return atMs + rule.step(state, atMs, cost, false) - timeMs
+  end
+
+  -- Time until all holds have expired and what they gave back is fresh.
+  local function freshAfter(rule, entry, timeMs)
+    local lastMs = timeMs
+    for _, hold in ipairs(entry.holds) do
+      lastMs = math.max(lastMs, hold.untilMs)
+    end
+    local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
+    if emptied then
+      _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
+    end
+    return math.max(lastMs - timeMs, resetAfterMs)
+  end
+
+  heldFunctions = {
+    read = read,
+    pack = pack,
+    map = map,
+    with = with,
+    moveBack = moveBack,
+    returnExpired = returnExpired,
+    clip = clip,
+    add = add,
+    passesAfter = passesAfter,
+    freshAfter = freshAfter,
+  }
+  return heldFunctions
+end
+
 -- A state starts with its own time, which is not negative. What comes before it does: a block is this number and two times, and
 -- n holds are the number -n and five numbers each.
 local BLOCK = -math.huge
 
-local function readHolds(value, at, count)
-  local holds = {}
-  for index = 1, count do
-    local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
-    holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
-  end
-  return holds
-end
-
 local function readEntry(isState, value)
   if not value then
-    return { exists = false }
+    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil }
   end
-  local entry, at = { exists = true }, 1
+  -- With all the fields that every decision sets: a table that grows costs more.
+  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
   if mark == BLOCK and #value >= 24 then
     local _
     _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
-    at = 25
-    mark = #value >= 32 and struct.unpack('<d', value, 25) or 0
+    at, mark = 25, #value >= 32 and struct.unpack('<d', value, 25) or 0
   end
   if mark < 0 and mark % 1 == 0 and #value >= at + 7 - mark * 40 then
-    entry.holds = readHolds(value, at, -mark)
+    entry.holds = holding().read(value, at, -mark)
     at = at + 8 - mark * 40
+    mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
-  if at <= #value then
-    entry.state = at > 1 and value:sub(at) or value
+  if at > 1 then
+    entry.state = at <= #value and value:sub(at) or nil
+    entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
   end
-  if at == 1 or entry.state then
-    if not (entry.state and isState(entry.state)) then
-      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
-    end
+  if entry.state and not (mark >= 0 and isState(entry.state)) then
+    error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
   end
-  entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
   return entry
-end
-
-local function packHolds(holds)
-  local packed = { struct.pack('<d', -#holds) }
-  for index, hold in ipairs(holds) do
-    packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
-  end
-  return table.concat(packed)
 end
 
 -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
@@ -126,12 +270,13 @@ local function writeEntry(key, entry, isServerTime)
   if not entry.changed then
     return
   elseif entry.resetAfterMs > 0 then
-    -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
-    local kept = not entry.counted and entry.asMade or entry
-    local value = kept.state
-    if entry.blockAtMs or kept.holds or kept.stamp then
+    local value = entry.state
+    if entry.blockAtMs or entry.holds or entry.asMade then
+      -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
+      local kept = not entry.counted and entry.asMade or entry
       local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
-      value = (kept.stamp or '') .. block .. (kept.holds and packHolds(kept.holds) or '') .. (value or '')
+      local holds = kept.holds and holding().pack(kept.holds) or ''
+      value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
     end
     local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
     redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
@@ -140,142 +285,20 @@ local function writeEntry(key, entry, isServerTime)
   end
 end
 
--- Gives back what holds took. What a lease took comes back by itself.
-local function returned(rule, state, holds, timeMs)
-  if rule.holds == 'leased' then
-    return state
-  end
-  for _, hold in ipairs(holds) do
-    if not state then
-      return nil
-    end
-    local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
-    state = resetAfterMs > 0 and next or nil
-  end
-  return state
-end
-
--- The holds for which keep answers a hold: the same one or another.
-local function mapHolds(holds, keep)
-  local kept = {}
-  for _, hold in ipairs(holds) do
-    kept[#kept + 1] = keep(hold)
-  end
-  return #kept > 0 and kept or nil
-end
-
-local function withHold(hold, left, takenMs, untilMs)
-  return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
-end
-
-local function withAdded(holds, hold)
-  local added = {}
-  for index, other in ipairs(holds or {}) do
-    added[index] = other
-  end
-  added[#added + 1] = hold
-  return added
-end
-
-local function returnExpired(rule, entry, timeMs)
-  local expired = {}
-  entry.holds = mapHolds(entry.holds, function(hold)
-    if hold.untilMs > timeMs then
-      return hold
-    end
-    expired[#expired + 1] = hold
-  end)
-  entry.state = returned(rule, entry.state, expired, timeMs)
-end
-
--- The holds as they are after a take: what has been refilled since they took it can no longer go back.
-local function clip(rule, entry, timeMs)
-  if not entry.holds or rule.holds ~= 'pooled' then
-    return
-  end
-  entry.holds = mapHolds(entry.holds, function(hold)
-    local _, _, _, _, _, left = rule.step(entry.state, timeMs, -hold.left, true, hold.takenMs)
-    return withHold(hold, left or 0, hold.takenMs, hold.untilMs)
-  end)
-end
-
--- When a refused cost passes if nobody comes but holds expire, from timeMs.
-local function passesAfter(rule, entry, timeMs, cost)
-  local state, atMs, pending = entry.state, timeMs, {}
-  if rule.holds ~= 'leased' then
-    pending = mapHolds(entry.holds, function(hold)
-      return hold
-    end)
-    table.sort(pending, function(one, other)
-      return one.untilMs < other.untilMs
-    end)
-  end
-  for _, hold in ipairs(pending) do
-    local passesMs = atMs + rule.step(state, atMs, cost, false)
-    if passesMs <= hold.untilMs then
-      return passesMs - timeMs
-    end
-    atMs = hold.untilMs
-    state = returned(rule, state, { hold }, atMs)
-  end
-  return atMs + rule.step(state, atMs, cost, false) - timeMs
-end
-
--- Time until all holds have expired and what they gave back is fresh.
-local function freshWithHolds(rule, entry, timeMs)
-  local lastMs = timeMs
-  for _, hold in ipairs(entry.holds) do
-    lastMs = math.max(lastMs, hold.untilMs)
-  end
-  local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
-  if emptied then
-    _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
-  end
-  return math.max(lastMs - timeMs, resetAfterMs)
-end
-
--- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
-local MOST_LAG_MS = 60000
-
-local function setBlock(entry, atMs, untilMs)
-  entry.changed = entry.changed or entry.blockAtMs ~= atMs
-  entry.blockAtMs, entry.untilMs = atMs, untilMs
-end
-
--- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
-local function moveBack(rule, entry, nowMs)
-  if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
-    setBlock(entry, nowMs, nowMs + entry.untilMs - entry.blockAtMs)
-  end
-  local timeMs, stateBackMs = nowMs, 0
-  local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
-  if atMs - nowMs > MOST_LAG_MS then
-    local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
-    entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
-    stateBackMs = atMs - nowMs
-  else
-    timeMs = math.max(atMs, nowMs)
-  end
-  entry.holds = entry.holds
-    and mapHolds(entry.holds, function(hold)
-      local backMs = stateBackMs
-      if hold.takenMs - backMs - nowMs > MOST_LAG_MS then
-        backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
-      end
-      return backMs == 0 and hold or withHold(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
-    end)
-  return timeMs
-end
-
 -- The time to decide at. A key's time never runs backwards: a small step back of the clock is waited out at the key's own time.
 -- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
 -- it were not, a client that is always refused would start over at every request and never get out.
 local function steady(rule, entry, nowMs)
-  -- A second look in one decision is not earlier than the first.
-  local timeMs = math.max(moveBack(rule, entry, nowMs), entry.leastMs or 0)
-  entry.leastMs = nil
+  local timeMs = math.max(nowMs, entry.state and struct.unpack('<d', entry.state) or 0)
+  if timeMs - nowMs > MOST_LAG_MS or entry.holds or (entry.blockAtMs or 0) - nowMs > MOST_LAG_MS then
+    timeMs = holding().moveBack(rule, entry, nowMs)
+  end
+  if entry.leastMs then
+    -- A second look in one decision is not earlier than the first.
+    timeMs, entry.leastMs = math.max(timeMs, entry.leastMs), nil
+  end
   if entry.holds then
-    returnExpired(rule, entry, timeMs)
+    holding().returnExpired(rule, entry, timeMs)
   end
   return timeMs
 end
@@ -291,23 +314,26 @@ local function judge(rule, entry, cost, nowMs, take, newHold)
   local passes = retryAfterMs == 0
   local allowed = passes and not never and blockedMs == 0
   if allowed and take then
-    clip(rule, entry, timeMs)
-    if newHold then
-      local added = withHold(newHold, newHold.amount, timeMs, timeMs + newHold.holdMs)
-      entry.holds = withAdded(entry.holds, added)
+    if entry.holds then
+      holding().clip(rule, entry, timeMs)
     end
-    -- What passes proves that a block is over.
-    entry.state, entry.blockAtMs, entry.untilMs = resetAfterMs > 0 and state or nil, nil, nil
-    entry.changed, entry.counted = true, true
+    if newHold then
+      holding().add(entry, holding().with(newHold, newHold.amount, timeMs, timeMs + newHold.holdMs))
+    end
+    if entry.blockAtMs then
+      -- What passes proves that a block is over.
+      entry.blockAtMs, entry.untilMs = nil, nil
+    end
+    entry.state, entry.changed, entry.counted = resetAfterMs > 0 and state or nil, true, true
   elseif passes then
     -- The step has counted a cost that is not taken after all: show the state as it stays.
     local _
     _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
   elseif entry.holds and not never then
-    retryAfterMs = passesAfter(rule, entry, timeMs, cost)
+    retryAfterMs = holding().passesAfter(rule, entry, timeMs, cost)
   end
   if entry.holds then
-    resetAfterMs = freshWithHolds(rule, entry, timeMs)
+    resetAfterMs = holding().freshAfter(rule, entry, timeMs)
   end
   -- Rules count from the key's own time; callers count from the clock's.
   local lagMs = timeMs - nowMs
@@ -323,181 +349,206 @@ end
 -- The most holds of one key at once.
 local MOST_HOLDS = 1000
 
--- A block that is over goes with the next change.
-local function dropEndedBlock(entry, nowMs)
-  if entry.untilMs and entry.untilMs <= nowMs then
-    setBlock(entry, nil, nil)
-  end
-end
-
--- Adds cost, negative to give back, whatever is left.
-local function adjust(rule, entry, cost, nowMs, takenMs)
-  local timeMs = steady(rule, entry, nowMs)
-  if cost > 0 then
-    clip(rule, entry, timeMs)
-  end
-  local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
-  entry.changed = entry.changed or entry.exists or resetAfterMs > 0
-  entry.counted = true
-  entry.state = resetAfterMs > 0 and state or nil
-  dropEndedBlock(entry, nowMs)
-end
-
-local function findHold(entry, id)
-  for _, hold in ipairs(entry.holds or {}) do
-    if hold.id == id then
-      return hold
-    end
-  end
-end
-
--- Ends a hold of which used was used. Answers whether it was there.
-local function settle(rule, entry, id, used, nowMs)
-  entry.leastMs = steady(rule, entry, nowMs)
-  local settled = findHold(entry, id)
-  if not settled then
-    return false
-  end
-  entry.holds = mapHolds(entry.holds, function(hold)
-    return hold ~= settled and hold or nil
-  end)
-  local rest = settled.amount - used
-  if rest < 0 then
-    adjust(rule, entry, -rest, nowMs)
-  else
-    adjust(rule, entry, -math.min(rest, settled.left), nowMs, settled.takenMs)
-  end
-  entry.changed = true
-  return true
-end
-
--- Lets a hold last for holdMs from now. Answers whether it was there.
-local function renew(rule, entry, id, holdMs, nowMs)
-  local timeMs = steady(rule, entry, nowMs)
-  local renewed = findHold(entry, id)
-  entry.leastMs = timeMs
-  if not renewed then
-    return false
-  end
-  local takenMs = renewed.takenMs
-  if rule.holds == 'leased' then
-    -- A lease counts from when it was taken: to last longer it is taken again.
-    local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
-    if (amount or 0) < renewed.amount then
-      return false
-    end
-    _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
-    takenMs = timeMs
-  end
-  entry.holds = mapHolds(entry.holds, function(hold)
-    return hold == renewed and withHold(hold, hold.left, takenMs, timeMs + holdMs) or hold
-  end)
-  entry.changed, entry.counted, entry.leastMs = true, true, nil
-  dropEndedBlock(entry, nowMs)
-  return true
-end
-
--- Takes amount for a time, unless too many hold already.
-local function hold(rule, entry, amount, id, holdMs, nowMs)
-  entry.leastMs = steady(rule, entry, nowMs)
-  if not entry.holds or #entry.holds < MOST_HOLDS then
-    return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
-  end
-  local firstMs = math.huge
-  for _, other in ipairs(entry.holds) do
-    firstMs = math.min(firstMs, other.untilMs - nowMs)
-  end
-  local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
-  if allowed == 1 or retryAfterMs >= 0 then
-    retryAfterMs = math.max(firstMs, retryAfterMs)
-  end
-  return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
-end
-
+-- Ten calendar years.
 local LONGEST_MS = 315619200000
 
--- The operation that a request names, its numbers, and for how long a refusal blocks the key.
-local function readRequest(request)
-  local most =
-    { peek = 1, charge = 1, giveBack = 2, hold = 3, settle = 2, renew = 2, block = 1, unblock = 0, reset = 0 }
-  local asked, blockForMs = string.match(request, '^(.*):blockFor:(%d+)$')
-  local operation, text = string.match(asked or request, '^(%w+)([:%d]*)$')
-  local numbers = {}
-  for number in string.gmatch(text or '', ':(%d+)') do
-    numbers[#numbers + 1] = number
+-- What answers every request but a plain cost. Made when one comes, and then once.
+local answerOther
+local function asking()
+  if answerOther then
+    return answerOther
   end
-  local isTaking = operation == 'hold' or tonumber(operation)
-  local isKnown = operation and #numbers <= (tonumber(operation) and 0 or most[operation] or -1)
-  if not isKnown or string.gsub(text, ':%d+', '') ~= '' or (asked and not isTaking) then
-    local known = 'a cost or peek, charge, giveBack, hold, settle, renew, block, unblock or reset'
-    error('sluice: a request is ' .. known .. ', got ' .. request, 0)
-  end
-  return operation, numbers, blockForMs and whole('the milliseconds of a blockFor', blockForMs, 1, LONGEST_MS), isTaking
-end
 
--- What neither consumes nor holds. Answers the cost to look at afterwards, and of a hold whether it was there.
-local function prepare(rule, entry, operation, numbers, nowMs)
-  local first, second = numbers[1], numbers[2]
-  if operation == 'peek' then
-    return whole('the cost of a peek', first or 1, 0)
-  elseif operation == 'charge' then
-    adjust(rule, entry, whole('the amount of a charge', first or 1, 1), nowMs)
-  elseif operation == 'giveBack' then
-    local takenMs = second and whole('the time of a giveBack', second, 0)
-    adjust(rule, entry, -whole('the amount of a giveBack', first or 1, 1), nowMs, takenMs)
-  elseif operation == 'block' then
-    entry.changed = true
-    setBlock(entry, nowMs, nowMs + whole('the milliseconds of a block', first, 1, LONGEST_MS))
-  elseif operation == 'settle' then
-    local id = whole('the id of a settle', first, 1)
-    return 1, settle(rule, entry, id, whole('the amount of a settle', second, 0), nowMs)
-  elseif operation == 'renew' then
-    local id = whole('the id of a renew', first, 1)
-    return 1, renew(rule, entry, id, whole('the milliseconds of a renew', second, 1, LONGEST_MS), nowMs)
-  else
-    setBlock(entry, nil, nil)
-    if operation == 'reset' then
-      entry.changed = entry.changed or entry.exists
-      entry.state, entry.holds, entry.counted = nil, nil, true
+  local function setBlock(entry, atMs, untilMs)
+    entry.changed = entry.changed or entry.blockAtMs ~= atMs
+    entry.blockAtMs, entry.untilMs = atMs, untilMs
+  end
+
+  -- A block that is over goes with the next change.
+  local function dropEndedBlock(entry, nowMs)
+    if entry.untilMs and entry.untilMs <= nowMs then
+      setBlock(entry, nil, nil)
     end
   end
-  return 1
+
+  -- Adds cost, negative to give back, whatever is left.
+  local function adjust(rule, entry, cost, nowMs, takenMs)
+    local timeMs = steady(rule, entry, nowMs)
+    if cost > 0 and entry.holds then
+      holding().clip(rule, entry, timeMs)
+    end
+    local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+    entry.changed = entry.changed or entry.exists or resetAfterMs > 0
+    entry.counted = true
+    entry.state = resetAfterMs > 0 and state or nil
+    dropEndedBlock(entry, nowMs)
+  end
+
+  local function findHold(entry, id)
+    for _, hold in ipairs(entry.holds or {}) do
+      if hold.id == id then
+        return hold
+      end
+    end
+  end
+
+  -- Ends a hold of which used was used. Answers whether it was there.
+  local function settle(rule, entry, id, used, nowMs)
+    entry.leastMs = steady(rule, entry, nowMs)
+    local settled = findHold(entry, id)
+    if not settled then
+      return false
+    end
+    entry.holds = holding().map(entry.holds, function(hold)
+      return hold ~= settled and hold or nil
+    end)
+    local rest = settled.amount - used
+    if rest < 0 then
+      adjust(rule, entry, -rest, nowMs)
+    else
+      adjust(rule, entry, -math.min(rest, settled.left), nowMs, settled.takenMs)
+    end
+    entry.changed = true
+    return true
+  end
+
+  -- Lets a hold last for holdMs from now. Answers whether it was there.
+  local function renew(rule, entry, id, holdMs, nowMs)
+    local timeMs = steady(rule, entry, nowMs)
+    local renewed = findHold(entry, id)
+    entry.leastMs = timeMs
+    if not renewed then
+      return false
+    end
+    local takenMs = renewed.takenMs
+    if rule.holds == 'leased' then
+      -- A lease counts from when it was taken: to last longer it is taken again.
+      local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
+      if (amount or 0) < renewed.amount then
+        return false
+      end
+      _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
+      takenMs = timeMs
+    end
+    entry.holds = holding().map(entry.holds, function(hold)
+      return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
+    end)
+    entry.changed, entry.counted, entry.leastMs = true, true, nil
+    dropEndedBlock(entry, nowMs)
+    return true
+  end
+
+  -- Takes amount for a time, unless too many hold already.
+  local function hold(rule, entry, amount, id, holdMs, nowMs)
+    entry.leastMs = steady(rule, entry, nowMs)
+    if not entry.holds or #entry.holds < MOST_HOLDS then
+      return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
+    end
+    local firstMs = math.huge
+    for _, other in ipairs(entry.holds) do
+      firstMs = math.min(firstMs, other.untilMs - nowMs)
+    end
+    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
+    if allowed == 1 or retryAfterMs >= 0 then
+      retryAfterMs = math.max(firstMs, retryAfterMs)
+    end
+    return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
+  end
+
+  -- The operation that a request names, its numbers, and for how long a refusal blocks the key.
+  local function readRequest(request)
+    local most =
+      { peek = 1, charge = 1, giveBack = 2, hold = 3, settle = 2, renew = 2, block = 1, unblock = 0, reset = 0 }
+    local asked, blockForMs = string.match(request, '^(.*):blockFor:(%d+)$')
+    local operation, text = string.match(asked or request, '^(%w+)([:%d]*)$')
+    local numbers = {}
+    for number in string.gmatch(text or '', ':(%d+)') do
+      numbers[#numbers + 1] = number
+    end
+    local isTaking = operation == 'hold' or tonumber(operation)
+    local isKnown = operation and #numbers <= (tonumber(operation) and 0 or most[operation] or -1)
+    if not isKnown or string.gsub(text, ':%d+', '') ~= '' or (asked and not isTaking) then
+      local known = 'a cost or peek, charge, giveBack, hold, settle, renew, block, unblock or reset'
+      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
+    end
+    return operation,
+      numbers,
+      blockForMs and whole('the milliseconds of a blockFor', blockForMs, 1, LONGEST_MS),
+      isTaking
+  end
+
+  -- What neither consumes nor holds. Answers the cost to look at afterwards, and of a hold whether it was there.
+  local function prepare(rule, entry, operation, numbers, nowMs)
+    local first, second = numbers[1], numbers[2]
+    if operation == 'peek' then
+      return whole('the cost of a peek', first or 1, 0)
+    elseif operation == 'charge' then
+      adjust(rule, entry, whole('the amount of a charge', first or 1, 1), nowMs)
+    elseif operation == 'giveBack' then
+      local takenMs = second and whole('the time of a giveBack', second, 0)
+      adjust(rule, entry, -whole('the amount of a giveBack', first or 1, 1), nowMs, takenMs)
+    elseif operation == 'block' then
+      entry.changed = true
+      setBlock(entry, nowMs, nowMs + whole('the milliseconds of a block', first, 1, LONGEST_MS))
+    elseif operation == 'settle' then
+      local id = whole('the id of a settle', first, 1)
+      return 1, settle(rule, entry, id, whole('the amount of a settle', second, 0), nowMs)
+    elseif operation == 'renew' then
+      local id = whole('the id of a renew', first, 1)
+      return 1, renew(rule, entry, id, whole('the milliseconds of a renew', second, 1, LONGEST_MS), nowMs)
+    else
+      setBlock(entry, nil, nil)
+      if operation == 'reset' then
+        entry.changed = entry.changed or entry.exists
+        entry.state, entry.holds, entry.counted = nil, nil, true
+      end
+    end
+    return 1
+  end
+
+  -- Takes a cost, for good or for a time. A refusal for want of room may block the key.
+  local function take(rule, entry, operation, numbers, blockForMs, nowMs)
+    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
+    if operation == 'hold' then
+      local amount, id = whole('the amount of a hold', numbers[1], 1), whole('the id of a hold', numbers[2], 1)
+      local holdMs = whole('the milliseconds of a hold', numbers[3], 1, LONGEST_MS)
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
+    else
+      local cost = whole('the cost', operation, 1)
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, true)
+    end
+    if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
+      return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+    end
+    entry.changed = true
+    setBlock(entry, nowMs, nowMs + blockForMs)
+    entry.resetAfterMs = math.max(resetAfterMs, blockForMs)
+    return 0, 0, math.max(retryAfterMs, blockForMs), entry.resetAfterMs, 0
+  end
+
+  function answerOther(rule, entry, request, nowMs, isShadow)
+    local operation, numbers, blockForMs, isTaking = readRequest(request)
+    if isTaking then
+      return take(rule, entry, operation, numbers, not isShadow and blockForMs, nowMs)
+    end
+    local cost, isFound = prepare(rule, entry, operation, numbers, nowMs)
+    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, false)
+    if isFound == nil then
+      return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+    end
+    return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+  end
+
+  return answerOther
 end
 
--- Takes a cost, for good or for a time. A refusal for want of room may block the key.
-local function take(rule, entry, operation, numbers, blockForMs, nowMs)
-  local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
-  if operation == 'hold' then
-    local amount, id = whole('the amount of a hold', numbers[1], 1), whole('the id of a hold', numbers[2], 1)
-    local holdMs = whole('the milliseconds of a hold', numbers[3], 1, LONGEST_MS)
-    allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
-  else
-    local cost = whole('the cost', operation, 1)
-    allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, true)
-  end
-  if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
-    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
-  end
-  entry.changed = true
-  setBlock(entry, nowMs, nowMs + blockForMs)
-  entry.resetAfterMs = math.max(resetAfterMs, blockForMs)
-  return 0, 0, math.max(retryAfterMs, blockForMs), entry.resetAfterMs, 0
-end
-
-local function decide(rule, entry, request, nowMs)
-  if tonumber(request) then
+-- Decides one request on one key. What is only watched blocks nobody.
+local function decide(rule, entry, request, nowMs, isShadow)
+  local cost = tonumber(request)
+  if cost then
     return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
   end
-  local operation, numbers, blockForMs, isTaking = readRequest(request)
-  if isTaking then
-    return take(rule, entry, operation, numbers, blockForMs, nowMs)
-  end
-  local cost, isFound = prepare(rule, entry, operation, numbers, nowMs)
-  local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, false)
-  if isFound == nil then
-    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
-  end
-  return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+  return asking()(rule, entry, request, nowMs, isShadow)
 end
 
 -- The values of all keys, with one call for all of them.

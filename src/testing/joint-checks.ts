@@ -1,0 +1,202 @@
+import { strict as assert } from 'node:assert'
+import type { Decision } from '../core/decision.ts'
+import { createLimiter } from '../limiter/create-limiter.ts'
+import { concurrency } from '../rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
+import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { manualClock } from './manual-clock.ts'
+import type { StoreCheck } from './store-checks.ts'
+
+const minute = fixedWindow({ limit: 3, windowMs: 60_000 })
+const second = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+
+/** What a store has to do with several keys, with holds and with ids. */
+export const jointChecks: readonly StoreCheck[] = [
+  {
+    title: 'tiers: take from all of them or from none',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const tiers = { user: minute, ip: second, global: slidingWindow({ limit: 10, windowMs: 1_000 }) }
+      const limiter = createLimiter({ name, tiers, store, clock })
+      const luis = { user: 'luis', ip: '203.0.113.7', global: 'all' }
+      const first = await limiter.consume(luis, { cost: { ip: 4 } })
+      assert.deepEqual(numbers(first), [true, 1, 0, undefined])
+      assert.deepEqual(remaining(first), { user: 2, ip: 1, global: 9 })
+      const refused = await limiter.consume(luis, { cost: { ip: 2 } })
+      assert.deepEqual(numbers(refused), [false, 1, 1_000, 'ip'])
+      assert.deepEqual([refused.limit, refused.reason, refused.tiers.user?.allowed], [5, 'limit', true])
+      assert.deepEqual(remaining(refused), { user: 2, ip: 1, global: 9 })
+      await limiter.consume({ user: 'luis' }, { cost: 2 })
+      assert.deepEqual(numbers(await limiter.consume(luis, { cost: { ip: 2 } })), [false, 0, 60_000, 'user'])
+      assert.deepEqual(numbers(await limiter.consume({ ip: '203.0.113.7', global: 'all' })), [true, 0, 0, undefined])
+      assert.deepEqual(remaining(await limiter.peek(luis)), { user: 0, ip: 0, global: 8 })
+    },
+  },
+  {
+    title: 'tiers: what stands in the shadow counts, and hinders nobody',
+    async check(store, name) {
+      const tiers = {
+        user: minute,
+        ip: { rule: tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 }), shadow: true },
+      }
+      const limiter = createLimiter({ name, tiers, store, clock: manualClock(60_000) })
+      const decisions = [await limiter.consume('a'), await limiter.consume('a'), await limiter.consume('a')]
+      assert.deepEqual(decisions.map(numbers), [
+        [true, 2, 0, undefined],
+        [true, 1, 0, undefined],
+        [true, 0, 0, undefined],
+      ])
+      assert.deepEqual(
+        decisions.map((decision) => decision.wouldRefuse),
+        [[], ['ip'], ['ip']],
+      )
+      assert.deepEqual(numbers(await limiter.consume('a')), [false, 0, 60_000, 'user'])
+    },
+  },
+  {
+    title: 'holds: give back what was not used and charge what was used beyond them',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
+      const limiter = createLimiter({ name, rule, store, clock })
+      const hold = await limiter.reserve('a', { estimate: 60, holdMs: 1_000 })
+      assert.deepEqual([hold.allowed, hold.decision.remaining], [true, 40])
+      const refused = await limiter.reserve('a', { estimate: 60 })
+      // Nobody comes, but the hold expires.
+      assert.deepEqual([refused.allowed, refused.decision.retryAfterMs], [false, 1_000])
+      assert.equal((await hold.settle(25)).remaining, 75)
+      const second = await limiter.reserve('a', { estimate: 70 })
+      assert.deepEqual([(await second.settle(90)).remaining, (await limiter.peek('a')).resetAfterMs], [0, 60_000])
+      await limiter.giveBack('a', 20)
+      assert.equal((await limiter.peek('a')).remaining, 5)
+    },
+  },
+  {
+    title: 'holds: go back by themselves when they expire, once, and only into the window that they came from',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const limiter = createLimiter({ name, rule: fixedWindow({ limit: 10, windowMs: 60_000 }), store, clock })
+      const lost = await limiter.reserve('a', { estimate: 4, holdMs: 1_000 })
+      const long = await limiter.reserve('a', { estimate: 5, holdMs: 90_000 })
+      clock.advance(999)
+      assert.equal((await limiter.peek('a')).remaining, 1)
+      clock.advance(1)
+      assert.equal((await limiter.consume('a')).remaining, 4)
+      const late = await lost.settle(0)
+      assert.deepEqual([late.allowed, late.reason, late.remaining], [false, 'hold-ended', 4])
+      clock.set(120_000)
+      assert.equal((await limiter.consume('a', { cost: 6 })).remaining, 4)
+      assert.deepEqual([(await long.settle(1)).remaining, (await long.settle(1)).reason], [4, 'hold-ended'])
+      assert.equal((await limiter.peek('a')).remaining, 4)
+    },
+  },
+  {
+    title: 'holds: give a bucket no more than has not been refilled meanwhile',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const limiter = createLimiter({ name, rule: second, store, clock })
+      const hold = await limiter.reserve('a', { estimate: 5 })
+      clock.advance(3_000)
+      assert.equal((await limiter.consume('a', { cost: 3 })).remaining, 0)
+      assert.equal((await hold.cancel()).remaining, 2)
+    },
+  },
+  {
+    title: 'leases: end when they are released or not renewed in time',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const tiers = { places: concurrency({ limit: 1, leaseMs: 3_000 }), starts: minute }
+      const limiter = createLimiter({ name, tiers, store, clock })
+      const lease = await limiter.acquire('a', { heartbeat: false })
+      clock.advance(2_000)
+      assert.deepEqual(numbers((await limiter.acquire('a')).decision), [false, 0, 1_000, 'places'])
+      assert.equal((await lease.renew()).allowed, true)
+      clock.advance(2_999)
+      assert.deepEqual(numbers((await limiter.acquire('a')).decision), [false, 0, 1, 'places'])
+      clock.advance(1)
+      assert.deepEqual([(await lease.renew()).reason, lease.signal.aborted], ['hold-ended', true])
+      const next = await limiter.acquire('a', { heartbeat: false })
+      assert.deepEqual([next.allowed, next.decision.tiers.starts?.remaining], [true, 1])
+      await lease.release()
+      assert.equal((await limiter.peek('a')).tiers.places?.remaining, 0)
+      await next.release()
+      await next.release()
+      assert.deepEqual(remaining(await limiter.peek('a')), { places: 1, starts: 1 })
+    },
+  },
+  {
+    title: 'ids: count a request once that is sent twice, and forget them in time',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const limiter = createLimiter({ name, rule: minute, store, clock, idMs: 1_000 })
+      const first = await limiter.consume('a', { id: 'one' })
+      clock.advance(999)
+      assert.deepEqual(await limiter.consume('a', { id: 'one' }), first)
+      assert.equal((await limiter.consume('b', { id: 'one' })).remaining, 2)
+      assert.equal((await limiter.consume('a', { id: 'two', cost: 2 })).remaining, 0)
+      const refused = await limiter.consume('a', { id: 'three' })
+      assert.equal(refused.allowed, false)
+      await limiter.giveBack('a')
+      assert.equal((await limiter.consume('a', { id: 'three' })).allowed, true)
+      clock.advance(1)
+      assert.equal((await limiter.consume('a', { id: 'one' })).allowed, false)
+    },
+  },
+  {
+    title: 'blockForMs: blocks after a refusal, and for no longer however often it is tried',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const limiter = createLimiter({ name, rule: second, blockForMs: 10_000, store, clock })
+      await limiter.consume('a', { cost: 5 })
+      const refused = await limiter.consume('a')
+      assert.deepEqual([...numbers(refused), refused.reason], [false, 0, 10_000, name, 'limit'])
+      clock.advance(9_999)
+      const blocked = await limiter.consume('a')
+      assert.deepEqual([...numbers(blocked), blocked.reason], [false, 0, 1, name, 'blocked'])
+      clock.advance(1)
+      assert.equal((await limiter.consume('a')).remaining, 4)
+    },
+  },
+  {
+    title: 'blockForMs: of a tier blocks what that tier refuses',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const tiers = { user: { rule: second, blockForMs: 10_000 }, all: minute }
+      const limiter = createLimiter({ name, tiers, store, clock })
+      await limiter.consume('a', { cost: { user: 5 } })
+      assert.deepEqual(numbers(await limiter.consume('a')), [false, 0, 10_000, 'user'])
+      clock.advance(10_000)
+      assert.deepEqual(remaining(await limiter.consume('a', { cost: { all: 2 } })), { user: 4, all: 0 })
+      assert.deepEqual(numbers(await limiter.consume('a')), [false, 0, 50_000, 'all'])
+      assert.equal((await limiter.peek({ user: 'a' })).allowed, true)
+    },
+  },
+  {
+    title: 'policies: what is used keeps its share when the limit changes',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      let limit = 10
+      const rule = fixedWindow({ limit: 4, windowMs: 60_000 })
+      const policy = (): typeof rule => fixedWindow({ limit, windowMs: 60_000 })
+      const limiter = createLimiter({ name, rule, policy, store, clock, policyCacheMs: 1_000 })
+      assert.equal((await limiter.consume('a', { cost: 7 })).remaining, 3)
+      limit = 100
+      assert.equal((await limiter.peek('a')).remaining, 3)
+      clock.advance(1_000)
+      assert.deepEqual([(await limiter.peek('a')).remaining, (await limiter.peek('a')).limit], [30, 100])
+      assert.equal((await limiter.consume('a', { cost: 5 })).remaining, 25)
+      limit = 3
+      clock.advance(1_000)
+      assert.equal((await limiter.consume('a')).retryAfterMs, 58_000)
+    },
+  },
+]
+
+function numbers({ allowed, remaining, retryAfterMs, limitedBy }: Decision): unknown[] {
+  return [allowed, remaining, retryAfterMs, limitedBy]
+}
+
+function remaining({ tiers }: Decision): Record<string, number> {
+  return Object.fromEntries(Object.entries(tiers).map(([name, tier]) => [name, tier.remaining]))
+}

@@ -1,0 +1,138 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { consume, decide, peek } from '../src/core/decide.ts'
+import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import type { Request } from '../src/core/request.ts'
+import type { Rule } from '../src/core/rule.ts'
+import { starts } from './schedules.ts'
+import { kinds } from './tier-twin.ts'
+
+const rules = fc.oneof(...kinds)
+const amounts = fc.integer({ min: 1, max: 6 })
+const waits = fc.oneof(fc.constantFrom(0, 1, 249, 250, 251, 999), fc.nat(1_500))
+const holdTimes = fc.oneof(fc.constantFrom(1, 250, 999), fc.integer({ min: 1, max: 2_000 }))
+
+interface Turn {
+  readonly request: Request
+  readonly wait: number
+}
+
+const turn: fc.Arbitrary<Turn> = fc.record({
+  request: fc.oneof(
+    fc.record({ action: fc.constant('consume' as const), amount: amounts }),
+    fc.record({ action: fc.constant('hold' as const), amount: amounts, id: fc.nat(4), holdMs: holdTimes }),
+    fc.record({ action: fc.constant('settle' as const), amount: fc.nat(8), id: fc.nat(4) }),
+    fc.record({ action: fc.constant('renew' as const), id: fc.nat(4), holdMs: holdTimes }),
+    fc.record({ action: fc.constantFrom('charge' as const, 'giveBack' as const), amount: amounts }),
+  ),
+  wait: waits,
+})
+const schedule = fc.array(turn, { minLength: 1, maxLength: 15, size: 'max' })
+
+function play(
+  rule: Rule,
+  turns: readonly Turn[],
+  startMs: number,
+  visit: (ruling: Ruling, nowMs: number) => void,
+): void {
+  let entry: Entry = UNTOUCHED
+  let nowMs = startMs
+  for (const { request, wait } of turns) {
+    const ruling = decide(rule, entry, request, nowMs)
+    entry = ruling
+    visit(ruling, nowMs)
+    nowMs += wait
+  }
+}
+
+describe('a key with holds', () => {
+  it('tells the first instant at which a cost passes if nobody comes: refused before it, allowed then', () => {
+    fc.assert(
+      fc.property(rules, schedule, starts, amounts, (rule, turns, startMs, cost) => {
+        play(rule, turns, startMs, (entry, nowMs) => {
+          const asked = consume(rule, entry, cost, nowMs)
+          if (asked.allowed || cost > rule.limit) return
+          const { retryAfterMs } = asked
+          const checked = [0, 1, Math.floor(retryAfterMs / 2), retryAfterMs - 2, retryAfterMs - 1]
+          for (const waitedMs of checked.filter((ms) => ms >= 0 && ms < retryAfterMs)) {
+            expect(consume(rule, entry, cost, nowMs + waitedMs).allowed, `${waitedMs} of ${retryAfterMs}`).toBe(false)
+          }
+          expect(consume(rule, entry, cost, nowMs + retryAfterMs).allowed, `at ${retryAfterMs}`).toBe(true)
+        })
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  it('is as if untouched exactly after resetAfterMs', () => {
+    fc.assert(
+      fc.property(rules, schedule, starts, (rule, turns, startMs) => {
+        play(rule, turns, startMs, (entry, nowMs) => {
+          const { resetAfterMs } = peek(rule, entry, 1, nowMs)
+          expect(peek(rule, entry, 1, nowMs + resetAfterMs)).toMatchObject({
+            resetAfterMs: 0,
+            remaining: peek(rule, UNTOUCHED, 1, nowMs).remaining,
+          })
+          if (resetAfterMs > 1) expect(peek(rule, entry, 1, nowMs + resetAfterMs - 1).resetAfterMs).toBe(1)
+        })
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  it.each(['settled with nothing used', 'never settled'])(
+    'never gives back more than would be there if the hold had not been, when it is %s',
+    (ending) => {
+      const others = fc.array(fc.record({ amount: amounts, wait: waits }), { maxLength: 12, size: 'max' })
+      const holds = fc.record({ amount: amounts, holdMs: fc.integer({ min: 1, max: 4_000 }) })
+      fc.assert(
+        fc.property(rules, others, others, holds, starts, (rule, before, during, { amount, holdMs }, startMs) => {
+          // A lease lasts for as long as its rule says.
+          const held = { amount, holdMs: Number(rule.parameters.leaseMs ?? holdMs) }
+          let nowMs = startMs
+          let withHold: Entry = UNTOUCHED
+          let without: Entry = UNTOUCHED
+          const take = ({ amount, wait }: { amount: number; wait: number }): void => {
+            nowMs += wait
+            const taken = consume(rule, withHold, amount, nowMs)
+            if (!taken.allowed) return
+            withHold = taken
+            const same = consume(rule, without, amount, nowMs)
+            expect(same.allowed).toBe(true)
+            without = same
+          }
+          for (const other of before) take(other)
+          const hold = decide(rule, withHold, { action: 'hold', id: 1, ...held }, nowMs)
+          if (!hold.allowed) return
+          const untilMs = nowMs + held.holdMs
+          withHold = hold
+          for (const other of during) if (nowMs + other.wait < untilMs) take(other)
+          if (ending === 'never settled') nowMs = untilMs
+          else withHold = decide(rule, withHold, { action: 'settle', id: 1, amount: 0 }, nowMs)
+          const left = peek(rule, withHold, 1, nowMs).remaining
+          const asIfNever = peek(rule, without, 1, nowMs).remaining
+          expect(left).toBeLessThanOrEqual(asIfNever)
+          // A bucket gives back whole units only of what has not been refilled meanwhile.
+          expect(left).toBeGreaterThanOrEqual(asIfNever - (rule.holds === 'pooled' ? 1 : 0))
+        }),
+        { numRuns: 500 },
+      )
+    },
+  )
+
+  it('ends a hold once: by settling or by expiring, whatever is tried after that', () => {
+    fc.assert(
+      fc.property(rules, amounts, holdTimes, waits, fc.nat(9), starts, (rule, amount, holdMs, wait, used, startMs) => {
+        const hold = decide(rule, UNTOUCHED, { action: 'hold', id: 7, amount, holdMs }, startMs)
+        if (!hold.allowed) return
+        const nowMs = startMs + wait
+        const once = decide(rule, hold, { action: 'settle', id: 7, amount: used }, nowMs)
+        const twice = decide(rule, once, { action: 'settle', id: 7, amount: used }, nowMs)
+        expect(once.allowed).toBe(wait < holdMs)
+        expect(twice).toMatchObject({ allowed: false, reason: 'hold-ended', retryAfterMs: Number.POSITIVE_INFINITY })
+        expect(twice.remaining).toBe(once.remaining)
+        expect(twice.state).toBe(once.state)
+      }),
+    )
+  })
+})
