@@ -1,5 +1,5 @@
 import type { Reason } from './decision.ts'
-import { after, blockedForMs, type Current, currentEntry, type Entry, type Ruling } from './entry.ts'
+import { after, blockedForMs, type Current, currentEntry, type Entry, type Ruling, UNTOUCHED } from './entry.ts'
 import { clipped, freshWithHoldsMs, type Hold, MOST_HOLDS, passesAfterMs, remembered } from './holds.ts'
 import type { Request } from './request.ts'
 import type { Rule, RuleState } from './rule.ts'
@@ -159,7 +159,9 @@ function judge<S extends RuleState>(
   const retryMs =
     passes || held.holds.length === 0 ? outcome.retryAfterMs : passesAfterMs(rule, held.state, held.holds, timeMs, cost)
   const resetMs = next.holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, next.state, next.holds, timeMs)
-  const kept = taken || held.moved ? next : undefined
+  // What has to be stored and is as if untouched is forgotten, with all its parts.
+  const isFresh = held.moved && resetMs === 0 && blockedMs === 0
+  const kept = isFresh ? UNTOUCHED : taken || held.moved ? next : undefined
   return {
     allowed,
     remaining: blockedMs > 0 ? 0 : shown.remaining,
@@ -167,9 +169,9 @@ function judge<S extends RuleState>(
     resetAfterMs: Math.max(blockedMs, after(resetMs, lagMs)),
     delayMs: allowed ? outcome.delayMs : 0,
     reason: allowed ? undefined : reasonOf(never, blockedMs),
-    state: kept === undefined ? entry.state : kept.state,
+    state: kept === undefined ? entry.state : (kept.state as S | undefined),
     // What passes proves that a block is over.
-    block: taken ? undefined : held.block,
+    block: taken || isFresh ? undefined : held.block,
     holds: kept === undefined ? entry.holds : kept.holds,
     madeBy: kept === undefined ? entry.madeBy : rule,
   }

@@ -60,9 +60,9 @@ export function currentEntry<S extends RuleState>(rule: Rule<S>, entry: Entry<S>
   }
   const timeMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
   const held = holds.length === 0 ? { state, holds } : returnExpired(maker, state, holds, timeMs)
-  const counted =
-    maker === rule || sameParameters(maker.parameters, rule.parameters) ? held : recounted(maker, rule, held, timeMs)
-  return { state: counted.state, block, holds: counted.holds, timeMs, moved }
+  if (maker === rule || sameParameters(maker.parameters, rule.parameters)) return { ...held, block, timeMs, moved }
+  const isUsed = state !== undefined || holds.length > 0
+  return { ...recounted(maker, rule, held, timeMs), block, timeMs, moved: moved || isUsed }
 }
 
 /** Time until a block ends, zero when there is none. */
@@ -86,7 +86,8 @@ function isFarAhead(atMs: number, nowMs: number): boolean {
 }
 
 // The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change is
-// a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up.
+// a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up. That is stored
+// even by a refusal: if it were not, it would be used anew at every request.
 function recounted<S extends RuleState>(
   maker: Rule<S>,
   rule: Rule<S>,

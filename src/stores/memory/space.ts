@@ -99,7 +99,7 @@ export class Space {
   keep(key: string, found: Found, ruling: Ruling, rule: Rule, nowMs: number): void {
     const { state, block, holds, resetAfterMs } = ruling
     const madeBy = this.#changing ? rule : undefined
-    const changed = state !== found.state
+    const changed = state !== found.state || (madeBy !== found.madeBy && ruling.madeBy === rule)
     if (block !== found.block) write(this.#blocks, key, block, nowMs, blockedForMs(block, nowMs))
     if (holds !== found.holds || (changed && holds !== undefined)) {
       const list = holds?.length ? { atMs: nowMs, holds, madeBy, freshMs: nowMs + resetAfterMs } : undefined

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../core/store.ts'
+import { concurrency } from '../rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { createLimiter } from './create-limiter.ts'
+
+const requests = slidingWindow({ limit: 3, windowMs: 60_000 })
+const tokens = fixedWindow({ limit: 10_000, windowMs: 86_400_000 })
+
+describe('a reservation over tiers', () => {
+  const setUp = () => {
+    const clock = manualClock(86_400_000)
+    return { clock, limiter: createLimiter({ name: 'openai', tiers: { requests, tokens }, clock }) }
+  }
+  const left = async ({ limiter }: ReturnType<typeof setUp>) => {
+    const { tiers } = await limiter.peek('luis')
+    return [tiers.requests?.remaining, tiers.tokens?.remaining]
+  }
+
+  it('is settled tier by tier; a tier that is not named has used its estimate', async () => {
+    const stage = setUp()
+    const hold = await stage.limiter.reserve('luis', { estimate: { tokens: 4_000 } })
+    expect(hold.decision.tiers).toMatchObject({ requests: { remaining: 2 }, tokens: { remaining: 6_000 } })
+    expect((await hold.settle({ tokens: 1_200 })).allowed).toBe(true)
+    expect(await left(stage)).toEqual([2, 8_800])
+  })
+
+  it('is cancelled as if it had never been', async () => {
+    const stage = setUp()
+    const hold = await stage.limiter.reserve('luis', { estimate: { tokens: 4_000 } })
+    expect((await hold.cancel()).allowed).toBe(true)
+    expect(await left(stage)).toEqual([3, 10_000])
+    expect(await hold.cancel()).toMatchObject({ allowed: false, reason: 'hold-ended' })
+  })
+
+  it('takes nothing from any tier when one refuses, and has nothing to settle then', async () => {
+    const stage = setUp()
+    const hold = await stage.limiter.reserve('luis', { estimate: { tokens: 10_001 } })
+    expect(hold).toMatchObject({ allowed: false, decision: { limitedBy: 'tokens', reason: 'cost-exceeds-limit' } })
+    expect(await hold.settle({ tokens: 5 })).toBe(hold.decision)
+    expect(await hold.cancel()).toBe(hold.decision)
+    await hold[Symbol.asyncDispose]()
+    expect(await left(stage)).toEqual([3, 10_000])
+  })
+
+  it('takes one estimate for all tiers, and one amount that was used', async () => {
+    const stage = setUp()
+    const hold = await stage.limiter.reserve('luis', { estimate: 2 })
+    await hold.settle(1)
+    expect(await left(stage)).toEqual([2, 9_999])
+  })
+})
+
+it('a hold that goes out of scope is cancelled, unless it was settled', async () => {
+  const limiter = createLimiter({ name: 'a', rule: tokens, clock: manualClock() })
+  {
+    await using hold = await limiter.reserve('luis', { estimate: 4_000 })
+    expect(hold.allowed).toBe(true)
+  }
+  {
+    await using hold = await limiter.reserve('luis', { estimate: 4_000 })
+    await hold.settle(1_000)
+  }
+  expect((await limiter.peek('luis')).remaining).toBe(9_000)
+})
+
+it('a hold releases its places, whatever was used, and they last as long as their lease', async () => {
+  const clock = manualClock()
+  const tiers = { tokens, places: concurrency({ limit: 1, leaseMs: 5_000 }) }
+  const limiter = createLimiter({ name: 'a', tiers, clock })
+  const hold = await limiter.reserve('luis', { estimate: { tokens: 100 }, holdMs: 1_000 })
+  clock.advance(1_000)
+  expect((await limiter.peek('luis')).tiers).toMatchObject({
+    tokens: { remaining: 10_000 },
+    places: { remaining: 0, retryAfterMs: 4_000 },
+  })
+  await hold.cancel()
+  const second = await limiter.reserve('luis', { estimate: { tokens: 100 } })
+  await second.settle({ tokens: 150, places: 1 })
+  expect((await limiter.peek('luis')).tiers).toMatchObject({ tokens: { remaining: 9_850 }, places: { remaining: 1 } })
+})
+
+it('a hold that could not be settled can be settled again', async () => {
+  let fails = false
+  const memory = memoryStore()
+  const store: Store = {
+    ...memory,
+    open(place) {
+      const shelf = memory.open(place)
+      return {
+        decide(...given) {
+          if (fails) throw new Error('gone')
+          return shelf.decide(...given)
+        },
+      }
+    },
+  }
+  const limiter = createLimiter({ name: 'a', rule: tokens, store, clock: manualClock() })
+  {
+    await using hold = await limiter.reserve('luis', { estimate: 10 })
+    fails = true
+    await expect(hold.settle(5)).rejects.toThrow('gone')
+    fails = false
+  }
+  expect((await limiter.peek('luis')).remaining).toBe(10_000)
+})
+
+it('tells listeners of reservations and settlements', async () => {
+  const limiter = createLimiter({ name: 'a', rule: tokens, clock: manualClock() })
+  const seen: unknown[] = []
+  for (const name of ['decided', 'refused', 'settled'] as const) limiter.on(name, (event) => seen.push([name, event]))
+  const hold = await limiter.reserve('luis', { estimate: 7_000 })
+  const refused = await limiter.reserve('luis', { estimate: 7_000 })
+  const settled = await hold.settle(10)
+  expect(seen).toEqual([
+    ['decided', { key: 'luis', cost: 7_000, decision: hold.decision }],
+    ['decided', { key: 'luis', cost: 7_000, decision: refused.decision }],
+    ['refused', { key: 'luis', cost: 7_000, decision: refused.decision }],
+    ['settled', { key: 'luis', decision: settled }],
+  ])
+})
+
+it('at most a thousand holds of a key are open at once: one more is refused until the first expires', async () => {
+  const clock = manualClock()
+  const limiter = createLimiter({ name: 'a', rule: tokens, clock, blockForMs: 1_000 })
+  await limiter.reserve('luis', { estimate: 1, holdMs: 500 })
+  for (let count = 1; count < 1_000; count++) await limiter.reserve('luis', { estimate: 1, holdMs: 60_000 })
+  const refused = await limiter.reserve('luis', { estimate: 1 })
+  expect(refused.decision).toMatchObject({ allowed: false, reason: 'limit', retryAfterMs: 500, remaining: 9_000 })
+  expect((await limiter.reserve('luis', { estimate: 9_500 })).decision).toMatchObject({ retryAfterMs: 60_000 })
+  expect((await limiter.consume('luis')).allowed).toBe(true)
+  clock.advance(500)
+  expect((await limiter.reserve('luis', { estimate: 1 })).allowed).toBe(true)
+})
+
+describe('wrong reservations reject and change nothing', () => {
+  const limiter = createLimiter({ name: 'a', tiers: { requests, tokens }, clock: manualClock() })
+  it.each<[unknown, string]>([
+    [undefined, 'reserve() takes an object of options, got undefined'],
+    [{}, 'estimate must be a whole number of at least 1, got undefined'],
+    [{ estimate: 0 }, 'estimate must be a whole number of at least 1, got 0'],
+    [{ estimate: { tokens: 1.5 } }, 'estimate.tokens must be a whole number of at least 1, got 1.5'],
+    [{ estimate: 1, holdMs: 0 }, 'holdMs must be a whole number from 1 to 315619200000, got 0'],
+    [{ estimate: 1, expires: 5 }, 'reserve() has no option "expires": it takes estimate, holdMs'],
+  ])('%o', async (options, message) => {
+    await expect(limiter.reserve('luis', options as never)).rejects.toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+    )
+    expect((await limiter.peek('luis')).resetAfterMs).toBe(0)
+  })
+
+  it.each<[unknown, string]>([
+    [undefined, 'used must be amounts by tier, as the estimate was, got undefined'],
+    [5, 'used must be amounts by tier, as the estimate was, got 5'],
+    [{ tokens: -1 }, 'used.tokens must be a whole number of at least 0, got -1'],
+    [{ bytes: 1 }, 'used names the tier "bytes", which is not among requests, tokens'],
+  ])('settled with %o, and can be settled rightly afterwards', async (used, message) => {
+    const hold = await limiter.reserve('luis', { estimate: { tokens: 5 } })
+    await expect(hold.settle(used as never)).rejects.toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+    )
+    expect((await hold.cancel()).allowed).toBe(true)
+  })
+
+  it('settled with nothing', async () => {
+    const hold = await limiter.reserve('luis', { estimate: 1 })
+    await expect(hold.settle(undefined as never)).rejects.toThrow(
+      'used must be a whole number of at least 0, got undefined',
+    )
+    await hold.cancel()
+  })
+})

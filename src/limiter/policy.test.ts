@@ -1,0 +1,119 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Subject } from '../core/key.ts'
+import type { Rule } from '../core/rule.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
+import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { createLimiter } from './create-limiter.ts'
+
+const perMinute = (limit: number): Rule => slidingWindow({ limit, windowMs: 60_000 })
+
+describe('a limiter with a policy', () => {
+  it('asks it for each subject, once in policyCacheMs, and goes by the default where it has none', async () => {
+    const clock = manualClock(60_000)
+    const plans: Record<string, number> = { luis: 100 }
+    const policy = vi.fn(async (subject: Subject) => {
+      const limit = plans[subject as string]
+      return limit === undefined ? undefined : perMinute(limit)
+    })
+    const limiter = createLimiter({ name: 'api', rule: perMinute(5), policy, clock, policyCacheMs: 1_000 })
+    expect((await limiter.consume('luis')).limit).toBe(100)
+    expect(await limiter.consume('ana')).toMatchObject({ limit: 5, remaining: 4 })
+    plans.luis = 200
+    expect((await limiter.consume('luis')).limit).toBe(100)
+    expect(policy).toHaveBeenCalledTimes(2)
+    clock.advance(1_000)
+    expect(await limiter.consume('luis')).toMatchObject({ limit: 200, remaining: 195 })
+  })
+
+  it('forgets what it said when it is told to, of one subject or of all', async () => {
+    let limit = 10
+    const limiter = createLimiter({
+      name: 'api',
+      rule: perMinute(5),
+      policy: () => perMinute(limit),
+      clock: manualClock(),
+    })
+    const limits = async () => [(await limiter.peek('a')).limit, (await limiter.peek('b')).limit]
+    expect(await limits()).toEqual([10, 10])
+    limit = 20
+    limiter.forgetPolicy('a')
+    expect(await limits()).toEqual([20, 10])
+    limiter.forgetPolicy()
+    expect(await limits()).toEqual([20, 20])
+    createLimiter({ name: 'api', rule: perMinute(5) }).forgetPolicy('a')
+  })
+
+  it('goes on with the last known rule when it fails, and says so', async () => {
+    const clock = manualClock()
+    let policy: () => Rule = () => perMinute(50)
+    const limiter = createLimiter({
+      name: 'api',
+      rule: perMinute(5),
+      policy: () => policy(),
+      clock,
+      policyCacheMs: 1_000,
+    })
+    const seen: unknown[] = []
+    limiter.on('policyFailed', (event) => seen.push(event))
+    await limiter.consume('luis')
+    const broken = new Error('no database')
+    policy = () => {
+      throw broken
+    }
+    clock.advance(1_000)
+    expect((await limiter.consume('luis')).limit).toBe(50)
+    policy = () => tokenBucket({ capacity: 1, refill: 1, periodMs: 1 })
+    expect((await limiter.consume('ana')).limit).toBe(5)
+    expect(seen).toEqual([
+      { subject: 'luis', tier: 'api', error: broken },
+      { subject: 'ana', tier: 'api', error: expect.objectContaining({ code: 'INVALID_OPTION' }) },
+    ])
+  })
+
+  it('does not hang with a policy that never answers', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule: perMinute(5), policy: () => new Promise(() => {}), clock })
+    const waiting = limiter.consume('luis')
+    await clock.run(1_000)
+    expect((await waiting).limit).toBe(5)
+  })
+
+  it('may belong to one tier and not to others, and applies to every call', async () => {
+    const clock = manualClock(60_000)
+    const tiers = { user: { rule: perMinute(5), policy: () => perMinute(50) }, all: perMinute(1_000) }
+    const limiter = createLimiter({ name: 'api', tiers, clock })
+    expect((await limiter.consume('luis')).tiers).toMatchObject({ user: { limit: 50 }, all: { limit: 1_000 } })
+    expect((await limiter.charge('luis', 60)).tiers.user?.remaining).toBe(0)
+    expect((await limiter.wait('ana')).tiers.user?.limit).toBe(50)
+    const hold = await limiter.reserve('ana', { estimate: { user: 40 } })
+    expect((await hold.settle({ user: 10 })).tiers.user?.remaining).toBe(39)
+  })
+
+  it('keeps memory bounded however many rules it makes, and forgets keys in time', async () => {
+    const clock = manualClock(60_000)
+    const store = memoryStore({ maxKeys: 10 })
+    let count = 0
+    const policy = (): Rule => fixedWindow({ limit: 10 + count++, windowMs: 1_000 })
+    const limiter = createLimiter({ name: 'api', rule: policy(), policy, store, clock })
+    for (let key = 0; key < 50; key++) await limiter.consume(`key ${key}`)
+    expect(store.stats()).toMatchObject({ keys: 10, evicted: 40 })
+    for (let key = 0; key < 10; key++) await limiter.consume(`full ${key}`, { cost: 40 })
+    expect(store.stats().keys).toBe(10)
+    clock.advance(1_000)
+    await limiter.consume('one')
+    expect(store.stats().keys).toBe(1)
+  })
+
+  it('counts newcomers together while all keys are at their limit', async () => {
+    const store = memoryStore({ maxKeys: 2 })
+    const policy = (): Rule => fixedWindow({ limit: 3, windowMs: 1_000 })
+    const limiter = createLimiter({ name: 'api', rule: policy(), policy, store, clock: manualClock() })
+    for (const key of ['a', 'b']) await limiter.consume(key, { cost: 3 })
+    const newcomers = ['c', 'd', 'e', 'f'].map((key) => limiter.consume(key))
+    expect((await Promise.all(newcomers)).map(({ allowed }) => allowed)).toEqual([true, true, true, false])
+    expect(store.stats().shared).toBe(4)
+  })
+})

@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest'
+import type { Decision } from '../core/decision.ts'
+import { concurrency } from '../rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { leakyBucket } from '../rules/leaky-bucket/leaky-bucket.ts'
+import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { createLimiter } from './create-limiter.ts'
+
+const perSecond = tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 })
+
+describe('wait', () => {
+  it('lets callers of a key pass in their order and exactly when the rule says, and leaves nothing behind', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock })
+    const passed: [string, number][] = []
+    for (const name of ['first', 'second', 'third']) {
+      void limiter.wait('luis').then((decision) => decision.allowed && passed.push([name, clock.nowMs()]))
+    }
+    await clock.run(5_000)
+    expect(passed).toEqual([
+      ['first', 0],
+      ['second', 1_000],
+      ['third', 2_000],
+    ])
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('refuses at once what cannot pass in time, with a value', async () => {
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock: manualClock() })
+    await limiter.consume('luis')
+    expect(await limiter.wait('luis', { maxWaitMs: 999 })).toMatchObject({ allowed: false, retryAfterMs: 1_000 })
+    expect(await limiter.wait('luis', { cost: 2 })).toMatchObject({ reason: 'cost-exceeds-limit' })
+  })
+
+  it.each<[string, (limiter: ReturnType<typeof createLimiter>) => Promise<unknown>]>([
+    ['given back', (limiter) => limiter.giveBack('luis')],
+    ['reset', (limiter) => limiter.reset('luis')],
+  ])('goes on at once when something of the key is %s', async (_, change) => {
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock })
+    await limiter.consume('luis')
+    const waiting = limiter.wait('luis')
+    await clock.run(300)
+    await change(limiter)
+    await clock.run(0)
+    expect([(await waiting).allowed, clock.nowMs()]).toEqual([true, 300])
+  })
+
+  it('goes on at once when a hold is settled or a block is ended', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock })
+    const hold = await limiter.reserve('luis', { estimate: 1 })
+    const waiting = limiter.wait('luis')
+    await clock.run(1)
+    await hold.cancel()
+    expect((await waiting).allowed).toBe(true)
+    await limiter.block('other', 60_000)
+    const blocked = limiter.wait('other')
+    await clock.run(1)
+    await limiter.unblock('other')
+    expect((await blocked).allowed).toBe(true)
+  })
+
+  it('gives back what was taken when it is aborted in its delay, and rejects with the reason', async () => {
+    const rule = leakyBucket({ capacity: 10, leak: 1, periodMs: 1_000, mode: 'shape' })
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule, clock })
+    await limiter.wait('luis')
+    const leaving = new AbortController()
+    const waiting = limiter.wait('luis', { signal: leaving.signal })
+    await clock.run(10)
+    const before = (await limiter.peek('luis')).remaining
+    leaving.abort(new Error('gone'))
+    await expect(waiting).rejects.toThrow('gone')
+    await clock.run(0)
+    expect((await limiter.peek('luis')).remaining).toBe(before + 1)
+  })
+
+  it('does not punish the one who waits', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock, blockForMs: 60_000 })
+    await limiter.wait('luis')
+    const waiting = limiter.wait('luis')
+    await clock.run(1_000)
+    expect((await waiting).allowed).toBe(true)
+  })
+
+  it('tells listeners once, of what came of it', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock })
+    const seen: Decision[] = []
+    limiter.on('decided', ({ decision }) => seen.push(decision))
+    await limiter.consume('luis')
+    const waiting = limiter.wait('luis')
+    await clock.run(1_000)
+    expect(seen).toEqual([expect.objectContaining({ allowed: true }), await waiting])
+  })
+
+  it('refuses one more than may wait, says so, and takes nothing', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock, maxWaiting: 2 })
+    await limiter.consume('luis')
+    const waiting = [limiter.wait('luis'), limiter.wait('luis')]
+    await clock.run(1)
+    expect(await limiter.wait('luis')).toMatchObject({ allowed: false, reason: 'queue-full', limitedBy: 'api' })
+    expect((await limiter.wait('other')).allowed).toBe(true)
+    await clock.run(2_000)
+    expect((await Promise.all(waiting)).every((decision) => decision.allowed)).toBe(true)
+  })
+
+  it('spreads the callers of several processes evenly by a rule that shapes', async () => {
+    const clock = manualClock()
+    const store = memoryStore()
+    const rule = leakyBucket({ capacity: 20, leak: 10, periodMs: 1_000, mode: 'shape' })
+    const processes = [0, 1, 2].map(() => createLimiter({ name: 'api', rule, store, clock }))
+    const times: number[] = []
+    for (let count = 0; count < 12; count++) {
+      void processes[count % 3]?.wait('luis').then(() => times.push(clock.nowMs()))
+    }
+    await clock.run(5_000)
+    expect(times).toEqual(Array.from({ length: 12 }, (_, index) => index * 100))
+  })
+})
+
+describe('schedule', () => {
+  it('runs a function when its turn comes and answers with its value', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock })
+    const first = await limiter.schedule('luis', () => 1)
+    expect(first).toMatchObject({ ran: true, value: 1, decision: { allowed: true } })
+    const second = limiter.schedule('luis', async () => clock.nowMs())
+    await clock.run(1_000)
+    expect(await second).toMatchObject({ ran: true, value: 1_000 })
+    const refused = await limiter.schedule('luis', () => 3, { maxWaitMs: 5 })
+    expect(refused).toMatchObject({ ran: false, value: undefined, decision: { allowed: false } })
+  })
+
+  it('rejects with what the function throws', async () => {
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock: manualClock() })
+    await expect(limiter.schedule('luis', () => Promise.reject(new Error('broke')))).rejects.toThrow('broke')
+  })
+
+  it('holds a place while the function runs, and the next goes on when it ends, even with an error', async () => {
+    const clock = manualClock()
+    const tiers = {
+      places: concurrency({ limit: 1, leaseMs: 60_000 }),
+      starts: fixedWindow({ limit: 9, windowMs: 60_000 }),
+    }
+    const limiter = createLimiter({ name: 'api', tiers, clock })
+    let end = (_: Error): void => {}
+    const first = limiter.schedule('luis', () => new Promise<never>((_, reject) => (end = reject)))
+    await clock.run(1)
+    const second = limiter.schedule('luis', () => clock.nowMs())
+    await clock.run(1_000)
+    const leaving = new AbortController()
+    const third = limiter.schedule('luis', () => 3, { signal: leaving.signal })
+    await clock.run(1)
+    leaving.abort(new Error('left'))
+    await expect(third).rejects.toThrow('left')
+    end(new Error('broke'))
+    await expect(first).rejects.toThrow('broke')
+    await clock.run(0)
+    expect(await second).toMatchObject({ ran: true, value: 1_002 })
+    expect((await limiter.peek('luis')).tiers).toMatchObject({ places: { remaining: 1 }, starts: { remaining: 7 } })
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('finds a place that another process has released', async () => {
+    const clock = manualClock()
+    const store = memoryStore()
+    const rule = concurrency({ limit: 1, leaseMs: 60_000 })
+    const [here, there] = [0, 1].map(() => createLimiter({ name: 'api', rule, store, clock }))
+    const lease = await there?.acquire('luis', { heartbeat: false })
+    const waiting = here?.schedule('luis', () => clock.nowMs())
+    await clock.run(600)
+    await lease?.release()
+    await clock.run(1_000)
+    expect(await waiting).toMatchObject({ ran: true, value: 750 })
+    await there?.acquire('luis', { heartbeat: false })
+    const late = here?.schedule('luis', () => 0, { maxWaitMs: 400 })
+    await clock.run(400)
+    expect(await late).toMatchObject({ ran: false, decision: { allowed: false } })
+  })
+})
+
+it.each<[unknown, string]>([
+  [{ maxWaitMs: -1 }, 'maxWaitMs must be a whole number of at least 0, or Infinity, got -1'],
+  [{ maxWaitMs: Number.NaN }, 'maxWaitMs must be a whole number of at least 0, or Infinity, got NaN'],
+  [{ signal: {} }, 'signal must be an AbortSignal, got an object'],
+  [{ maxWait: 5 }, 'wait() has no option "maxWait": it takes cost, maxWaitMs, signal'],
+  [{ cost: 0 }, 'cost must be a whole number of at least 1, got 0'],
+])('wait refuses %o', async (options, message) => {
+  const limiter = createLimiter({ name: 'api', rule: perSecond })
+  await expect(limiter.wait('luis', options as never)).rejects.toThrow(message)
+})
+
+it('schedule refuses what it cannot run, and wrong options', async () => {
+  const limiter = createLimiter({ name: 'api', rule: perSecond })
+  await expect(limiter.schedule('luis', 5 as never)).rejects.toThrow('schedule() takes a function to run, got 5')
+  await expect(limiter.schedule('luis', () => 1, { max: 5 } as never)).rejects.toThrow('schedule() has no option "max"')
+})

@@ -1,0 +1,79 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { adjust, consume, decide, peek } from '../src/core/decide.ts'
+import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
+import type { Rule } from '../src/core/rule.ts'
+import * as rules from '../src/rules/index.ts'
+import { starts } from './schedules.ts'
+
+// The rule of a key changes, to another of the same kind with other numbers.
+
+const small = fc.integer({ min: 1, max: 40 })
+const spans = fc.constantFrom(7, 250, 999, 61_000)
+const kinds: Readonly<Record<string, fc.Arbitrary<Rule>>> = {
+  'fixed window by the clock': fc.record({ limit: small, windowMs: spans }).map(rules.fixedWindow),
+  'fixed window from the first hit': fc
+    .record({ limit: small, windowMs: spans })
+    .map((options) => rules.fixedWindow({ ...options, anchor: 'first-hit' })),
+  'sliding window': fc.record({ limit: small, windowMs: spans }).map(rules.slidingWindow),
+  'sliding log': fc.record({ limit: small, windowMs: spans }).map(rules.slidingLog),
+  'strict window': fc.record({ limit: small, windowMs: spans }).map(rules.strictWindow),
+  'token bucket': fc.record({ capacity: small, refill: small, periodMs: spans }).map(rules.tokenBucket),
+  'leaky bucket': fc.record({ capacity: small, leak: small, periodMs: spans }).map(rules.leakyBucket),
+}
+const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: fc.nat(400) }), {
+  maxLength: 20,
+  size: 'max',
+})
+
+function used(rule: Rule, turns: readonly { cost: number; wait: number }[], startMs: number) {
+  let entry: Entry = UNTOUCHED
+  let nowMs = startMs
+  for (const { cost, wait } of turns) {
+    nowMs += wait
+    entry = consume(rule, entry, cost, nowMs)
+  }
+  return { entry, nowMs }
+}
+
+describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind) => {
+  it('what is used keeps its share, rounded up', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
+        const { entry, nowMs } = used(before, turns, startMs)
+        const usedUnits = before.limit - peek(before, entry, 1, nowMs).remaining
+        const expected = after.limit - Math.ceil((usedUnits * after.limit) / before.limit)
+        expect(peek(after, entry, 1, nowMs).remaining).toBe(expected)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('a cost waits no longer than after using the new limit up, and is told the truth', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
+        const { entry, nowMs } = used(before, turns, startMs)
+        const asked = consume(after, entry, 1, nowMs)
+        const usedUp = adjust(after, UNTOUCHED, after.limit, nowMs)
+        expect(asked.retryAfterMs).toBeLessThanOrEqual(consume(after, usedUp, 1, nowMs).retryAfterMs)
+        if (asked.allowed) return
+        // The first refusal has stored the change, so trying in between does not push the end back.
+        const half = consume(after, asked, 1, nowMs + Math.floor(asked.retryAfterMs / 2))
+        expect(consume(after, half, 1, nowMs + asked.retryAfterMs).allowed).toBe(true)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('going back and forth gives nothing', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
+        const { entry, nowMs } = used(before, turns, startMs)
+        const { remaining } = peek(before, entry, 1, nowMs)
+        const there = decide(after, entry, { action: 'charge', amount: 1 }, nowMs)
+        expect(peek(before, there, 1, nowMs).remaining).toBeLessThanOrEqual(remaining)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
