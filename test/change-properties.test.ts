@@ -65,6 +65,24 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
     )
   })
 
+  it('callers who disagree about the rule shut nobody out', () => {
+    fc.assert(
+      fc.property(kind, kind, fc.integer({ min: 1, max: 300 }), starts, (one, other, stepMs, startMs) => {
+        const worstMs = [one, other].reduce((sum, rule) => {
+          return sum + adjust(rule, UNTOUCHED, rule.limit, startMs).resetAfterMs
+        }, stepMs)
+        let entry: Entry = adjust(one, UNTOUCHED, one.limit, startMs)
+        for (let waitedMs = 0, turn = 0; ; waitedMs += stepMs, turn++) {
+          expect(waitedMs).toBeLessThanOrEqual(worstMs + stepMs)
+          const ruling = consume(turn % 2 === 0 ? other : one, entry, 1, startMs + waitedMs)
+          if (ruling.allowed) return
+          entry = ruling
+        }
+      }),
+      { numRuns: 100 },
+    )
+  })
+
   it('going back and forth gives nothing', () => {
     fc.assert(
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {

@@ -160,8 +160,9 @@ function judge<S extends RuleState>(
     passes || held.holds.length === 0 ? outcome.retryAfterMs : passesAfterMs(rule, held.state, held.holds, timeMs, cost)
   const resetMs = next.holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, next.state, next.holds, timeMs)
   // What has to be stored and is as if untouched is forgotten, with all its parts.
-  const isFresh = held.moved && resetMs === 0 && blockedMs === 0
-  const kept = isFresh ? UNTOUCHED : taken || held.moved ? next : undefined
+  const stored = held.moved || held.takesOver
+  const isFresh = stored && resetMs === 0 && blockedMs === 0
+  const kept = isFresh ? UNTOUCHED : taken || stored ? next : undefined
   return {
     allowed,
     remaining: blockedMs > 0 ? 0 : shown.remaining,
@@ -174,6 +175,7 @@ function judge<S extends RuleState>(
     block: taken || isFresh ? undefined : held.block,
     holds: kept === undefined ? entry.holds : kept.holds,
     madeBy: kept === undefined ? entry.madeBy : rule,
+    takenOver: kept === undefined ? entry.takenOver : held.takesOver && !held.moved && !taken,
   }
 }
 
@@ -216,11 +218,13 @@ function ended<S extends RuleState>(ruling: Ruling<S>): Ruling<S> {
 // Only what was refused for want of room is punished: a block is not made longer by trying, nor is a cost that can never pass.
 function punished<S extends RuleState>(ruling: Ruling<S>, nowMs: number, blockForMs: number | undefined): Ruling<S> {
   if (blockForMs === undefined || ruling.reason !== 'limit') return ruling
+  // A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
+  const blockedMs = Math.max(ruling.retryAfterMs, blockForMs)
   return {
     ...ruling,
     remaining: 0,
-    retryAfterMs: Math.max(ruling.retryAfterMs, blockForMs),
-    resetAfterMs: Math.max(ruling.resetAfterMs, blockForMs),
-    block: { atMs: nowMs, untilMs: nowMs + blockForMs },
+    retryAfterMs: blockedMs,
+    resetAfterMs: Math.max(ruling.resetAfterMs, blockedMs),
+    block: { atMs: nowMs, untilMs: nowMs + blockedMs },
   }
 }

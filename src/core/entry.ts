@@ -17,10 +17,18 @@ export interface Entry<State extends RuleState = RuleState> {
   readonly holds?: readonly Hold[] | undefined
   /** The rule that the state was counted by. Absent when the limiter's rule never changes. */
   readonly madeBy?: Rule<State> | undefined
+  /** Whether that rule was only taken over by a refusal, and nothing has been counted by it yet. */
+  readonly takenOver?: boolean | undefined
 }
 
 /** A key that nobody has used. */
-export const UNTOUCHED: Entry = { state: undefined, block: undefined, holds: undefined, madeBy: undefined }
+export const UNTOUCHED: Entry = {
+  state: undefined,
+  block: undefined,
+  holds: undefined,
+  madeBy: undefined,
+  takenOver: undefined,
+}
 
 /** An answer, and what the key is afterwards. The parts are the ones that went in when they need not be stored. */
 export interface Ruling<State extends RuleState = RuleState> extends Verdict, Entry<State> {}
@@ -32,8 +40,10 @@ export interface Current<State extends RuleState = RuleState> {
   readonly holds: readonly Hold[]
   /** The time to decide at: the clock's, or the key's own when that is a little ahead. */
   readonly timeMs: number
-  /** Whether state and holds have to be stored even when nothing is taken. A block that is another one always has. */
+  /** Whether state and holds have moved with the clock. That has to be stored even when nothing is taken. */
   readonly moved: boolean
+  /** Whether they have been taken over from another rule, and that has to be stored. */
+  readonly takesOver: boolean
 }
 
 // A key's time never runs backwards. A small step back is waited out at the key's own time. After a large one the entry moves
@@ -60,9 +70,10 @@ export function currentEntry<S extends RuleState>(rule: Rule<S>, entry: Entry<S>
   }
   const timeMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
   const held = holds.length === 0 ? { state, holds } : returnExpired(maker, state, holds, timeMs)
-  if (maker === rule || sameParameters(maker.parameters, rule.parameters)) return { ...held, block, timeMs, moved }
-  const isUsed = state !== undefined || holds.length > 0
-  return { ...recounted(maker, rule, held, timeMs), block, timeMs, moved: moved || isUsed }
+  if (maker === rule || sameParameters(maker.parameters, rule.parameters))
+    return { ...held, block, timeMs, moved, takesOver: false }
+  const takesOver = entry.takenOver !== true && (state !== undefined || holds.length > 0)
+  return { ...recounted(maker, rule, held, timeMs), block, timeMs, moved, takesOver }
 }
 
 /** Time until a block ends, zero when there is none. */
@@ -87,7 +98,8 @@ function isFarAhead(atMs: number, nowMs: number): boolean {
 
 // The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change is
 // a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up. That is stored
-// even by a refusal: if it were not, it would be used anew at every request.
+// even by a refusal: if it were not, it would be used anew at every request. But only by one, until something is counted: callers
+// who disagree about the rule for long must not use it anew at every request either.
 function recounted<S extends RuleState>(
   maker: Rule<S>,
   rule: Rule<S>,

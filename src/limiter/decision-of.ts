@@ -24,7 +24,7 @@ export function decisionOfOne({ tier, rule }: Ruled, verdict: Verdict, decidedBy
     delayMs: verdict.delayMs,
     limitedBy: refused && !ignored ? tier.name : undefined,
     reason: ignored ? undefined : verdict.reason,
-    wouldRefuse: ignored ? [tier.name] : NOBODY,
+    wouldRefuse: ignored && verdict.reason !== 'hold-ended' ? [tier.name] : NOBODY,
     decidedBy,
     tiers: NO_TIERS,
   }
@@ -38,7 +38,9 @@ export function decisionOfTiers(ruled: readonly Ruled[], verdicts: readonly Verd
   // What only watches says nothing of what the others decide, unless nobody else is there.
   const counting = parts.filter(({ tier }) => !tier.shadow)
   const spoken = counting.length > 0 ? counting : parts
-  const refusing = counting.filter((part) => !part.allowed)
+  // A hold is settled where it counts, even when a place that went with it has come back before.
+  const isSettled = counting.some(({ tier, allowed }) => allowed && tier.rule.holds !== 'leased')
+  const refusing = counting.filter((part) => !part.allowed && !(isSettled && part.reason === 'hold-ended'))
   const scarcest = spoken.reduce((least, part) => (part.remaining < least.remaining ? part : least))
   const longest = refusing.reduce<(typeof parts)[number] | undefined>(
     (most, part) => (most === undefined || part.retryAfterMs > most.retryAfterMs ? part : most),
@@ -53,10 +55,15 @@ export function decisionOfTiers(ruled: readonly Ruled[], verdicts: readonly Verd
     delayMs: longest === undefined ? Math.max(...spoken.map((part) => part.delayMs)) : 0,
     limitedBy: longest?.tier.name,
     reason: longest?.reason,
-    wouldRefuse: parts.filter(({ tier, allowed }) => tier.shadow && !allowed).map(({ tier }) => tier.name),
+    wouldRefuse: parts.filter(wouldRefuse).map(({ tier }) => tier.name),
     decidedBy,
     tiers,
   }
+}
+
+// A hold that a limit in the shadow refused was never there, and is not missed.
+function wouldRefuse({ tier, allowed, reason }: Verdict & { readonly tier: Tier }): boolean {
+  return tier.shadow && !allowed && reason !== 'hold-ended'
 }
 
 function plain({ allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason }: TierVerdict): TierVerdict {

@@ -38,8 +38,15 @@ export class Desk {
 
   /** The tiers that a key speaks of. */
   targets(key: unknown): readonly Target[] {
-    const { tiers, isTiered, name } = this.#options
-    if (this.#isOpen) return targetsOf(tiers, isTiered, key)
+    const { tiers, isTiered } = this.#options
+    this.demandOpen()
+    return targetsOf(tiers, isTiered, key)
+  }
+
+  /** Throws when the limiter has been closed. */
+  demandOpen(): void {
+    const { name } = this.#options
+    if (this.#isOpen) return
     throw new LimiterError('LIMITER_CLOSED', `the limiter "${name}" is closed: it decides nothing any more`)
   }
 

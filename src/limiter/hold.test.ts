@@ -77,13 +77,35 @@ it('a hold releases its places, whatever was used, and they last as long as thei
     tokens: { remaining: 10_000 },
     places: { remaining: 0, retryAfterMs: 4_000 },
   })
-  await hold.cancel()
+  expect(await hold.cancel()).toMatchObject({ allowed: false, limitedBy: 'tokens', reason: 'hold-ended' })
   const second = await limiter.reserve('luis', { estimate: { tokens: 100 } })
-  await second.settle({ tokens: 150, places: 1 })
+  expect((await second.settle({ tokens: 150, places: 1 })).allowed).toBe(true)
   expect((await limiter.peek('luis')).tiers).toMatchObject({ tokens: { remaining: 9_850 }, places: { remaining: 1 } })
+  const long = await limiter.reserve('luis', { estimate: { tokens: 100 } })
+  clock.advance(5_000)
+  const settled = await long.settle({ tokens: 50 })
+  expect(settled).toMatchObject({
+    allowed: true,
+    tiers: { tokens: { allowed: true }, places: { reason: 'hold-ended' } },
+  })
 })
 
-it('a hold that could not be settled can be settled again', async () => {
+it('a hold that a limit in the shadow did not take is not missed', async () => {
+  const rule = fixedWindow({ limit: 5, windowMs: 1_000 })
+  const single = createLimiter({ name: 'seen', rule, shadow: true, clock: manualClock() })
+  const hold = await single.reserve('luis', { estimate: 9 })
+  expect(hold.decision).toMatchObject({ allowed: true, wouldRefuse: ['seen'] })
+  expect(await hold.settle(3)).toMatchObject({ allowed: true, wouldRefuse: [] })
+  const tiers = createLimiter({ name: 'x', tiers: { seen: { rule, shadow: true }, tokens }, clock: manualClock() })
+  const both = await tiers.reserve('luis', { estimate: 9 })
+  expect(await both.settle(3)).toMatchObject({
+    allowed: true,
+    wouldRefuse: [],
+    tiers: { tokens: { remaining: 9_997 } },
+  })
+})
+
+it('a hold that could not be settled is settled when it goes out of scope', async () => {
   let fails = false
   const memory = memoryStore()
   const store: Store = {
@@ -102,10 +124,10 @@ it('a hold that could not be settled can be settled again', async () => {
   {
     await using hold = await limiter.reserve('luis', { estimate: 10 })
     fails = true
-    await expect(hold.settle(5)).rejects.toThrow('gone')
+    await expect(hold.settle(4)).rejects.toThrow('gone')
     fails = false
   }
-  expect((await limiter.peek('luis')).remaining).toBe(10_000)
+  expect((await limiter.peek('luis')).remaining).toBe(9_996)
 })
 
 it('tells listeners of reservations and settlements', async () => {

@@ -18,17 +18,19 @@ export interface Hold<Tier extends string = never> extends AsyncDisposable {
   cancel(): Promise<Decision>
 }
 
-/** A hold that is ended by its limiter. Disposing of it cancels what was not settled. */
+/** A hold that is ended by its limiter. Disposing of it cancels what nobody tried to settle. */
 export function createHold<Tier extends string>(
   decision: Decision,
   settle: (used: Amounts<Tier>) => Promise<Decision>,
   cancel: () => Promise<Decision>,
 ): Hold<Tier> {
-  let isOpen = decision.allowed
+  let last: (() => Promise<Decision>) | undefined = cancel
   const end = async (ending: () => Promise<Decision>): Promise<Decision> => {
     if (!decision.allowed) return decision
+    // What failed is tried again when the hold is disposed of: what is known to be used must not go back.
+    last = ending
     const answer = await ending()
-    isOpen = false
+    last = undefined
     return answer
   }
   return {
@@ -37,7 +39,7 @@ export function createHold<Tier extends string>(
     settle: (used) => end(() => settle(used)),
     cancel: () => end(cancel),
     async [Symbol.asyncDispose]() {
-      if (isOpen) await end(cancel)
+      if (last !== undefined) await end(last)
     },
   }
 }

@@ -187,12 +187,17 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }
 
-function checkedRule(value: unknown, { stateName }: Rule): Rule {
+function checkedRule(value: unknown, { stateName, parameters }: Rule): Rule {
   const rule = value as Partial<Rule> | null
   const isRule = typeof rule?.step === 'function' && typeof rule.parameters === 'object' && rule.parameters !== null
-  if (isRule && rule.stateName === stateName) return rule as Rule
-  const [wanted, got] = isRule
-    ? [`rules of the default's kind, "${stateName}"`, rule.stateName]
-    : ['a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), or undefined for the default', value]
+  const isOfKind = isRule && rule.stateName === stateName
+  // A lease that is held cannot become another one.
+  const leaseMs = isOfKind ? rule.parameters?.leaseMs : undefined
+  if (isOfKind && leaseMs === parameters.leaseMs) return rule as Rule
+  const [wanted, got] = isOfKind
+    ? [`rules of the default's leaseMs, ${parameters.leaseMs}`, leaseMs]
+    : isRule
+      ? [`rules of the default's kind, "${stateName}"`, rule.stateName]
+      : ['a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), or undefined for the default', value]
   throw new LimiterError('INVALID_OPTION', `policy must return ${wanted}, got ${show(got)}`)
 }

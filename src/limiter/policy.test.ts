@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
+import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
@@ -71,6 +72,16 @@ describe('a limiter with a policy', () => {
       { subject: 'luis', tier: 'api', error: broken },
       { subject: 'ana', tier: 'api', error: expect.objectContaining({ code: 'INVALID_OPTION' }) },
     ])
+  })
+
+  it('does not change how long a lease lasts', async () => {
+    const rule = concurrency({ limit: 1, leaseMs: 9_000 })
+    const policy = () => concurrency({ limit: 5, leaseMs: 60_000 })
+    const limiter = createLimiter({ name: 'api', rule, policy, clock: manualClock() })
+    const seen: unknown[] = []
+    limiter.on('policyFailed', ({ error }) => seen.push((error as Error).message))
+    expect((await limiter.acquire('luis', { heartbeat: false })).decision.limit).toBe(1)
+    expect(seen).toEqual(["policy must return rules of the default's leaseMs, 9000, got 60000"])
   })
 
   it('does not hang with a policy that never answers', async () => {

@@ -138,7 +138,10 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     const targets = this.#desk.targets(key)
     const asked = this.#desk.asking(targets, cost, COST, (amount) => ({ action: 'consume', amount }))
     const decision = await this.#room.wait(targets, options, {
-      attempt: async () => this.#desk.ask(asked),
+      attempt: async () => {
+        this.#desk.demandOpen()
+        return this.#desk.ask(asked)
+      },
       undo: () => this.#giveBack(targets, cost),
       peek: () => this.#peek(targets, cost),
     })
@@ -163,6 +166,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     let lease: Lease | undefined
     const decision = await this.#room.wait(targets, options, {
       attempt: async () => {
+        this.#desk.demandOpen()
         lease = await this.#acquire(targets, cost, true)
         return lease.decision
       },
@@ -205,7 +209,9 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
 
   async close(): Promise<void> {
     const { ownsStore, store } = this.#parts
-    if (this.#desk.close() && ownsStore) await store.close?.()
+    if (!this.#desk.close()) return
+    this.#room.close()
+    if (ownsStore) await store.close?.()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -78,6 +78,36 @@ describe('wait', () => {
     expect((await limiter.peek('luis')).remaining).toBe(before + 1)
   })
 
+  it('goes on at once when something of one of its tiers is given back by another key', async () => {
+    const clock = manualClock()
+    const tiers = { user: fixedWindow({ limit: 9, windowMs: 60_000 }), all: perSecond }
+    const limiter = createLimiter({ name: 'api', tiers, clock })
+    await limiter.consume({ user: 'ana', all: 'x' })
+    const waiting = limiter.wait({ user: 'luis', all: 'x' })
+    const other = limiter.wait({ user: 'eva', all: 'y' })
+    await clock.run(300)
+    await limiter.giveBack({ user: 'ana', all: 'x' })
+    await clock.run(0)
+    expect([(await waiting).allowed, (await other).allowed, clock.nowMs()]).toEqual([true, true, 300])
+  })
+
+  it('ends when the limiter is closed', async () => {
+    const clock = manualClock()
+    const tiers = { places: concurrency({ limit: 1, leaseMs: 60_000 }), starts: perSecond }
+    const limiter = createLimiter({ name: 'api', tiers, clock })
+    await limiter.acquire('luis', { heartbeat: false })
+    const waiting = [limiter.wait('luis'), limiter.wait('luis'), limiter.schedule('ana', () => 1)]
+    const late = limiter.schedule('luis', () => 1)
+    await clock.run(10)
+    await limiter.close()
+    const [first, second, ran] = await Promise.allSettled(waiting)
+    expect(first).toMatchObject({ status: 'rejected', reason: { code: 'LIMITER_CLOSED' } })
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'LIMITER_CLOSED' } })
+    expect(ran).toMatchObject({ status: 'fulfilled' })
+    await expect(late).rejects.toThrow('closed')
+    expect(clock.pendingTimers).toBe(0)
+  })
+
   it('does not punish the one who waits', async () => {
     const clock = manualClock()
     const limiter = createLimiter({ name: 'api', rule: perSecond, clock, blockForMs: 60_000 })

@@ -12,6 +12,8 @@ const PLACE_POLL_MS = 250
 /** The lines of a limiter, one for each key that somebody waits for. */
 export class WaitingRoom {
   readonly #lines = new Map<string, WaitingLine>()
+  /** The lines by each of the targets that they are about. */
+  readonly #linesOf = new Map<string, Set<WaitingLine>>()
   readonly #name: string
   readonly #maxWaiting: number
   readonly #clock: Clock | undefined
@@ -35,31 +37,47 @@ export class WaitingRoom {
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
     }
-    const name = lineName(targets)
-    const line = this.#lines.get(name) ?? this.#open(name, targets)
+    const names = targets.map(nameOf)
+    const line = this.#lines.get(names.join('\n')) ?? this.#open(names, targets)
     return line.wait({ ...waiter, maxWaitMs, signal })
   }
 
   /** Something of these targets was given back in this process. */
   wake(targets: readonly Target[]): void {
-    if (this.#lines.size > 0) this.#lines.get(lineName(targets))?.wake()
+    if (this.#lines.size === 0) return
+    for (const target of targets) for (const line of this.#linesOf.get(nameOf(target)) ?? []) line.wake()
   }
 
-  #open(name: string, targets: readonly Target[]): WaitingLine {
+  /** Lets everybody try, because the limiter has been closed. */
+  close(): void {
+    for (const line of this.#lines.values()) line.wake()
+  }
+
+  #open(names: readonly string[], targets: readonly Target[]): WaitingLine {
     const line = new WaitingLine({
       name: this.#name,
       maxWaiting: this.#maxWaiting,
       longestSleepMs: targets.some(({ tier }) => tier.rule.holds === 'leased') ? PLACE_POLL_MS : undefined,
       nowMs: () => timerNowMs(this.#clock),
       timer: (afterMs, ring) => startTimer(this.#clock, afterMs, ring),
-      emptied: () => void this.#lines.delete(name),
+      emptied: () => this.#remove(names, line),
     })
-    this.#lines.set(name, line)
+    this.#lines.set(names.join('\n'), line)
+    for (const name of names) this.#linesOf.set(name, (this.#linesOf.get(name) ?? new Set()).add(line))
     return line
+  }
+
+  #remove(names: readonly string[], line: WaitingLine): void {
+    this.#lines.delete(names.join('\n'))
+    for (const name of names) {
+      const lines = this.#linesOf.get(name)
+      lines?.delete(line)
+      if (lines?.size === 0) this.#linesOf.delete(name)
+    }
   }
 }
 
-// Encoded keys contain no line break, and names of tiers are told apart by their order.
-function lineName(targets: readonly Target[]): string {
-  return targets.map(({ tier, key }) => `${tier.name} ${key}`).join('\n')
+// Encoded keys contain neither a space nor a line break.
+function nameOf({ tier, key }: Target): string {
+  return `${key} ${tier.name}`
 }

@@ -159,6 +159,22 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
+    title: 'blockForMs: lets a client out exactly when the rule does, if that is later',
+    async check(store, name) {
+      const clock = manualClock(60_500)
+      const rule = fixedWindow({ limit: 1, windowMs: 60_000 })
+      const limiter = createLimiter({ name, rule, blockForMs: 1_000, store, clock })
+      await limiter.consume('a')
+      assert.equal((await limiter.consume('a')).retryAfterMs, 59_500)
+      for (let tries = 0; tries < 59; tries++) {
+        clock.advance(1_000)
+        assert.equal((await limiter.consume('a')).retryAfterMs, 120_000 - clock.nowMs())
+      }
+      clock.set(120_000)
+      assert.equal((await limiter.consume('a')).allowed, true)
+    },
+  },
+  {
     title: 'blockForMs: of a tier blocks what that tier refuses',
     async check(store, name) {
       const clock = manualClock(60_000)

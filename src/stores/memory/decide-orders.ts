@@ -23,8 +23,8 @@ export function decideOrders(orders: readonly MemoryOrder[], nowMs: number): Joi
     founds[crowded] = order.shelf.space.findShared(founds[crowded] as Found)
     joint = decideFound(orders, founds, nowMs)
   }
-  for (const [index, { shelf, key, rule }] of orders.entries()) {
-    shelf.space.keep(key, founds[index] as Found, joint.rulings[index] as Ruling, rule, nowMs)
+  for (const [index, { shelf, key }] of orders.entries()) {
+    shelf.space.keep(key, founds[index] as Found, joint.rulings[index] as Ruling, nowMs)
   }
   return joint
 }

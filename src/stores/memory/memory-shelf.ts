@@ -29,7 +29,7 @@ export class MemoryShelf implements Shelf {
       found = space.findShared(found)
       ruling = decide(rule, found, request, nowMs)
     }
-    space.keep(key, found, ruling, rule, nowMs)
+    space.keep(key, found, ruling, nowMs)
     return ruling
   }
 }

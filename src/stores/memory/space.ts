@@ -18,12 +18,14 @@ export interface Found extends Entry {
 interface Stamped extends RuleState {
   readonly state: RuleState
   readonly madeBy: Rule
+  readonly takenOver: boolean | undefined
 }
 
 /** The holds of a key, until the key as a whole is as if untouched: what expired holds give back is not yet in its state. */
 interface HoldList extends RuleState {
   readonly holds: readonly Hold[]
   readonly madeBy: Rule | undefined
+  readonly takenOver: boolean | undefined
   readonly freshMs: number
 }
 
@@ -74,14 +76,15 @@ export class Space {
     const slot = this.#states.slotOf(key)
     const kept = slot === undefined ? undefined : this.#states.read(slot)
     const block = this.#blocks.size === 0 ? undefined : read(this.#blocks, key, nowMs)
-    const madeBy = this.#makerOf(kept) ?? list?.madeBy
-    return { state: this.#stateIn(kept), madeBy, block, holds: list?.holds, slot, shared: false }
+    const { madeBy, takenOver } = this.#stampOf(kept) ?? list ?? UNSTAMPED
+    return { state: this.#stateIn(kept), madeBy, takenOver, block, holds: list?.holds, slot, shared: false }
   }
 
   /** The entry of a key that found no room. */
   findShared(found: Found): Found {
     const kept = this.#strangers
-    return { ...found, state: this.#stateIn(kept), madeBy: this.#makerOf(kept), shared: true }
+    const { madeBy, takenOver } = this.#stampOf(kept) ?? UNSTAMPED
+    return { ...found, state: this.#stateIn(kept), madeBy, takenOver, shared: true }
   }
 
   /**
@@ -96,18 +99,19 @@ export class Space {
   }
 
   /** Keeps what has changed. */
-  keep(key: string, found: Found, ruling: Ruling, rule: Rule, nowMs: number): void {
-    const { state, block, holds, resetAfterMs } = ruling
-    const madeBy = this.#changing ? rule : undefined
-    const changed = state !== found.state || (madeBy !== found.madeBy && ruling.madeBy === rule)
+  keep(key: string, found: Found, ruling: Ruling, nowMs: number): void {
+    const { state, block, holds, resetAfterMs, takenOver } = ruling
+    const madeBy = this.#changing ? ruling.madeBy : undefined
+    const changed =
+      state !== found.state || madeBy !== found.madeBy || (this.#changing && takenOver !== found.takenOver)
     if (block !== found.block) write(this.#blocks, key, block, nowMs, blockedForMs(block, nowMs))
     if (holds !== found.holds || (changed && holds !== undefined)) {
-      const list = holds?.length ? { atMs: nowMs, holds, madeBy, freshMs: nowMs + resetAfterMs } : undefined
+      const list = holds?.length ? { atMs: nowMs, holds, madeBy, takenOver, freshMs: nowMs + resetAfterMs } : undefined
       write(this.#holds, key, list, nowMs, resetAfterMs)
     }
     if (found.shared) this.shared++
     if (!changed) return
-    const kept = state !== undefined && this.#changing ? { atMs: state.atMs, state, madeBy: rule } : state
+    const kept = state !== undefined && madeBy !== undefined ? { atMs: state.atMs, state, madeBy, takenOver } : state
     if (found.shared) this.#strangers = kept
     else if (kept === undefined) this.#states.delete(key)
     else if (found.slot !== undefined) this.#states.write(found.slot, kept)
@@ -126,8 +130,8 @@ export class Space {
     return this.#changing ? (kept as Stamped | undefined)?.state : kept
   }
 
-  #makerOf(kept: RuleState | undefined): Rule | undefined {
-    return this.#changing ? (kept as Stamped | undefined)?.madeBy : undefined
+  #stampOf(kept: RuleState | undefined): Stamped | undefined {
+    return this.#changing ? (kept as Stamped | undefined) : undefined
   }
 
   #stateLifeMs(kept: RuleState, nowMs: number): number {
@@ -150,7 +154,7 @@ export class Space {
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
       const slot = this.#states.sample()
       const kept = this.#states.read(slot)
-      const maker = this.#makerOf(kept) ?? rule
+      const maker = this.#stampOf(kept)?.madeBy ?? rule
       const { remaining } = maker.step(this.#stateIn(kept), Math.max(nowMs, kept.atMs), 0, true)
       if (remaining <= most) continue
       victim = slot
@@ -161,6 +165,11 @@ export class Space {
     this.evicted++
     return true
   }
+}
+
+const UNSTAMPED: Pick<Stamped, 'takenOver'> & { readonly madeBy: undefined } = {
+  madeBy: undefined,
+  takenOver: undefined,
 }
 
 function read<State extends RuleState>(table: Table<State>, key: string, nowMs: number): State | undefined {
