@@ -1,4 +1,5 @@
 import type { Decision } from '../core/decision.ts'
+import type { Ending, Held } from './holder.ts'
 import type { Amounts } from './limiter.ts'
 
 /** What `reserve` has taken, until it is settled. Refused: nothing was taken, and there is nothing to settle. */
@@ -18,26 +19,26 @@ export interface Hold<Tier extends string = never> extends AsyncDisposable {
   cancel(): Promise<Decision>
 }
 
-/** A hold that is ended by its limiter. Disposing of it cancels what nobody tried to settle. */
-export function createHold<Tier extends string>(
-  decision: Decision,
-  settle: (used: Amounts<Tier>) => Promise<Decision>,
-  cancel: () => Promise<Decision>,
-): Hold<Tier> {
-  let last: (() => Promise<Decision>) | undefined = cancel
-  const end = async (ending: () => Promise<Decision>): Promise<Decision> => {
-    if (!decision.allowed) return decision
-    // What failed is tried again when the hold is disposed of: what is known to be used must not go back.
+/**
+ * A hold that is ended by its limiter, which `tell` is told of. Disposing of it cancels what nobody tried to settle, and tries
+ * again what failed.
+ */
+export function createHold<Tier extends string>(held: Held, tell: (decision: Decision) => void): Hold<Tier> {
+  const { decision } = held
+  let last: Ending | undefined = decision.allowed ? held.cancel : undefined
+  const end = async (ending: Ending): Promise<Decision> => {
+    // What is known to be used must not go back because it could not be said once.
     last = ending
     const answer = await ending()
     last = undefined
+    tell(answer)
     return answer
   }
   return {
     allowed: decision.allowed,
     decision,
-    settle: (used) => end(() => settle(used)),
-    cancel: () => end(cancel),
+    settle: async (used) => (decision.allowed ? end(held.settling(used)) : decision),
+    cancel: async () => (decision.allowed ? end(held.cancel) : decision),
     async [Symbol.asyncDispose]() {
       if (last !== undefined) await end(last)
     },

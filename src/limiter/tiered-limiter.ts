@@ -1,15 +1,14 @@
-import { randomInt } from 'node:crypto'
 import { knownOptions, milliseconds, show } from '../core/check.ts'
-import { startTimer } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Request } from '../core/request.ts'
 import type { Rule } from '../core/rule.ts'
-import { type Asked, Desk, type DeskOptions } from './desk.ts'
+import { Desk, type DeskOptions } from './desk.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
 import { createHold, type Hold } from './hold.ts'
-import { createLease, type Lease } from './lease.ts'
+import { Holder, isLeased } from './holder.ts'
+import type { Lease } from './lease.ts'
 import type {
   AcquireOptions,
   Amounts,
@@ -21,7 +20,7 @@ import type {
   Scheduled,
   WaitOptions,
 } from './limiter.ts'
-import { type AmountRule, amountsOf, type Target } from './targets.ts'
+import type { AmountRule, Target } from './targets.ts'
 import type { Tier } from './tier.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -33,9 +32,7 @@ export interface LimiterParts extends DeskOptions {
 }
 
 const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
-const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }
 const AMOUNT: AmountRule = { what: 'amount', least: 1 }
-const USED: AmountRule = { what: 'used', least: 0 }
 const NO_OPTIONS = Object.freeze({})
 
 /** A limiter of one tier or many. */
@@ -45,6 +42,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
   readonly #parts: LimiterParts
   readonly #desk: Desk
   readonly #room: WaitingRoom
+  readonly #holder: Holder
   readonly #listeners: Listeners
 
   constructor(parts: LimiterParts) {
@@ -53,6 +51,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     this.#parts = parts
     this.#desk = new Desk(parts)
     this.#room = new WaitingRoom(parts.name, parts.maxWaiting, parts.clock)
+    this.#holder = new Holder(this.#desk, this.#room, parts.tiers, parts.clock)
     this.#listeners = parts.listeners
   }
 
@@ -93,27 +92,9 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
     const { estimate, holdMs = 60_000 } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
-    demandAmount(estimate, ESTIMATE)
-    const targets = this.#desk.targets(key)
-    const id = newId()
-    const held = this.#desk.asking(targets, estimate, ESTIMATE, (amount, tier) => {
-      return { action: 'hold', amount, id, holdMs: leaseMsOf(tier) ?? holdMs, blockForMs: tier.blockForMs }
-    })
-    const decision = this.#decided(key, estimate, await this.#desk.ask(held))
-    const settle = async (usedOf: (asked: Asked, index: number) => number): Promise<Decision> => {
-      const settled = await this.#settle(held, id, usedOf)
-      this.#listeners.emit('settled', { key, decision: settled })
-      return settled
-    }
-    return createHold(
-      decision,
-      async (used) => {
-        demandAmount(used, USED, typeof estimate === 'object')
-        const amounts = amountsOf(this.#parts.tiers, held, used, USED)
-        return settle(({ request }, index) => amounts[index] ?? (request as { amount: number }).amount)
-      },
-      () => settle(() => 0),
-    )
+    const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs)
+    this.#decided(key, estimate, held.decision)
+    return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
 
   async acquire(key: Key<TierName>, options: AcquireOptions<TierName> = NO_OPTIONS): Promise<Lease> {
@@ -127,7 +108,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
       const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
       throw new LimiterError('INVALID_ARGUMENT', message)
     }
-    const lease = await this.#acquire(targets, cost, heartbeat, (tier) => tier.blockForMs)
+    const lease = await this.#holder.lease(targets, cost, heartbeat, (tier) => tier.blockForMs)
     this.#decided(key, cost, lease.decision)
     return lease
   }
@@ -167,7 +148,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     const decision = await this.#room.wait(targets, options, {
       attempt: async () => {
         this.#desk.demandOpen()
-        lease = await this.#acquire(targets, cost, true)
+        lease = await this.#holder.lease(targets, cost, true)
         return lease.decision
       },
       undo: async () => lease?.release(),
@@ -237,53 +218,6 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     return decision
   }
 
-  async #settle(
-    held: readonly Asked[],
-    id: number,
-    usedOf: (asked: Asked, index: number) => number,
-    targets: readonly Target[] = held,
-  ): Promise<Decision> {
-    const asked = held.map((target, index): Asked => {
-      // A place is released, whatever was done there.
-      const amount = isLeased(target) ? 0 : usedOf(target, index)
-      return { ...target, request: { action: 'settle', id, amount } }
-    })
-    const decision = await this.#desk.ask(asked)
-    this.#room.wake(targets)
-    return decision
-  }
-
-  async #acquire(
-    targets: readonly Target[],
-    cost: unknown,
-    heartbeat: boolean,
-    blockForMsOf: (tier: Tier) => number | undefined = () => undefined,
-  ): Promise<Lease> {
-    const id = newId()
-    const asked = this.#desk.asking(targets, cost, COST, (amount, tier) => {
-      const holdMs = leaseMsOf(tier)
-      const blockForMs = blockForMsOf(tier)
-      return holdMs === undefined
-        ? { action: 'consume', amount, blockForMs }
-        : { action: 'hold', amount, id, holdMs, blockForMs }
-    })
-    const leased = asked.filter(isLeased)
-    const shortestMs = Math.min(...leased.map(({ tier }) => Number(leaseMsOf(tier))))
-    return createLease({
-      decision: await this.#desk.ask(asked),
-      renew: async () =>
-        this.#desk.ask(
-          leased.map((target) => ({
-            ...target,
-            request: { action: 'renew', id, holdMs: Number(leaseMsOf(target.tier)) },
-          })),
-        ),
-      release: () => this.#settle(leased, id, () => 0, targets),
-      everyMs: heartbeat ? Math.ceil(shortestMs / 3) : undefined,
-      timer: (afterMs, ring) => startTimer(this.#parts.clock, afterMs, ring, { keepsAlive: false }),
-    })
-  }
-
   #decided(key: Key<TierName>, cost: unknown = 1, decision: Decision): Decision {
     if (this.#listeners.has('decided')) this.#listeners.emit('decided', { key, cost: cost as number, decision })
     if (!decision.allowed && this.#listeners.has('refused')) {
@@ -295,30 +229,4 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
 
 function consuming(amount: number, { blockForMs }: Tier): Request {
   return { action: 'consume', amount, blockForMs }
-}
-
-function isLeased({ tier }: Target): boolean {
-  return tier.rule.holds === 'leased'
-}
-
-/** How long a place of the tier is held; `undefined` where nothing is leased. */
-function leaseMsOf({ rule }: Tier): number | undefined {
-  return rule.holds === 'leased' ? Number(rule.parameters.leaseMs) : undefined
-}
-
-// Told apart among the holds of one key, and exact as a number in every language.
-function newId(): number {
-  return randomInt(1, 2 ** 48 - 1)
-}
-
-function demandAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {
-  if (byTier && (typeof given !== 'object' || given === null)) {
-    throw new LimiterError(
-      'INVALID_ARGUMENT',
-      `${what} must be amounts by tier, as the estimate was, got ${show(given)}`,
-    )
-  }
-  if (given === undefined) {
-    throw new LimiterError('INVALID_ARGUMENT', `${what} must be a whole number of at least ${least}, got undefined`)
-  }
 }

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
+import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { createLimiter, type TiersOptions } from './create-limiter.ts'
+import type { Limiter } from './limiter.ts'
+
+const user = slidingWindow({ limit: 100, windowMs: 60_000 })
+const ip = tokenBucket({ capacity: 50, refill: 10, periodMs: 1_000 })
+const global = fixedWindow({ limit: 10_000, windowMs: 1_000 })
+
+function messages(options: Partial<TiersOptions<'user' | 'ip' | 'global'>> = {}): Limiter<'user' | 'ip' | 'global'> {
+  const clock = manualClock(60_000)
+  return createLimiter({ name: 'messages', tiers: { user, ip, global }, clock, ...options })
+}
+
+describe('createLimiter refuses tiers', () => {
+  it.each<[unknown, string]>([
+    [
+      {},
+      'tiers must be rules by name such as { user: slidingWindow({ limit: 100, windowMs: 60_000 }) }, got an object',
+    ],
+    [
+      [user],
+      'tiers must be rules by name such as { user: slidingWindow({ limit: 100, windowMs: 60_000 }) }, got an array',
+    ],
+    [null, 'tiers must be rules by name such as { user: slidingWindow({ limit: 100, windowMs: 60_000 }) }, got null'],
+    [{ user: 5 }, 'tiers.user must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got 5'],
+    [{ user: null }, 'tiers.user must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got null'],
+    [
+      { user: { rule: {} } },
+      'tiers.user must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got an object',
+    ],
+    [
+      { user: { rule: user, shade: true } },
+      'tiers.user has no option "shade": it takes rule, shadow, blockForMs, policy',
+    ],
+    [{ user: { rule: user, shadow: 1 } }, 'shadow must be true or false, got 1'],
+    [{ user: { rule: user, blockForMs: 0 } }, 'blockForMs must be a whole number from 1 to 315619200000, got 0'],
+    [{ user: { rule: user, policy: {} } }, 'policy must be a function of the subject, got an object'],
+    [
+      { name: user },
+      'the name of a tier must be a string of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, got "name"',
+    ],
+  ])('%#', (tiers, message) => {
+    expect(() => createLimiter({ name: 'x', tiers } as TiersOptions)).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message }),
+    )
+  })
+
+  it.each<[object, string]>([
+    [
+      { rule: user },
+      'createLimiter() has no option "rule": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, tiers, sharedTag',
+    ],
+    [{ sharedTag: 'yes' }, 'sharedTag must be true or false, got "yes"'],
+    [{ idMs: 0 }, 'idMs must be a whole number from 1 to 315619200000, got 0'],
+    [{ maxWaiting: 0 }, 'maxWaiting must be a whole number of at least 1, got 0'],
+    [{ policyCacheMs: 1.5 }, 'policyCacheMs must be a whole number from 1 to 315619200000, got 1.5'],
+    [{ policyCacheSize: -1 }, 'policyCacheSize must be a whole number of at least 1, got -1'],
+  ])('with %o', (options, message) => {
+    expect(() => createLimiter({ name: 'x', tiers: { user }, ...options } as TiersOptions)).toThrow(message)
+  })
+})
+
+describe('wrong calls over tiers', () => {
+  it.each<[string, (limiter: Limiter<'user' | 'ip' | 'global'>) => Promise<unknown>, string, string]>([
+    [
+      'no key',
+      (limiter) => limiter.consume(5 as never),
+      'INVALID_KEY',
+      'a key must be a string, { kind, name } or a subject by tier, got 5',
+    ],
+    [
+      'null',
+      (limiter) => limiter.consume(null as never),
+      'INVALID_KEY',
+      'a key must be a string, { kind, name } or a subject by tier, got null',
+    ],
+    [
+      'an unknown tier',
+      (limiter) => limiter.consume({ usr: 'a' } as never),
+      'INVALID_KEY',
+      'a key names the tier "usr", which is not among user, ip, global',
+    ],
+    [
+      'no tier',
+      (limiter) => limiter.consume({ user: undefined }),
+      'INVALID_KEY',
+      'a key must have a subject for one tier at least, of user, ip, global',
+    ],
+    [
+      'a wrong subject',
+      (limiter) => limiter.consume({ user: 7 } as never),
+      'INVALID_KEY',
+      'a key must be a string or { kind, name }, got 7',
+    ],
+    [
+      'an unknown cost',
+      (limiter) => limiter.consume('a', { cost: { tokens: 1 } } as never),
+      'INVALID_ARGUMENT',
+      'cost names the tier "tokens", which is not among user, ip, global',
+    ],
+    [
+      'a wrong cost',
+      (limiter) => limiter.consume('a', { cost: { ip: 0 } }),
+      'INVALID_ARGUMENT',
+      'cost.ip must be a whole number of at least 1, got 0',
+    ],
+    [
+      'a cost of nothing',
+      (limiter) => limiter.consume('a', { cost: null } as never),
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got null',
+    ],
+    [
+      'a wrong cost of an absent tier',
+      (limiter) => limiter.consume({ user: 'a' }, { cost: { ip: -1 } }),
+      'INVALID_ARGUMENT',
+      'cost.ip must be a whole number of at least 1, got -1',
+    ],
+    [
+      'nothing to charge',
+      (limiter) => limiter.charge({ user: 'a' }, { ip: 5 }),
+      'INVALID_ARGUMENT',
+      'amount must name a tier that the key names',
+    ],
+    [
+      'a wrong id',
+      (limiter) => limiter.consume('a', { id: '' }),
+      'INVALID_ARGUMENT',
+      'id must be a string of 1 to 200 characters, got ""',
+    ],
+    [
+      'no place to take',
+      (limiter) => limiter.acquire('a'),
+      'INVALID_ARGUMENT',
+      'acquire() takes a place of a concurrency() rule, and the key names none: use consume()',
+    ],
+  ])('%s reject and change nothing', async (_, call, code, message) => {
+    const limiter = messages()
+    await limiter.consume('a')
+    await expect(call(limiter)).rejects.toThrow(expect.objectContaining({ name: 'LimiterError', code, message }))
+    expect((await limiter.peek('a')).tiers).toMatchObject({ user: { remaining: 99 }, ip: { remaining: 49 } })
+  })
+})

@@ -1,0 +1,66 @@
+import { vi } from 'vitest'
+import type { Subject } from '../src/core/key.ts'
+import type { Rule } from '../src/core/rule.ts'
+import { type Policy, PolicyCache, type PolicyCacheOptions } from '../src/limiter/policy-cache.ts'
+import { slidingWindow } from '../src/rules/sliding-window/sliding-window.ts'
+import { manualClock } from '../src/testing/manual-clock.ts'
+
+/** A plan of so many requests a minute. */
+export const plan = (limit: number): Rule => slidingWindow({ limit, windowMs: 60_000 })
+/** What a subject has when the policy has nothing for it. */
+export const fallback: Rule = plan(10)
+
+/** A cache with a policy that counts its calls, a clock and a timer that stand still, and the failures so far. */
+export function setUp(script: Policy, options: Partial<PolicyCacheOptions> = {}) {
+  const clock = manualClock(1_000)
+  const policy = vi.fn(script)
+  const failures: [unknown, Subject][] = []
+  const timers = { started: 0, running: new Set<{ atMs: number; ring: () => void }>() }
+  const cache = new PolicyCache({
+    policy,
+    fallback,
+    freshMs: 100,
+    maxSubjects: 10,
+    nowMs: () => clock.nowMs(),
+    timer(afterMs, ring) {
+      const timer = { atMs: clock.nowMs() + afterMs, ring }
+      timers.started++
+      timers.running.add(timer)
+      return () => timers.running.delete(timer)
+    },
+    onFailure: (error, subject) => failures.push([error, subject]),
+    ...options,
+  })
+  const advance = (byMs: number) => {
+    clock.advance(byMs)
+    for (const timer of timers.running) {
+      if (timer.atMs <= clock.nowMs() && timers.running.delete(timer)) timer.ring()
+    }
+  }
+  return { cache, policy, clock, failures, timers, advance, asked: () => policy.mock.calls.join('') }
+}
+
+export function deferred<Value>() {
+  let resolve: (value: Value) => void = () => {}
+  let reject: (error: Error) => void = () => {}
+  const promise = new Promise<Value>((...both) => {
+    ;[resolve, reject] = both
+  })
+  return { promise, resolve, reject }
+}
+
+export async function limitOf(rule: Rule | Promise<Rule>): Promise<number> {
+  return (await rule).limit
+}
+
+export function range(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${index}`)
+}
+
+export function raise(error: Error): never {
+  throw error
+}
+
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
