@@ -1,5 +1,5 @@
 import type { Reason } from './decision.ts'
-import { after, blockedForMs, type Current, currentEntry, type Entry, type Ruling, UNTOUCHED } from './entry.ts'
+import { after, blockedForMs, type Current, currentEntry, type Entry, type Ruling } from './entry.ts'
 import { clipped, freshWithHoldsMs, type Hold, MOST_HOLDS, passesAfterMs, remembered } from './holds.ts'
 import type { Request } from './request.ts'
 import type { Rule, RuleState } from './rule.ts'
@@ -155,14 +155,17 @@ function judge<S extends RuleState>(
   const taken = allowed && take
   // The step has counted a cost that is not taken after all: show the state as it stays.
   const shown = passes && !taken ? rule.step(held.state, timeMs, 0, true) : outcome
-  const next = taken ? takenFrom(rule, held, remembered(outcome), newHold) : held
+  const state = taken ? remembered(outcome) : held.state
+  const holds = taken ? holdsAfter(rule, held, newHold) : held.holds
   const retryMs =
-    passes || held.holds.length === 0 ? outcome.retryAfterMs : passesAfterMs(rule, held.state, held.holds, timeMs, cost)
-  const resetMs = next.holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, next.state, next.holds, timeMs)
+    passes || never || held.holds.length === 0
+      ? outcome.retryAfterMs
+      : passesAfterMs(rule, held.state, held.holds, timeMs, cost)
+  const resetMs = holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, state, holds, timeMs)
+  const hasMoved = held.moved || held.takesOver
   // What has to be stored and is as if untouched is forgotten, with all its parts.
-  const stored = held.moved || held.takesOver
-  const isFresh = stored && resetMs === 0 && blockedMs === 0
-  const kept = isFresh ? UNTOUCHED : taken || stored ? next : undefined
+  const isFresh = hasMoved && resetMs === 0 && blockedMs === 0
+  const isStored = taken || hasMoved
   return {
     allowed,
     remaining: blockedMs > 0 ? 0 : shown.remaining,
@@ -170,12 +173,12 @@ function judge<S extends RuleState>(
     resetAfterMs: Math.max(blockedMs, after(resetMs, lagMs)),
     delayMs: allowed ? outcome.delayMs : 0,
     reason: allowed ? undefined : reasonOf(never, blockedMs),
-    state: kept === undefined ? entry.state : (kept.state as S | undefined),
+    state: isFresh ? undefined : isStored ? state : entry.state,
     // What passes proves that a block is over.
     block: taken || isFresh ? undefined : held.block,
-    holds: kept === undefined ? entry.holds : kept.holds,
-    madeBy: kept === undefined ? entry.madeBy : rule,
-    takenOver: kept === undefined ? entry.takenOver : held.takesOver && !held.moved && !taken,
+    holds: isFresh ? undefined : isStored ? (holds.length === 0 ? undefined : holds) : entry.holds,
+    madeBy: isStored ? rule : entry.madeBy,
+    takenOver: isStored ? held.takesOver && !held.moved && !taken : entry.takenOver,
   }
 }
 
@@ -186,14 +189,9 @@ function reasonOf(never: boolean, blockedMs: number): Reason {
 
 type Kept<S extends RuleState> = Pick<Current<S>, 'state' | 'holds'>
 
-function takenFrom<S extends RuleState>(
-  rule: Rule<S>,
-  held: Current<S>,
-  state: S | undefined,
-  newHold: Hold | undefined,
-): Kept<S> {
+function holdsAfter<S extends RuleState>(rule: Rule<S>, held: Current<S>, newHold: Hold | undefined): readonly Hold[] {
   const holds = clipped(rule, held.state, held.holds, held.timeMs)
-  return { state, holds: newHold === undefined ? holds : [...holds, newHold] }
+  return newHold === undefined ? holds : [...holds, newHold]
 }
 
 function adjusted<S extends RuleState>(rule: Rule<S>, held: Current<S>, cost: number, takenMs?: number): Kept<S> {

@@ -52,8 +52,13 @@ export interface Current<State extends RuleState = RuleState> {
 
 /** The entry at `nowMs`: moved back with the clock, without the holds that have expired, and counted by `rule`. */
 export function currentEntry<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, nowMs: number): Current<S> {
-  const maker = entry.madeBy ?? rule
+  const { madeBy: maker = rule } = entry
   let { state, block, holds = NO_HOLDS } = entry
+  const isPlain = maker === rule && holds.length === 0 && block === undefined
+  if (isPlain && (state === undefined || !isFarAhead(state.atMs, nowMs))) {
+    const timeMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
+    return { state, block, holds, timeMs, moved: false, takesOver: false }
+  }
   let moved = false
   if (block !== undefined && isFarAhead(block.atMs, nowMs)) {
     block = { atMs: nowMs, untilMs: nowMs + block.untilMs - block.atMs }

@@ -12,7 +12,7 @@ export interface Ruled {
 }
 
 /** The decision of a limiter of one rule. */
-export function decisionOfOne({ tier, rule }: Ruled, verdict: Verdict, decidedBy: DecidedBy): Decision {
+export function decisionOfOne(tier: Tier, rule: Rule, verdict: Verdict, decidedBy: DecidedBy): Decision {
   const refused = !verdict.allowed
   const ignored = refused && tier.shadow
   return {

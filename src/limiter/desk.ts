@@ -1,6 +1,6 @@
 import { type Clock, readClock, STORE_TIME } from '../core/clock.ts'
 import type { Decision, Verdict } from '../core/decision.ts'
-import { encodeSubject } from '../core/key.ts'
+import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { type Request, watching } from '../core/request.ts'
 import type { Rule } from '../core/rule.ts'
@@ -27,11 +27,15 @@ export interface Asked extends Target {
 
 /** Turns calls into questions to the store, and verdicts into decisions. */
 export class Desk {
+  /** The one tier of a limiter of one rule that stays the same. */
+  readonly only: Tier | undefined
   readonly #options: DeskOptions
   readonly #hasPolicies: boolean
   #isOpen = true
 
   constructor(options: DeskOptions) {
+    const [first] = options.tiers
+    this.only = options.isTiered || first?.policy !== undefined ? undefined : first
     this.#options = options
     this.#hasPolicies = options.tiers.some(({ policy }) => policy !== undefined)
   }
@@ -59,12 +63,23 @@ export class Desk {
   ): readonly Asked[] {
     const amounts = amountsOf(this.#options.tiers, targets, given, amountRule)
     const asked: Asked[] = []
-    for (const [index, target] of targets.entries()) {
+    for (let index = 0; index < targets.length; index++) {
+      const { tier, subject, key } = targets[index] as Target
       const amount = amounts[index]
-      if (amount !== undefined) asked.push({ ...target, request: requestFor(amount, target.tier) })
+      if (amount !== undefined) asked.push({ tier, subject, key, request: requestFor(amount, tier) })
     }
     if (asked.length > 0) return asked
     throw new LimiterError('INVALID_ARGUMENT', `${amountRule.what} must name a tier that the key names`)
+  }
+
+  /** Asks about a single key: most decisions are such, and nothing is made for them on the way. */
+  askOne(tier: Tier, subject: Subject, request: Request): Decision | Promise<Decision> {
+    this.demandOpen()
+    const { store } = this.#options
+    const asked = tier.shadow ? watching(request) : request
+    const answer = tier.shelf.decide(encodeSubject(subject), asked, this.#nowMs(), tier.rule)
+    if ('allowed' in answer) return decisionOfOne(tier, tier.rule, answer, store.kind)
+    return answer.then((verdict) => decisionOfOne(tier, tier.rule, verdict, store.kind))
   }
 
   /** Asks the store, at once when it can answer at once. */
@@ -90,15 +105,15 @@ export class Desk {
   }
 
   #askBy(asked: readonly Asked[], rules: readonly Rule[], id: string | undefined): Decision | Promise<Decision> {
-    const { store, clock, isTiered } = this.#options
-    const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
+    const { store, isTiered } = this.#options
+    const nowMs = this.#nowMs()
     const ruled = asked.map(({ tier }, index): Ruled => ({ tier, rule: rules[index] as Rule }))
     const first = asked[0] as Asked
     const firstRuled = ruled[0] as Ruled
     const decisionOf = (verdicts: readonly Verdict[]): Decision =>
       isTiered
         ? decisionOfTiers(ruled, verdicts, store.kind)
-        : decisionOfOne(firstRuled, verdicts[0] as Verdict, store.kind)
+        : decisionOfOne(firstRuled.tier, firstRuled.rule, verdicts[0] as Verdict, store.kind)
     if (asked.length === 1 && id === undefined) {
       const answer = first.tier.shelf.decide(
         first.key,
@@ -113,6 +128,11 @@ export class Desk {
     })
     const answer = store.decideTogether(orders, nowMs, id === undefined ? undefined : this.#memo(asked, id))
     return answer instanceof Promise ? answer.then(decisionOf) : decisionOf(answer)
+  }
+
+  #nowMs(): number {
+    const { clock } = this.#options
+    return clock === undefined ? STORE_TIME : readClock(clock)
   }
 
   // A request that comes again with other tiers is another request.

@@ -1,4 +1,4 @@
-import { knownOptions, milliseconds, show } from '../core/check.ts'
+import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
 import type { Decision } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
@@ -61,8 +61,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     if (id !== undefined && (typeof id !== 'string' || id.length < 1 || id.length > 200)) {
       throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
     }
-    const asked = this.#desk.asking(this.#desk.targets(key), cost, COST, consuming)
-    const answer = this.#desk.ask(asked, id)
+    const answer = this.#consume(key, cost, id)
     // A store that need not wait must not cost its callers a turn of the event loop.
     return this.#decided(key, cost, answer instanceof Promise ? await answer : answer)
   }
@@ -197,6 +196,15 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  #consume(key: Key<TierName>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
+    const { only } = this.#desk
+    if (only === undefined || id !== undefined) {
+      return this.#desk.ask(this.#desk.asking(this.#desk.targets(key), cost, COST, consuming), id)
+    }
+    const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
+    return this.#desk.askOne(only, key as Subject, consuming(amount, only))
   }
 
   async #peek(targets: readonly Target[], cost: unknown): Promise<Decision> {
