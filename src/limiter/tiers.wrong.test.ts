@@ -145,3 +145,21 @@ describe('wrong calls over tiers', () => {
     expect((await limiter.peek('a')).tiers).toMatchObject({ user: { remaining: 99 }, ip: { remaining: 49 } })
   })
 })
+
+it('types know the names of the tiers', async () => {
+  const limiter = messages()
+  const single = createLimiter({ name: 'x', rule: user })
+  const wrong = [
+    // @ts-expect-error no such tier
+    () => limiter.consume({ usr: 'a' }),
+    // @ts-expect-error no such tier
+    () => limiter.consume('a', { cost: { tokens: 5 } }),
+    // @ts-expect-error a limiter of one rule has no tiers
+    () => single.consume({ user: 'a' }),
+    // @ts-expect-error a limiter of one rule has one cost
+    () => single.consume('a', { cost: { user: 1 } }),
+    // @ts-expect-error a rule and tiers exclude each other
+    async () => createLimiter({ name: 'x', rule: user, tiers: { user } }),
+  ]
+  for (const call of wrong) await expect(call()).rejects.toThrow()
+})

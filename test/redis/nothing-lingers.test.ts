@@ -10,7 +10,7 @@ import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.
 import { type Action, anything, play, starts, steps, type Turn, turns, type Wait, waits } from '../schedules.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
-import { NONE, type Observation, ObservedKey, type Stored } from './observed-key.ts'
+import { expectKept, isSame, NONE, type Observation, ObservedKey, type Stored } from './observed-key.ts'
 import { shortRules } from './short-rules.ts'
 
 const FILLING: readonly Action[] = ['consume', 'consume', 'charge']
@@ -90,29 +90,9 @@ async function playForReal(rules: fc.Arbitrary<Rule>): Promise<void> {
   await fc.assert(property, { numRuns: 1, endOnFailure: true })
 }
 
-/**
- * A key goes when the decision says that it is fresh: not before, and not after.
- *
- * @param lateMs an engine may count a TTL from when it is set, which is later than the time that the script has read. That is
- *   not seen right after it, but by who reads the time again: then it may be as late as the writing took.
- */
-function expectKept({ decision: { resetAfterMs }, stored, beforeMs, afterMs }: Observation, lateMs: number): void {
-  if (stored.value === undefined) {
-    expect(resetAfterMs, 'a key is gone before it is fresh').toBeLessThanOrEqual(afterMs - beforeMs)
-  } else {
-    expect(stored.untilMs, 'a key goes too early').toBeGreaterThanOrEqual(beforeMs + resetAfterMs)
-    expect(stored.untilMs, 'a key goes too late').toBeLessThanOrEqual(afterMs + resetAfterMs + lateMs)
-    expect(stored.ttlMs, 'a key has too long a TTL').toBeLessThanOrEqual(resetAfterMs + lateMs)
-  }
-}
-
 function expectMinuteLonger({ ttlMs }: Stored, resetAfterMs: number): void {
   expect(ttlMs).toBeGreaterThan(resetAfterMs)
   expect(ttlMs).toBeLessThanOrEqual(resetAfterMs + 60_000)
-}
-
-function isSame(stored: Stored, before: Stored): boolean {
-  return stored.value === before.value && stored.untilMs === before.untilMs
 }
 
 function isReading(action: Action, { allowed }: Decision): boolean {

@@ -1,4 +1,5 @@
 import type { Verdict } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
 import { isTaking, type Request } from '../../core/request.ts'
 import type { Memo } from '../../core/store.ts'
 import { type Decided, decideInOneSlot, memoKey, nameOf, type RedisOrder } from './decide-in-one-slot.ts'
@@ -15,6 +16,9 @@ interface Group {
  * Decides over keys in several slots of a Cluster, which no script can do at once: what passes in one slot is taken there before
  * the next is asked, the scarcest first, and given back when a later one refuses. So nobody gets more than any rule allows; while
  * a decision is under way others may be refused what it is about to give back, and a process that dies in between gives nothing back.
+ *
+ * Every slot remembers an id for itself. That counts once what is sent again after it was answered; of two that are under way at
+ * the same time, one may be admitted by what the other is about to give back.
  */
 export async function decideAcrossSlots(
   runner: ScriptRunner,
@@ -53,9 +57,12 @@ export async function decideAcrossSlots(
   }
   if (taken.length === groups.length) return verdicts
   const undone = taken.map(async ({ group, decided }) => {
-    note(group, standing(decided.verdicts, await undo(runner, group, decided, nowMs, memo)))
+    note(group, await undo(runner, group, decided, nowMs, memo))
   })
-  await Promise.all([...undone, askAll(waiting.map(looking))])
+  // All of it is tried before any of it may fail.
+  for (const outcome of await Promise.allSettled([...undone, askAll(waiting.map(looking))])) {
+    if (outcome.status === 'rejected') throw outcome.reason
+  }
   return verdicts
 }
 
@@ -81,6 +88,7 @@ function passed({ orders }: Group, verdicts: readonly Verdict[]): boolean {
   return orders.every(({ shadow, request }, index) => shadow || !isTaking(request) || verdicts[index]?.allowed === true)
 }
 
+/** Gives back what a group has taken, and answers how it stands then: tiers that passed still say that they would have. */
 async function undo(
   runner: ScriptRunner,
   { orders }: Group,
@@ -88,26 +96,38 @@ async function undo(
   nowMs: number,
   memo: Memo | undefined,
 ): Promise<readonly Verdict[]> {
-  const undoing = orders.map((order, index) => {
-    const { request } = order
-    const wasTaken = isTaking(request) && verdicts[index]?.allowed === true
-    return { ...order, request: wasTaken ? undoOf(request, takenMs) : looked(request) }
+  // Of several that came with one id at once, all of which were answered that it was taken, one gives it back.
+  const isOurs = memo === undefined || (await forgotten(runner, memoKey(nameOf(orders[0] as RedisOrder), memo.id)))
+  const places = [...orders.keys()].filter((at) => isTaking(requestAt(orders, at)) && verdicts[at]?.allowed === true)
+  if (places.length === 0) return verdicts
+  const undoing = places.map((at): RedisOrder => {
+    const request = requestAt(orders, at)
+    return { ...(orders[at] as RedisOrder), request: isOurs ? undoOf(request, takenMs) : looked(request) }
   })
-  if (memo !== undefined) await runner.forget(memoKey(nameOf(orders[0] as RedisOrder), memo.id))
-  return (await decideInOneSlot(runner, undoing, nowMs)).verdicts
+  const after = (await decideInOneSlot(runner, undoing, nowMs)).verdicts
+  const standing = [...verdicts]
+  for (const [index, at] of places.entries()) {
+    const { remaining, resetAfterMs } = after[index] as Verdict
+    standing[at] = { ...(verdicts[at] as Verdict), remaining, resetAfterMs }
+  }
+  return standing
+}
+
+function requestAt(orders: readonly RedisOrder[], at: number): Request {
+  return (orders[at] as RedisOrder).request
+}
+
+async function forgotten(runner: ScriptRunner, key: string): Promise<boolean> {
+  try {
+    return Number(await runner.forget(key)) === 1
+  } catch (cause) {
+    throw new LimiterError('STORE_FAILED', `Redis did not forget an id: ${cause}`, { cause })
+  }
 }
 
 function undoOf(request: Request, takenMs: number): Request {
   if (request.action === 'hold') return { action: 'settle', id: request.id, amount: 0 }
   return { action: 'giveBack', amount: amountOf(request), takenMs }
-}
-
-// Tiers that have passed and have given everything back still say that they would have passed.
-function standing(before: readonly Verdict[], after: readonly Verdict[]): readonly Verdict[] {
-  return before.map((verdict, index) => {
-    const { remaining, resetAfterMs } = after[index] as Verdict
-    return { ...verdict, remaining, resetAfterMs, delayMs: 0 }
-  })
 }
 
 function looking(group: Group): Group {
