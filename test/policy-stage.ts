@@ -1,21 +1,38 @@
-import { vi } from 'vitest'
+import { type Mock, vi } from 'vitest'
 import type { Subject } from '../src/core/key.ts'
 import type { Rule } from '../src/core/rule.ts'
 import { type Policy, PolicyCache, type PolicyCacheOptions } from '../src/limiter/policy-cache.ts'
 import { slidingWindow } from '../src/rules/sliding-window/sliding-window.ts'
-import { manualClock } from '../src/testing/manual-clock.ts'
+import { type ManualClock, manualClock } from '../src/testing/manual-clock.ts'
 
 /** A plan of so many requests a minute. */
 export const plan = (limit: number): Rule => slidingWindow({ limit, windowMs: 60_000 })
 /** What a subject has when the policy has nothing for it. */
 export const fallback: Rule = plan(10)
 
+/** What a test of the cache works with. */
+export interface Stage {
+  readonly cache: PolicyCache
+  readonly policy: Mock<Policy>
+  readonly clock: ManualClock
+  readonly failures: [unknown, Subject][]
+  readonly timers: { started: number; readonly running: Set<{ atMs: number; ring: () => void }> }
+  advance(byMs: number): void
+  asked(): string
+}
+
+interface Deferred<Value> {
+  readonly promise: Promise<Value>
+  resolve(value: Value): void
+  reject(error: Error): void
+}
+
 /** A cache with a policy that counts its calls, a clock and a timer that stand still, and the failures so far. */
-export function setUp(script: Policy, options: Partial<PolicyCacheOptions> = {}) {
+export function setUp(script: Policy, options: Partial<PolicyCacheOptions> = {}): Stage {
   const clock = manualClock(1_000)
   const policy = vi.fn(script)
   const failures: [unknown, Subject][] = []
-  const timers = { started: 0, running: new Set<{ atMs: number; ring: () => void }>() }
+  const timers: Stage['timers'] = { started: 0, running: new Set() }
   const cache = new PolicyCache({
     policy,
     fallback,
@@ -40,7 +57,8 @@ export function setUp(script: Policy, options: Partial<PolicyCacheOptions> = {})
   return { cache, policy, clock, failures, timers, advance, asked: () => policy.mock.calls.join('') }
 }
 
-export function deferred<Value>() {
+/** A promise and what settles it. */
+export function deferred<Value>(): Deferred<Value> {
   let resolve: (value: Value) => void = () => {}
   let reject: (error: Error) => void = () => {}
   const promise = new Promise<Value>((...both) => {
@@ -49,18 +67,22 @@ export function deferred<Value>() {
   return { promise, resolve, reject }
 }
 
+/** The limit of a rule that may take its time. */
 export async function limitOf(rule: Rule | Promise<Rule>): Promise<number> {
   return (await rule).limit
 }
 
+/** So many names. */
 export function range(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${index}`)
 }
 
+/** Throws, where an expression is wanted. */
 export function raise(error: Error): never {
   throw error
 }
 
+/** Lets all promises settle. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

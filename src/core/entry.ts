@@ -125,12 +125,11 @@ function recounted<S extends RuleState>(
   }
 }
 
-/** What is used of the limit, in whole units, rounded up. */
+/** What is used of the limit. */
 function usedOf<S extends RuleState>(rule: Rule<S>, state: S, timeMs: number): number {
   if (rule.holds !== 'pooled') return rule.limit - rule.step(state, timeMs, 0, true).remaining
   // A rule that shapes has less remaining than is free: what could be given back tells.
-  const { returned } = rule.step(state, timeMs, -Number.MAX_SAFE_INTEGER, true)
-  return rule.step(state, timeMs, -returned, true).resetAfterMs > 0 ? returned + 1 : returned
+  return rule.step(state, timeMs, -Number.MAX_SAFE_INTEGER, true).returned
 }
 
 function sameParameters(one: Rule['parameters'], other: Rule['parameters']): boolean {

@@ -51,7 +51,7 @@ export interface Outcome<State extends RuleState = RuleState> {
   readonly resetAfterMs: number
   /** How long an admitted request has to wait for its turn. Zero for every rule that does not queue. */
   readonly delayMs: number
-  /** How much was really given back, in whole units; zero unless the cost is negative. */
+  /** How much was really given back, zero unless the cost is negative. */
   readonly returned: number
   /** The state to store when the cost is taken. */
   readonly state: State

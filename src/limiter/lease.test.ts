@@ -106,6 +106,13 @@ describe('a lease', () => {
     expect(second.signal.aborted).toBe(false)
   })
 
+  it('is lost when somebody gave its place back', async () => {
+    const limiter = createLimiter({ name: 'exports', rule, clock: manualClock() })
+    const lease = await limiter.acquire('luis', { heartbeat: false })
+    await limiter.giveBack('luis')
+    expect(await lease.renew()).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 2 })
+  })
+
   it('takes the cost of other tiers for good, and blocks whom a tier blocks', async () => {
     const tiers = { places: rule, starts: { rule: fixedWindow({ limit: 1, windowMs: 60_000 }), blockForMs: 90_000 } }
     const limiter = createLimiter({ name: 'exports', tiers, clock: manualClock() })

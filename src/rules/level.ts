@@ -5,6 +5,14 @@ export interface Level extends RuleState {
   readonly level: number
 }
 
+/**
+ * A cost in units of request × millisecond. A part of a request is a whole number of those, which the division that made it has
+ * blurred.
+ */
+export function unitsOf(cost: number, periodMs: number): number {
+  return cost % 1 === 0 ? cost * periodMs : Math.floor(cost * periodMs + 0.5)
+}
+
 /** A level as numbers. */
 export const levelCells: StateCells<Level> = {
   count: 2,

@@ -100,6 +100,17 @@ export const jointChecks: readonly StoreCheck[] = [
       clock.advance(3_000)
       assert.equal((await limiter.consume('a', { cost: 3 })).remaining, 0)
       assert.equal((await hold.cancel()).remaining, 2)
+      const slow = createLimiter({
+        name: `${name} slow`,
+        rule: tokenBucket({ capacity: 10, refill: 1, periodMs: 3_600_000 }),
+        store,
+        clock,
+      })
+      const first = await slow.reserve('a', { estimate: 1 })
+      clock.advance(1)
+      const next = await slow.reserve('a', { estimate: 1 })
+      await first.cancel()
+      assert.deepEqual([(await next.cancel()).remaining, (await slow.peek('a')).resetAfterMs], [10, 0])
     },
   },
   {

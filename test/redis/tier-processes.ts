@@ -8,12 +8,19 @@ import type { Limiter } from '../../src/limiter/limiter.ts'
 import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../src/rules/index.ts'
 import type { Address } from '../servers/ask.ts'
 
-const factories = { concurrency, fixedWindow, slidingLog, tokenBucket }
+type Factory = 'concurrency' | 'fixedWindow' | 'slidingLog' | 'tokenBucket'
+
+const factories: Readonly<Record<Factory, (options: never) => Rule>> = {
+  concurrency,
+  fixedWindow,
+  slidingLog,
+  tokenBucket,
+}
 
 /** A limiter that can be sent to another process: each rule is the name of its factory and what that gets. */
 export interface LimiterText {
   readonly name: string
-  readonly tiers: Readonly<Record<string, readonly [factory: keyof typeof factories, options: object]>>
+  readonly tiers: Readonly<Record<string, readonly [factory: Factory, options: object]>>
   readonly sharedTag?: boolean
 }
 

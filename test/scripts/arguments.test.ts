@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { readRule, ruleNames } from '../../scripts/lua/assemble.mjs'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
+import { doubles, errorOf, FOREIGN, MALFORMED, REQUESTS, WRONG_NUMBERS } from './wrong-requests.ts'
 
 let server: RunningServer
 let redis: Redis
@@ -21,15 +22,6 @@ const NOW = '1700000000000'
 /** Runs a script on one key as a person would. */
 const run = (name: string, ...args: string[]): Promise<unknown> =>
   redis.eval(getScript(name).source, 1, 'user:123', ...args)
-
-/** What the server said, without the place in the script that it adds. */
-async function errorOf(running: Promise<unknown>): Promise<string> {
-  const error = await running.then(
-    () => expect.fail('the script did not refuse'),
-    (reason: Error) => reason,
-  )
-  return error.message.replace(/ script: .*$/, '')
-}
 
 const WRONG = ['', '0', '-1', '1.5', 'nan', 'inf', '-inf', '9007199254740992', 'ten', '1 2']
 
@@ -84,46 +76,47 @@ describe.each(ruleNames())('%s', (name) => {
         /^ERR sluice: the cost must be a whole number of at least 1, got /,
       )
     }
-    for (const request of [
-      '',
-      'peek:-1',
-      'peek7',
-      'unblock:7',
-      'reset:7',
-      'take:1',
-      'peek 1',
-      'charge:1.5',
-      'constructor',
-      ':1',
-      'peek:1:2',
-    ]) {
-      expect(await errorOf(run(name, ...start, NOW, request))).toBe(
-        `ERR sluice: a request is a cost or peek, charge, giveBack, block, unblock or reset, got ${request}`,
-      )
+    for (const request of [...MALFORMED, 'shadow:1', 'changing:1']) {
+      expect(await errorOf(run(name, ...start, NOW, request))).toBe(`${REQUESTS}${request}`)
     }
-    expect(await errorOf(run(name, ...start, NOW, 'block'))).toBe(
-      'ERR sluice: the milliseconds of a block must be a whole number from 1 to 315619200000, got nil',
-    )
-    expect(await errorOf(run(name, ...start, NOW, 'charge:0'))).toBe(
-      'ERR sluice: the amount of a charge must be a whole number of at least 1, got 0',
-    )
-    expect(await errorOf(run(name, ...start, NOW, 'giveBack:99999999999999999'))).toMatch(
-      /^ERR sluice: the amount of a giveBack must be a whole number of at least 1, got /,
-    )
+    for (const [request, message] of WRONG_NUMBERS) {
+      expect(await errorOf(run(name, ...start, NOW, request))).toBe(`ERR sluice: ${message}`)
+    }
     expect(await redis.dbsize()).toBe(0)
   })
 
   it('leaves what is not its own as it is', async () => {
     const start = good.slice(0, required.length)
     await redis.set('user:123', 'a session')
-    expect(await errorOf(run(name, ...start, NOW))).toBe(
-      'ERR sluice: the key holds something else than a state of this rule, and it was left as it is',
-    )
+    expect(await errorOf(run(name, ...start, NOW))).toBe(FOREIGN)
     expect(await redis.get('user:123')).toBe('a session')
     await redis.del('user:123')
     await redis.rpush('user:123', 'a', 'b')
     expect(await errorOf(run(name, ...start, NOW))).toMatch(/^WRONGTYPE /)
     expect(await redis.lrange('user:123', 0, -1)).toEqual(['a', 'b'])
+  })
+
+  it('leaves what only starts like a block or like holds as it is', async () => {
+    const start = good.slice(0, required.length)
+    const holds = doubles(-5.5, ...Array<number>(24).fill(1))
+    const block = doubles(Number.NEGATIVE_INFINITY, 1, 2)
+    const values = [
+      // Five holds take 26 numbers: one less, and it is none of ours, whatever a rule's own state is as long as.
+      ...Array.from({ length: 25 }, (_, index) => holds.subarray(0, 8 * (index + 1))),
+      ...Array.from({ length: 25 }, (_, index) => Buffer.concat([block, holds.subarray(0, 8 * (index + 1))])),
+      ...[2, 3, 4, 12].flatMap((count) =>
+        [-0.5, -0.25, 1.5, Number.NaN].map((mark) => doubles(mark, ...Array<number>(count - 1).fill(1))),
+      ),
+      doubles(Number.NEGATIVE_INFINITY, 1),
+      Buffer.concat([block, doubles(-1.5, 1, 1, 1, 1, 1), Buffer.from('more')]),
+    ]
+    for (const value of values) {
+      await redis.set('user:123', value)
+      for (const request of ['1', 'peek', 'reset', 'hold:1:1:1000']) {
+        expect(await errorOf(run(name, ...start, NOW, request))).toBe(FOREIGN)
+      }
+      expect((await redis.getBuffer('user:123'))?.equals(value)).toBe(true)
+    }
   })
 
   it('decides all keys of a call or none', async () => {
@@ -154,11 +147,10 @@ it('refuses products that leave the exact whole numbers', async () => {
 })
 
 it('refuses a state of another rule or another number of slices, blocked or not', async () => {
-  const foreign = 'ERR sluice: the key holds something else than a state of this rule, and it was left as it is'
   await run('strict-window', '10', '1000', NOW, '1', '5')
-  expect(await errorOf(run('strict-window', '10', '1000', NOW, '1', '6'))).toBe(foreign)
+  expect(await errorOf(run('strict-window', '10', '1000', NOW, '1', '6'))).toBe(FOREIGN)
   await run('strict-window', '10', '1000', NOW, 'block:5000', '5')
-  expect(await errorOf(run('sliding-window', '10', '1000', NOW))).toBe(foreign)
+  expect(await errorOf(run('sliding-window', '10', '1000', NOW))).toBe(FOREIGN)
   expect(await run('strict-window', '10', '1000', NOW, 'unblock', '5')).toMatchObject([1, 9, 0, 1_200, 0])
 })
 
@@ -166,7 +158,19 @@ it('refuses more keys than one call should take', async () => {
   const keys = Array.from({ length: 1_001 }, (_, index) => `key ${index}`)
   const { source } = getScript('fixed-window')
   expect(await errorOf(redis.eval(source, keys.length, ...keys, '10', '60000'))).toBe(
-    'ERR sluice: one call decides at most 1000 keys, got 1001',
+    'ERR sluice: one call decides 1 to 1000 keys, got 1001',
   )
+  expect(await errorOf(redis.eval(source, 0, '10', '60000'))).toBe('ERR sluice: one call decides 1 to 1000 keys, got 0')
+  expect(await redis.dbsize()).toBe(0)
   expect(await redis.eval(source, 1_000, ...keys.slice(1), '10', '60000')).toHaveLength(5_000)
+})
+
+it('keeps a state whose own time is before 1970, by a clock that was set back to near it', async () => {
+  const at = (nowMs: number, request: string): Promise<unknown> => run('sliding-log', '9', '60000', `${nowMs}`, request)
+  for (const timeMs of [100_000, 100_001, 100_002]) await at(timeMs, '1')
+  await at(0, 'peek')
+  // What is left was taken at -2 and -1. It is none of two holds or one.
+  expect(await at(0, 'giveBack:1')).toEqual([1, 7, 0, 59_999, 0])
+  expect(await at(0, 'giveBack:1')).toEqual([1, 8, 0, 59_998, 0])
+  expect(await at(0, 'hold:1:5:1000')).toEqual([1, 7, 0, 59_998, 0])
 })

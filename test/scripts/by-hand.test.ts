@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { ruleNames } from '../../scripts/lua/assemble.mjs'
+import { ruleNames, scriptNames } from '../../scripts/lua/assemble.mjs'
 import { encodeScope, encodeSubject, type Subject } from '../../src/core/key.ts'
+import type { Rule } from '../../src/core/rule.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import { fakeProgram } from '../servers/fake-program.ts'
 import type { ServerBinary } from '../servers/server-binary.ts'
@@ -22,7 +23,7 @@ describe('what the page tells to type', () => {
   beforeAll(async () => {
     cli = await findCli(inject('redisServer'))
     folder = await mkdtemp(join(tmpdir(), 'sluice-by-hand-'))
-    for (const name of ruleNames()) await writeFile(join(folder, `${name}.lua`), getScript(name).source)
+    for (const name of scriptNames()) await writeFile(join(folder, `${name}.lua`), getScript(name).source)
     if (!/^\d{13}$/.test(await output('date +%s%3N'))) {
       // Only GNU's date knows milliseconds, as the page says.
       await fakeProgram(join(folder, 'bin', 'date'), `echo ${Date.now()}`)
@@ -31,7 +32,7 @@ describe('what the page tells to type', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it('is found', () => {
-    expect(shellBlocks().length).toBeGreaterThan(15)
+    expect(shellBlocks().length).toBeGreaterThan(25)
   })
 
   it.each(shellBlocks())('$title', async ({ text, prints }) => {
@@ -59,8 +60,9 @@ describe('what the page tells to type', () => {
 
 describe('the scripts on the page', () => {
   it('are all of them', () => {
-    const listed = [...page.matchAll(/^### (.+)$/gm)].map(([, name]) => name)
-    expect(listed.sort()).toEqual(ruleNames().sort())
+    const [, scripts = ''] = page.split('## The scripts\n')
+    const listed = [...scripts.matchAll(/^### (.+)$/gm)].map(([, name]) => name)
+    expect(listed.sort()).toEqual(scriptNames().sort())
   })
 
   it.each(ruleNames())('%s takes what its header says', (name) => {
@@ -70,7 +72,7 @@ describe('the scripts on the page', () => {
     expect(rows).toEqual([KEYS, ...ARGV.map((row) => (row[1] === 'request' ? words : row))])
     expect(words?.[0]).toBe(request[0])
     expect(words?.[2]).toMatch(/, default 1$/)
-    expect(request[2]).toMatch(/, default 1$/)
+    expect(request[2]).toMatch(/; default 1$/)
   })
 
   it.each(ruleNames())('%s does and keeps what its header says', (name) => {
@@ -80,28 +82,57 @@ describe('the scripts on the page', () => {
     expect(section(`### ${name}`)).toContain(`\nState ${state}.\n`)
   })
 
-  it.each(ruleNames())('%s understands the words of the page', (name) => {
-    const words = [...(headerOf(name).request[2] ?? '').matchAll(/(?:or |, )([a-z]+)(?::\w+)?(?=,)/gi)].map(
-      ([, word]) => word,
+  it.each(scriptNames())('%s understands the words of the page, with as many numbers', (name) => {
+    const [shapes = '', more = ''] = (headerOf(name).request[2] ?? '').split('; ')
+    const words = [...shapes.matchAll(/(?:or |, )([a-z]+)((?::[a-z]+)*)(\[:[a-z]+\])?(?=,|$)/gi)].flatMap(
+      ([, word = '', numbers = '', optional = '']) => {
+        const shape = `${word}${numbers.replaceAll(/[a-z]+/gi, '0')}`
+        return optional === '' ? [shape] : [shape, `${shape}:0`]
+      },
     )
-    const [cost, ...requests] = tableOf('## What you can ask').map(([request]) => code(request))
-    expect(requests.map((request) => request.split(':')[0])).toEqual(words)
-    expect(cost).toMatch(/^\d+$/)
+    const requests = tableOf('## What you can ask').map(([request]) => code(request).replaceAll(/\d+/g, '0'))
+    expect(requests).toEqual(['0', '0:blockFor:0', ...words])
+    expect(words).toContain('hold:0:0:0')
+    expect(more).toBe('after a cost or hold :blockFor:milliseconds')
   })
 
-  it.each(ruleNames())('%s answers the numbers of the page', (name) => {
+  it.each(scriptNames())('%s answers the numbers of the page', (name) => {
     const numbers = headerOf(name)
       .reply.replaceAll(/ \([^)]*\)| 0\|1/g, '')
       .split(', ')
     expect(tableOf('## What comes back').map(([number]) => code(number))).toEqual(numbers)
   })
+
+  it('tiers takes what its header says', () => {
+    const [header = ''] = getScript('tiers').source.split('\n\n')
+    const lines = [...header.matchAll(/^-- (?:(KEYS\S+|ARGV\S+|request|shadow:|changing:) +| {13})(.+)$/gm)]
+    const rows = lines.map(([, place = '', text = '']) => {
+      if (place === 'request') return ['', place, 'of each tier a cost or one of [the words](#what-you-can-ask)']
+      if (place.endsWith(':')) return ['', place, text]
+      const [, name = '', meaning = text] = /^(\w+): (.+)$/.exec(text) ?? []
+      return [place, name, meaning]
+    })
+    expect(rows).toHaveLength(5 + ruleNames().length + 3)
+    expect(tableOf('### tiers').map((cells) => cells.map(code))).toEqual(rows)
+  })
+
+  it('tiers does what its header says', () => {
+    const [first] = section('### tiers').trimStart().split('\n')
+    expect(first?.toLowerCase()).toBe(headerOf('tiers').purpose.toLowerCase())
+  })
 })
 
 describe('the keys on the page', () => {
-  it.each(tableOf('## Keys'))('of limiter %s, state %s and subject %s are the library’s', (...cells) => {
-    const [limiter = '', state = '', subject = '', key = ''] = cells.map(code)
-    const encoded = encodeSubject(JSON.parse(subject) as Subject)
-    expect(key).toBe(`sluice:${encodeScope(JSON.parse(limiter), state)}:${encoded}`)
+  it.each(tableOf('## Keys'))('of limiter %s, tier %s, state %s and subject %s are the library’s', (...cells) => {
+    const [limiter = '', tier = '', state = '', subject = '', key = ''] = cells.map(code)
+    const [stateName, changing] = state.split('+')
+    const scope = encodeScope({
+      limiterName: JSON.parse(limiter),
+      tierName: tier === '' ? undefined : JSON.parse(tier),
+      rule: { stateName } as Rule,
+      changing: changing === 'rule',
+    })
+    expect(key).toBe(`sluice:${scope}:${encodeSubject(JSON.parse(subject) as Subject)}`)
   })
 })
 
@@ -110,12 +141,13 @@ function headerOf(name: string) {
   const [header = ''] = getScript(name).source.split('\n\n')
   const line = (start: string): string => new RegExp(`^-- ${start} *(.+)$`, 'm').exec(header)?.[1] ?? ''
   const ARGV = [...header.matchAll(/^-- (ARGV\S+) +(\w+): (.+)$/gm)].map((match) => match.slice(1))
+  const asked = ['', 'request', line('request')]
   return {
     purpose: line(`sluice ${name}, version \\d+:`),
     KEYS: ['KEYS[1..n]', '', line('KEYS\\[1..n\\]')],
     ARGV,
-    request: ARGV.find(([, argument]) => argument === 'request') ?? [],
-    reply: line('returns').replace('for each key five integers: ', ''),
+    request: ARGV.find(([, argument]) => argument === 'request') ?? asked,
+    reply: line('returns').replace(/^for each (key|tier) five integers: |; and at last the time of the decision$/g, ''),
     state: line('state').replace(/^(\S+):/, '`$1`:'),
   }
 }

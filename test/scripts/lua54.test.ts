@@ -1,11 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LuaEngine, LuaFactory } from 'wasmoon'
 import type { Rule } from '../../src/core/rule.ts'
 import * as rules from '../../src/rules/index.ts'
+import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { requestText } from '../../src/stores/redis/request-text.ts'
-import { getScript } from '../../src/stores/redis/script-catalog.ts'
+import { getScript, listScripts, type Script } from '../../src/stores/redis/script-catalog.ts'
+import { mapStore } from '../map-store.ts'
 import { anything, type Moment, play, requestOf, starts, steps, waits } from '../schedules.ts'
+import { askTiers, calls, openTiers, tiers, traceOf, waitAfter } from '../tier-twin.ts'
 
 // Some engines run scripts on Lua 5.4, where whole numbers are a type of their own: they overflow, and 5.0 is printed as 5.0.
 // None of these engines can be had here, but their language can. What the scripts ask of a server is a table here.
@@ -13,28 +18,44 @@ import { anything, type Moment, play, requestOf, starts, steps, waits } from '..
 const SERVER = `
 struct = { pack = string.pack, unpack = string.unpack }
 local values = {}
-redis = {
-  call = function(command, key, value, px, ttlMs)
-    if command == 'GET' then return values[key] or false end
-    if command == 'DEL' then values[key] = nil return 1 end
-    assert(command == 'SET' and px == 'PX' and string.match(ttlMs, '^[1-9]%d*$'), 'a TTL in whole milliseconds')
+local commands = {
+  GET = function(key) return values[key] or false end,
+  DEL = function(key) values[key] = nil return 1 end,
+  SET = function(key, value, px, ttlMs)
+    assert(px == 'PX' and string.match(ttlMs, '^[1-9]%d*$'), 'a TTL in whole milliseconds')
     values[key] = value
     return { ok = 'OK' }
   end,
+  MGET = function(...)
+    local found = {}
+    for index, key in ipairs({ ... }) do found[index] = values[key] or false end
+    return found
+  end,
+  EXISTS = function(...)
+    local count = 0
+    for _, key in ipairs({ ... }) do count = count + (values[key] and 1 or 0) end
+    return count
+  end,
 }
+redis = { call = function(command, ...) return commands[command](...) end }
+local function lines(text)
+  local list = {}
+  for line in string.gmatch(text, '[^\\n]+') do list[#list + 1] = line end
+  return list
+end
 local scripts = {}
-function run(name, text, key, args)
+function run(name, text, keys, args)
   scripts[name] = scripts[name] or assert(load(text, name))
-  KEYS, ARGV = { key }, {}
-  for argument in string.gmatch(args, '%S+') do ARGV[#ARGV + 1] = argument end
+  KEYS, ARGV = lines(keys), lines(args)
   local reply = scripts[name]()
-  for index = 1, 5 do assert(math.type(reply[index]) == 'integer', 'a reply of whole numbers') end
+  local length = name == 'tiers' and #reply or 5
+  for index = 1, length do assert(math.type(reply[index]) == 'integer', 'a reply of whole numbers') end
   return table.concat(reply, ' ')
 end
 `
 
 let lua: LuaEngine
-let run: (name: string, text: string, key: string, args: string) => string
+let run: (name: string, text: string, keys: string, args: string) => string
 beforeAll(async () => {
   lua = await new LuaFactory().createEngine()
   await lua.doString(SERVER)
@@ -67,8 +88,9 @@ const configurations: Readonly<Record<string, fc.Arbitrary<Rule>>> = {
   concurrency: fc.record({ limit: limits, leaseMs: fc.constantFrom(250, 999) }).map(rules.concurrency),
 }
 
+let count = 0
+
 it.each(Object.entries(configurations))('%s decides on Lua 5.4 as in memory', (name, rule) => {
-  let count = 0
   fc.assert(
     fc.property(rule, anything(fc.oneof(waits, steps)), starts, fc.boolean(), (of, turnList, startMs, greedy) => {
       const amounts = turnList.map((turn) => (greedy && turn.action === 'charge' ? 2 ** 53 - 1 : turn.amount))
@@ -82,11 +104,67 @@ it.each(Object.entries(configurations))('%s decides on Lua 5.4 as in memory', (n
           moment.nowMs,
           requestText(requestOf(moment.action, moment.amount)),
           ...values(optional),
-        ].join(' ')
+        ].join('\n')
         expect(run(name, source, key, args)).toBe(replyOf(moment))
       }
     }),
     { numRuns: 100 },
+  )
+})
+
+/** A server of nothing but the language, to which a store can talk. */
+const connection: RedisConnection = {
+  async send(_key, [, sha1, count, ...rest]) {
+    const { name, source } = listScripts().find((script) => script.sha1 === sha1) as Script
+    const keys = rest.slice(0, Number(count))
+    return run(name, source, keys.join('\n'), rest.slice(keys.length).join('\n')).split(' ')
+  },
+  sendToAll: async () => 'OK',
+}
+
+it.each([
+  ['that stay', false],
+  ['that change between calls', true],
+])('tiers of rules %s, with holds, ids and shadows, are decided on Lua 5.4 as by the frame', async (_, changes) => {
+  const property = fc.asyncProperty(
+    tiers(fc.constant(changes)),
+    calls(fc.oneof(waits, steps)),
+    starts,
+    async (tierList, callList, startMs) => {
+      const [frame, store] = [mapStore(), redisStore(connection, { garnetLuaTransactions: true })]
+      const name = `${changes} ${count++}`
+      const shelves = { frame: openTiers(frame, name, tierList), store: openTiers(store, name, tierList) }
+      const trace: string[] = []
+      let nowMs = startMs
+      for (const call of callList) {
+        const expected = await askTiers(frame, shelves.frame, tierList, call, nowMs)
+        const seen = await askTiers(store, shelves.store, tierList, call, nowMs)
+        trace.push(traceOf(tierList, call, nowMs))
+        if (!isDeepStrictEqual(seen, expected)) expect(seen, trace.join('\n')).toEqual(expected)
+        nowMs = Math.max(0, nowMs + waitAfter(call.wait, expected))
+      }
+    },
+  )
+  await fc.assert(property, { numRuns: 100 })
+})
+
+it('says on Lua 5.4 what is wrong in whole numbers', () => {
+  const { source } = getScript('tiers')
+  const failure = (keys: string, args: string): string => {
+    try {
+      return run('tiers', source, keys, args)
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const window = 'sliding-window\n100\n60000\n-'
+  expect(failure('a', '0\n0\nsliding-window\n100\n60000')).toContain(
+    'takes 3 parameters, - for a default, and a request, got 2',
+  )
+  expect(failure('a', `0\n0\n${window}\nhold:1:1:0`)).toContain('from 1 to 315619200000, got 0')
+  expect(failure('a', `0\n0\n${window}\n1\n${window}\n1`)).toContain('more arguments than 1 tiers take')
+  expect(failure(Array.from({ length: 1_001 }, (_, index) => `${index}`).join('\n'), `0\n0\n${window}\n1`)).toContain(
+    'decides 1 to 1000 keys, got 1001',
   )
 })
 

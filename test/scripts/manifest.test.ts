@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { parse } from 'luaparse'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { assemble, readRule, ruleNames } from '../../scripts/lua/assemble.mjs'
+import { argumentNames, assemble, readRule, ruleNames, scriptNames } from '../../scripts/lua/assemble.mjs'
 import { FOLDER, readManifest, readScript } from '../../scripts/lua/catalog.mjs'
 import type { Rule } from '../../src/core/rule.ts'
 import * as exported from '../../src/rules/index.ts'
@@ -33,9 +33,10 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 describe('the manifest', () => {
-  it('names a script for every rule, and the files that are kept', () => {
-    expect(Object.keys(manifest)).toEqual(rules.map((rule) => rule.kind))
+  it('names a script for every rule, one for tiers, and the files that are kept', () => {
     expect(ruleNames()).toEqual(rules.map((rule) => rule.kind))
+    expect(scriptNames()).toEqual([...ruleNames(), 'tiers'])
+    expect(Object.keys(manifest)).toEqual(scriptNames())
     const files = readdirSync(FOLDER).filter((file) => file.endsWith('.lua'))
     expect(files.sort()).toEqual(versions.map(([title]) => `${title}.lua`).sort())
   })
@@ -44,7 +45,7 @@ describe('the manifest', () => {
     expect(createHash('sha1').update(readScript(name, version)).digest('hex')).toBe(sha1)
   })
 
-  it.each(ruleNames())('%s has not changed since its newest version: npm run scripts makes the next one', (name) => {
+  it.each(scriptNames())('%s has not changed since its newest version: npm run scripts makes the next one', (name) => {
     const newest = manifest[name]?.at(-1)?.version ?? 0
     expect(readScript(name, newest)).toBe(assemble(name, newest))
   })
@@ -99,7 +100,8 @@ describe.each(versions)('the text of %s', (_, name, { version, sha1 }) => {
 
   it('touches no other keys than those that it was given', () => {
     const calls = [...text.matchAll(/redis\.call\(([^\n]*)/g)].map(([, args = '']) => args)
-    const onKeys = /^'(GET|MGET|EXISTS|SET|DEL)', (KEYS\[1\]|key|\(table\.unpack or unpack\)\((KEYS|missing)\))/
+    const onKeys =
+      /^'(GET|MGET|EXISTS|SET|DEL)', (KEYS\[(1|#KEYS)\]|key|\(table\.unpack or unpack\)\((KEYS|missing)\))[,)]/
     expect(calls.filter((args) => !args.startsWith("'TIME')") && !onKeys.test(args))).toEqual([])
     expect(calls.length).toBeGreaterThan(4)
   })
@@ -129,6 +131,34 @@ describe.each(rules.map((rule) => [rule.kind, rule] as const))('the header of %s
     expect(places.slice(2, 3)).toEqual(['KEYS[1..n]'])
     expect(places.slice(-2)).toEqual(['returns', 'state'])
     expect(places.filter((place) => place?.startsWith('ARGV'))).toHaveLength(header.parameters.length + 2)
+  })
+})
+
+describe('the header of tiers', () => {
+  const [header = ''] = getScript('tiers').source.split('\n\n')
+
+  it('says what is in the script: purpose, KEYS, ARGV, what is asked and the reply', () => {
+    const places = header.split('\n').map((line) => /^-- (\S*)/.exec(line)?.[1])
+    expect(places.filter((place) => place)).toEqual([
+      'sluice',
+      ...['KEYS[1..n]', 'KEYS[n+1]', 'ARGV[1]', 'ARGV[2]', 'ARGV[3..]'],
+      ...['request', 'shadow:', 'changing:', 'returns'],
+    ])
+  })
+
+  it.each(rules.map((rule) => [rule.kind, rule] as const))('lists what %s takes, in its order', (kind, rule) => {
+    const [, listed] = new RegExp(`^-- {14}${kind} (.+) request$`, 'm').exec(header) ?? []
+    expect(listed?.split(' ')).toEqual(Object.keys(rule.parameters))
+    const { required, optional } = argumentNames(kind)
+    expect(listed?.split(' ')).toEqual([...required, ...optional])
+  })
+
+  it('is all that a rule script says of requests and replies', () => {
+    const other = getScript('token-bucket').source
+    const requests = /request: of each key (.+); default 1$/m.exec(other)?.[1]
+    expect(header).toContain(`request      of each tier ${requests}\n`)
+    const reply = /^-- returns +for each key (.+)$/m.exec(other)?.[1]
+    expect(header).toContain(`returns      for each tier ${reply}; and at last the time of the decision`)
   })
 })
 

@@ -19,13 +19,14 @@ local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, n
     local leakMs = math.min(math.max(0, nowMs - atMs), math.ceil(stateLevel / leak))
     level = math.max(0, stateLevel - leak * leakMs)
   end
-  local units = cost * periodMs
+  -- A part of a request is a whole number of units, which the division that made it has blurred.
+  local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
   local full = capacity * periodMs
   local queueMs = mode == 'shape' and math.ceil(level / leak) or 0
   local retryAfterMs = force and 0 or math.max(0, math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
   local next, returned
   if retryAfterMs == 0 then
-    returned = cost < 0 and math.min(-cost, math.floor(level / periodMs)) or 0
+    returned = cost < 0 and math.min(-cost, level / periodMs) or 0
     level = math.max(0, math.min(level + units, math.max(level, (capacity + maxDebt) * periodMs)))
     next = struct.pack('<dd', nowMs, level)
   end

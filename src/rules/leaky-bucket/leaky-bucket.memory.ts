@@ -1,5 +1,5 @@
 import type { Outcome } from '../../core/rule.ts'
-import type { Level } from '../level.ts'
+import { type Level, unitsOf } from '../level.ts'
 
 interface Parameters {
   readonly capacity: number
@@ -25,11 +25,11 @@ export function stepLeakyBucket(
     level = Math.max(0, state.level - leak * leakMs)
   }
   // Inexact only for a forced cost so large that the bounds below decide anyway.
-  const units = cost * periodMs
+  const units = unitsOf(cost, periodMs)
   const full = capacity * periodMs
   const queueMs = mode === 'shape' ? Math.ceil(level / leak) : 0
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
-  const room = retryAfterMs === 0 ? Math.floor(level / periodMs) : 0
+  const room = retryAfterMs === 0 ? level / periodMs : 0
   if (retryAfterMs === 0) level = Math.max(0, Math.min(level + units, Math.max(level, (capacity + maxDebt) * periodMs)))
   const fits = Math.floor((full - level) / periodMs)
   const inTime = mode === 'shape' ? Math.floor((maxWaitMs * leak - level) / periodMs) + 1 : fits

@@ -18,11 +18,12 @@ local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, for
     local refillMs = math.min(math.max(0, nowMs - atMs), math.ceil((full - stateLevel) / refill))
     level = math.min(full, stateLevel + refill * refillMs)
   end
-  local units = cost * periodMs
+  -- A part of a request is a whole number of units, which the division that made it has blurred.
+  local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
   local retryAfterMs = force and 0 or math.max(0, math.ceil((units - level) / refill))
   local next, returned
   if retryAfterMs == 0 then
-    returned = cost < 0 and math.min(-cost, math.floor((full - level) / periodMs)) or 0
+    returned = cost < 0 and math.min(-cost, (full - level) / periodMs) or 0
     level = math.min(full, math.max(level - units, math.min(level, 0 - maxDebt * periodMs)))
     next = struct.pack('<dd', nowMs, level)
   end

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../core/rule.ts'
-import type { Level } from '../level.ts'
+import { type Level, unitsOf } from '../level.ts'
 
 interface Parameters {
   readonly capacity: number
@@ -24,9 +24,9 @@ export function stepTokenBucket(
     level = Math.min(full, state.level + refill * refillMs)
   }
   // Inexact only for a forced cost so large that the bounds below decide anyway.
-  const units = cost * periodMs
+  const units = unitsOf(cost, periodMs)
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - level) / refill))
-  const room = retryAfterMs === 0 ? Math.floor((full - level) / periodMs) : 0
+  const room = retryAfterMs === 0 ? (full - level) / periodMs : 0
   if (retryAfterMs === 0) level = Math.min(full, Math.max(level - units, Math.min(level, 0 - maxDebt * periodMs)))
   return {
     retryAfterMs,

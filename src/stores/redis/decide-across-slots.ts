@@ -1,8 +1,8 @@
 import type { Verdict } from '../../core/decision.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
 import { isTaking, type Request } from '../../core/request.ts'
 import type { Memo } from '../../core/store.ts'
-import { type Decided, decideInOneSlot, memoKey, nameOf, type RedisOrder } from './decide-in-one-slot.ts'
+import { type Decided, decideInOneSlot, nameOf, type RedisOrder } from './decide-in-one-slot.ts'
+import { recall, remember } from './remember-across-slots.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import { slotOf } from './slot-of.ts'
 
@@ -12,13 +12,18 @@ interface Group {
   readonly places: readonly number[]
 }
 
+/** A group that has passed, and what it was told. */
+interface Taken {
+  readonly group: Group
+  readonly decided: Decided
+}
+
 /**
  * Decides over keys in several slots of a Cluster, which no script can do at once: what passes in one slot is taken there before
  * the next is asked, the scarcest first, and given back when a later one refuses. So nobody gets more than any rule allows; while
  * a decision is under way others may be refused what it is about to give back, and a process that dies in between gives nothing back.
  *
- * Every slot remembers an id for itself. That counts once what is sent again after it was answered; of two that are under way at
- * the same time, one may be admitted by what the other is about to give back.
+ * An id is remembered when all slots have passed. Of two requests with one id at the same time the later gives back what it took.
  */
 export async function decideAcrossSlots(
   runner: ScriptRunner,
@@ -28,42 +33,98 @@ export async function decideAcrossSlots(
 ): Promise<readonly Verdict[]> {
   const groups = bySlot(orders)
   if (groups.length === 1) return (await decideInOneSlot(runner, orders, nowMs, memo)).verdicts
-  const verdicts = new Array<Verdict>(orders.length)
-  const note = ({ places }: Group, decided: readonly Verdict[]): void => {
-    for (const [index, place] of places.entries()) verdicts[place] = decided[index] as Verdict
+  const first = nameOf(orders[0] as RedisOrder)
+  const known = memo && (await recall(runner, first, memo, nowMs))
+  if (known !== undefined) return known
+  const decision = new SlotDecision(runner, groups, nowMs, orders.length)
+  await decision.decide()
+  if (memo === undefined || decision.isRefused) return decision.verdicts
+  const isFirst = await remember(runner, first, memo, nowMs, decision.verdicts).catch(async (error: unknown) => {
+    await decision.giveBack()
+    throw error
+  })
+  if (isFirst) return decision.verdicts
+  await decision.giveBack()
+  return (await recall(runner, first, memo, nowMs)) ?? decision.verdicts
+}
+
+class SlotDecision {
+  readonly verdicts: Verdict[]
+  isRefused = false
+  readonly #runner: ScriptRunner
+  readonly #nowMs: number
+  readonly #waiting: Group[]
+  readonly #isTaking: boolean
+  #taken: Taken[] = []
+
+  constructor(runner: ScriptRunner, groups: readonly Group[], nowMs: number, length: number) {
+    this.#runner = runner
+    this.#nowMs = nowMs
+    this.#waiting = groups.toSorted((one, other) => scarcity(one) - scarcity(other))
+    this.#isTaking = groups.some(({ orders }) => orders.some(({ request }) => isTaking(request)))
+    this.verdicts = new Array<Verdict>(length)
   }
-  const askAll = async (asked: readonly Group[]): Promise<void> => {
-    await Promise.all(
-      asked.map(async (group) => note(group, (await decideInOneSlot(runner, group.orders, nowMs)).verdicts)),
-    )
+
+  /** Asks one slot after the other, as long as they pass, and gives everything back when one does not. */
+  async decide(): Promise<void> {
+    if (!this.#isTaking) return all(this.#waiting.map((group) => this.#look(group)))
+    for (let group = this.#waiting.shift(); group !== undefined; group = this.#waiting.shift()) {
+      try {
+        this.isRefused = !(await this.#take(group))
+      } catch (error) {
+        // Nobody knows what the one that failed has counted. What is known to be taken goes back, if it can.
+        await this.giveBack().catch(() => {})
+        throw error
+      }
+      if (this.isRefused) break
+    }
+    if (this.isRefused) await all([this.giveBack(), ...this.#waiting.map((group) => this.#look(looking(group)))])
   }
-  if (!orders.some(({ request }) => isTaking(request))) {
-    await askAll(groups)
-    return verdicts
+
+  /** Gives back what was taken. Tiers that passed still say that they would have. */
+  giveBack(): Promise<void> {
+    const taken = this.#taken
+    this.#taken = []
+    return all(taken.map((done) => this.#undo(done)))
   }
-  const waiting = groups.toSorted((one, other) => scarcity(one) - scarcity(other))
-  const taken: { readonly group: Group; readonly decided: Decided }[] = []
-  for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) {
-    try {
-      const decided = await decideInOneSlot(runner, group.orders, nowMs, memo)
-      note(group, decided.verdicts)
-      if (passed(group, decided.verdicts)) taken.push({ group, decided })
-      else break
-    } catch (error) {
-      // Nobody knows what the one that failed has counted. What is known to be taken goes back, if it can.
-      await Promise.allSettled(taken.map((done) => undo(runner, done.group, done.decided, nowMs, memo)))
-      throw error
+
+  async #take(group: Group): Promise<boolean> {
+    const decided = await decideInOneSlot(this.#runner, group.orders, this.#nowMs)
+    this.#note(group, decided.verdicts)
+    const passes = passed(group, decided.verdicts)
+    if (passes) this.#taken.push({ group, decided })
+    return passes
+  }
+
+  async #look(group: Group): Promise<void> {
+    this.#note(group, (await decideInOneSlot(this.#runner, group.orders, this.#nowMs)).verdicts)
+  }
+
+  async #undo({ group, decided }: Taken): Promise<void> {
+    const { orders, places } = group
+    const takers = [...orders.keys()].filter((at) => {
+      return isTaking((orders[at] as RedisOrder).request) && decided.verdicts[at]?.allowed === true
+    })
+    if (takers.length === 0) return
+    const undoing = takers.map((at): RedisOrder => {
+      const order = orders[at] as RedisOrder
+      return { ...order, request: undoOf(order.request, decided.nowMs) }
+    })
+    const { verdicts } = await decideInOneSlot(this.#runner, undoing, this.#nowMs)
+    for (const [index, at] of takers.entries()) {
+      const { remaining, resetAfterMs } = verdicts[index] as Verdict
+      this.verdicts[places[at] as number] = { ...(decided.verdicts[at] as Verdict), remaining, resetAfterMs }
     }
   }
-  if (taken.length === groups.length) return verdicts
-  const undone = taken.map(async ({ group, decided }) => {
-    note(group, await undo(runner, group, decided, nowMs, memo))
-  })
-  // All of it is tried before any of it may fail.
-  for (const outcome of await Promise.allSettled([...undone, askAll(waiting.map(looking))])) {
-    if (outcome.status === 'rejected') throw outcome.reason
+
+  #note({ places }: Group, decided: readonly Verdict[]): void {
+    for (const [index, place] of places.entries()) this.verdicts[place] = decided[index] as Verdict
   }
-  return verdicts
+}
+
+/** Waits for all of them before any of them may fail. */
+async function all(tasks: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(tasks)) if (outcome.status === 'rejected') throw outcome.reason
 }
 
 function bySlot(orders: readonly RedisOrder[]): Group[] {
@@ -86,43 +147,6 @@ function scarcity({ orders }: Group): number {
 
 function passed({ orders }: Group, verdicts: readonly Verdict[]): boolean {
   return orders.every(({ shadow, request }, index) => shadow || !isTaking(request) || verdicts[index]?.allowed === true)
-}
-
-/** Gives back what a group has taken, and answers how it stands then: tiers that passed still say that they would have. */
-async function undo(
-  runner: ScriptRunner,
-  { orders }: Group,
-  { verdicts, nowMs: takenMs }: Decided,
-  nowMs: number,
-  memo: Memo | undefined,
-): Promise<readonly Verdict[]> {
-  // Of several that came with one id at once, all of which were answered that it was taken, one gives it back.
-  const isOurs = memo === undefined || (await forgotten(runner, memoKey(nameOf(orders[0] as RedisOrder), memo.id)))
-  const places = [...orders.keys()].filter((at) => isTaking(requestAt(orders, at)) && verdicts[at]?.allowed === true)
-  if (places.length === 0) return verdicts
-  const undoing = places.map((at): RedisOrder => {
-    const request = requestAt(orders, at)
-    return { ...(orders[at] as RedisOrder), request: isOurs ? undoOf(request, takenMs) : looked(request) }
-  })
-  const after = (await decideInOneSlot(runner, undoing, nowMs)).verdicts
-  const standing = [...verdicts]
-  for (const [index, at] of places.entries()) {
-    const { remaining, resetAfterMs } = after[index] as Verdict
-    standing[at] = { ...(verdicts[at] as Verdict), remaining, resetAfterMs }
-  }
-  return standing
-}
-
-function requestAt(orders: readonly RedisOrder[], at: number): Request {
-  return (orders[at] as RedisOrder).request
-}
-
-async function forgotten(runner: ScriptRunner, key: string): Promise<boolean> {
-  try {
-    return Number(await runner.forget(key)) === 1
-  } catch (cause) {
-    throw new LimiterError('STORE_FAILED', `Redis did not forget an id: ${cause}`, { cause })
-  }
 }
 
 function undoOf(request: Request, takenMs: number): Request {

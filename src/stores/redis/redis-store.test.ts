@@ -70,6 +70,34 @@ describe('a decision', () => {
     ])
   })
 
+  it('over tiers is kept under a key for each, with its name, and one for an id', async () => {
+    const bucket = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+    const tiers = { user: rule, 'all: of us': { rule: bucket, policy: () => undefined } }
+    const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis) })
+    await apart.consume({ user: 'user:42', 'all: of us': '' }, { id: 'order 7' })
+    const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), sharedTag: true })
+    await together.consume({ user: 'a{b}', 'all: of us': '' })
+    const single = createLimiter({ name: 'plans', rule, policy: () => undefined, store: redisStore(redis) })
+    await single.consume('user:42')
+    expect((await redis.keys('*')).sort()).toEqual([
+      'sluice:chat~all%3A%20of%20us:token-bucket@1+rule:',
+      'sluice:chat~user:fixed-window@1:user:42',
+      'sluice:plans:fixed-window@1+rule:user:42',
+      'sluice:tagged~all%3A%20of%20us:token-bucket@1+rule:',
+      'sluice:tagged~user:fixed-window@1:{a%7Bb%7D}',
+      '{sluice:chat~user:fixed-window@1:user:42}id~user,all:%20of%20us:order%207',
+    ])
+  })
+
+  it('over tiers is one run of one script', async () => {
+    const limiter = createLimiter({ name: 'chat', tiers: { user: rule, ip: rule }, store: redisStore(redis) })
+    await limiter.consume({ user: '42', ip: '::1' })
+    await redis.config('RESETSTAT')
+    expect((await limiter.consume({ user: '42', ip: '::1' }, { cost: { ip: 3 } })).tiers.ip?.remaining).toBe(6)
+    expect(await callsOf('evalsha')).toBe(1)
+    expect([await callsOf('mget'), await callsOf('set'), await callsOf('time')]).toEqual([1, 2, 1])
+  })
+
   it('takes its time from the server, or from the clock that was given', async () => {
     const clock = manualClock(59_000)
     const timed = createLimiter({ name: 'timed', rule, store: redisStore(redis), clock })
@@ -231,8 +259,17 @@ describe('redisStore refuses', () => {
       const strange = ownConnection(async (_key, [name]) => (name === 'EVAL' ? 0 : reply))
       await expect(limiterOn(strange).consume('a')).rejects.toMatchObject({
         code: 'STORE_FAILED',
-        message: `Redis answered something else than five whole numbers: ${reply}`,
+        message: `Redis answered something else than 5 whole numbers: ${reply}`,
       })
     },
   )
+
+  it('the reply to one tier where there are two', async () => {
+    const short = ownConnection(async (_key, [name]) => (name === 'EVAL' ? 0 : [1, 2, 3, 4, 5, 6]))
+    const limiter = createLimiter({ name: 'short', tiers: { user: rule, ip: rule }, store: redisStore(short) })
+    await expect(limiter.consume('a')).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: 'Redis answered something else than 11 whole numbers: 1,2,3,4,5,6',
+    })
+  })
 })

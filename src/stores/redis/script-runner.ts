@@ -30,15 +30,17 @@ export class ScriptRunner {
       if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
       return await this.#send(script, first, [`${keys.length}`, ...keys, ...args])
     } catch (cause) {
-      if (cause instanceof LimiterError) throw cause
-      const why = cause instanceof Error ? cause.message || cause.name : String(cause)
-      throw new LimiterError('STORE_FAILED', `Redis did not decide by ${script.name}: ${why}`, { cause })
+      throw failed(`Redis did not decide by ${script.name}`, cause)
     }
   }
 
-  /** Deletes a key. */
-  forget(key: string): Promise<unknown> {
-    return this.#connection.send(key, ['DEL', key])
+  /** Sends a plain command about one key and resolves with the server's reply. */
+  async ask(key: string, command: readonly [string, ...string[]]): Promise<unknown> {
+    try {
+      return await this.#connection.send(key, command)
+    } catch (cause) {
+      throw failed(`Redis did not answer ${command[0]}`, cause)
+    }
   }
 
   async #send(script: Script, key: string, rest: readonly string[]): Promise<unknown> {
@@ -75,3 +77,9 @@ export class ScriptRunner {
 }
 
 const DONE = Promise.resolve()
+
+function failed(what: string, cause: unknown): LimiterError {
+  if (cause instanceof LimiterError) return cause
+  const why = cause instanceof Error ? cause.message || cause.name : String(cause)
+  return new LimiterError('STORE_FAILED', `${what}: ${why}`, { cause })
+}

@@ -1,8 +1,28 @@
--- Decides one request on one key. What is only watched blocks nobody.
+-- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers.
 local function decide(rule, entry, request, nowMs, isShadow)
-  local cost = tonumber(request)
-  if cost then
+  if tonumber(request) then
     return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
   end
-  return asking()(rule, entry, request, nowMs, isShadow)
+  local cost = 1
+  local operation, amount = string.match(request, '^(%a+):(%d+)$')
+  operation = operation or request
+  if operation == 'peek' then
+    cost = whole('the cost of a peek', amount or 1, 0)
+  elseif operation == 'charge' then
+    adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
+  elseif operation == 'giveBack' then
+    adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
+  elseif operation == 'block' then
+    -- Ten calendar years at most.
+    local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
+  elseif request == 'unblock' then
+    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
+  elseif request == 'reset' then
+    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
+    entry.state, entry.holds, entry.counted = nil, nil, true
+  else
+    return asking()(rule, entry, request, nowMs, isShadow)
+  end
+  return judge(rule, entry, cost, nowMs, false)
 end

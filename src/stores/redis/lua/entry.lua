@@ -1,7 +1,5 @@
--- A state starts with its own time, which is not negative. What comes before it does: a block is this number and two times, and
--- n holds are the number -n and five numbers each.
-local BLOCK = -math.huge
-
+-- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
+-- times, and n holds are the number -n - 0.5 and five numbers each.
 local function readEntry(isState, value)
   if not value then
     return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil }
@@ -9,21 +7,22 @@ local function readEntry(isState, value)
   -- With all the fields that every decision sets: a table that grows costs more.
   local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
-  if mark == BLOCK and #value >= 24 then
+  if mark == -math.huge and #value >= 24 then
     local _
     _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
     at, mark = 25, #value >= 32 and struct.unpack('<d', value, 25) or 0
   end
-  if mark < 0 and mark % 1 == 0 and #value >= at + 7 - mark * 40 then
-    entry.holds = holding().read(value, at, -mark)
-    at = at + 8 - mark * 40
+  local count = -mark - 0.5
+  if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
+    entry.holds = holding().read(value, at, count)
+    at = at + 8 + count * 40
     mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
   if at > 1 then
     entry.state = at <= #value and value:sub(at) or nil
     entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
   end
-  if entry.state and not (mark >= 0 and isState(entry.state)) then
+  if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
     error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
   end
   return entry
@@ -38,7 +37,7 @@ local function writeEntry(key, entry, isServerTime)
     if entry.blockAtMs or entry.holds or entry.asMade then
       -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
       local kept = not entry.counted and entry.asMade or entry
-      local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
+      local block = entry.blockAtMs and struct.pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
       local holds = kept.holds and holding().pack(kept.holds) or ''
       value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
     end

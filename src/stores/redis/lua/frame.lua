@@ -2,9 +2,11 @@
 -- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
 -- it were not, a client that is always refused would start over at every request and never get out.
 local function steady(rule, entry, nowMs)
+  -- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+  local mostLagMs = 60000
   local timeMs = math.max(nowMs, entry.state and struct.unpack('<d', entry.state) or 0)
-  if timeMs - nowMs > MOST_LAG_MS or entry.holds or (entry.blockAtMs or 0) - nowMs > MOST_LAG_MS then
-    timeMs = holding().moveBack(rule, entry, nowMs)
+  if timeMs - nowMs > mostLagMs or entry.holds or (entry.blockAtMs or 0) - nowMs > mostLagMs then
+    timeMs = holding().moveBack(rule, entry, nowMs, mostLagMs)
   end
   if entry.leastMs then
     -- A second look in one decision is not earlier than the first.

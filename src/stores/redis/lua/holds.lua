@@ -1,6 +1,3 @@
--- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
-local MOST_LAG_MS = 60000
-
 -- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
 -- that is made costs every call.
 local heldFunctions
@@ -19,7 +16,7 @@ local function holding()
   end
 
   local function pack(holds)
-    local packed = { struct.pack('<d', -#holds) }
+    local packed = { struct.pack('<d', -#holds - 0.5) }
     for index, hold in ipairs(holds) do
       packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
     end
@@ -28,10 +25,25 @@ local function holding()
 
   -- Gives back what holds took. What a lease took comes back by itself.
   local function returned(rule, state, holds, timeMs)
-    if rule.holds == 'leased' then
+    if rule.holds == 'leased' or not state then
       return state
     end
-    for _, hold in ipairs(holds) do
+    local rest = holds
+    if rule.holds == 'pooled' then
+      -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
+      local sum, _, resetAfterMs, next = 0, nil, nil, nil
+      rest = {}
+      for _, hold in ipairs(holds) do
+        if hold.left % 1 == 0 then
+          sum = sum + hold.left
+        else
+          rest[#rest + 1] = hold
+        end
+      end
+      _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
+      state = resetAfterMs > 0 and next or nil
+    end
+    for _, hold in ipairs(rest) do
       if not state then
         return nil
       end
@@ -55,32 +67,44 @@ local function holding()
   end
 
   -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
-  local function moveBack(rule, entry, nowMs)
-    if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
+  local function moveBack(rule, entry, nowMs, mostLagMs)
+    if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
       entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
     end
     local timeMs, stateBackMs = nowMs, 0
     local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
-    if atMs - nowMs > MOST_LAG_MS then
+    if atMs - nowMs > mostLagMs then
       local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
       entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
       stateBackMs = atMs - nowMs
     else
       timeMs = math.max(atMs, nowMs)
     end
-    entry.holds = entry.holds
-      and map(entry.holds, function(hold)
-        local backMs = stateBackMs
-        if hold.takenMs - backMs - nowMs > MOST_LAG_MS then
-          backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
-        end
-        return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
-      end)
+    local isAhead = stateBackMs > 0
+    for _, hold in ipairs(entry.holds or {}) do
+      isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
+    end
+    entry.holds = isAhead
+        and entry.holds
+        and map(entry.holds, function(hold)
+          local backMs = stateBackMs
+          if hold.takenMs - backMs - nowMs > mostLagMs then
+            backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+          end
+          return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+        end)
+      or entry.holds
     return timeMs
   end
 
   local function returnExpired(rule, entry, timeMs)
-    local expired = {}
+    local expired, isLive = {}, true
+    for _, hold in ipairs(entry.holds) do
+      isLive = isLive and hold.untilMs > timeMs
+    end
+    if isLive then
+      return
+    end
     entry.holds = map(entry.holds, function(hold)
       if hold.untilMs > timeMs then
         return hold
@@ -92,12 +116,12 @@ local function holding()
 
   -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
   local function clip(rule, entry, timeMs)
-    if not entry.holds or rule.holds ~= 'pooled' then
+    if rule.holds ~= 'pooled' then
       return
     end
+    local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
     entry.holds = map(entry.holds, function(hold)
-      local _, _, _, _, _, left = rule.step(entry.state, timeMs, -hold.left, true, hold.takenMs)
-      return with(hold, left or 0, hold.takenMs, hold.untilMs)
+      return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
     end)
   end
 

@@ -1,7 +1,7 @@
 -- The values of all keys, with one call for all of them.
 local function readKeys()
-  if #KEYS > 1000 then
-    error('sluice: one call decides at most 1000 keys, got ' .. #KEYS, 0)
+  if #KEYS < 1 or #KEYS > 1000 then
+    error('sluice: one call decides 1 to 1000 keys, got ' .. #KEYS, 0)
   end
   local values, missing = redis.call('MGET', (table.unpack or unpack)(KEYS)), {}
   for index, key in ipairs(KEYS) do
@@ -18,10 +18,8 @@ end
 
 -- Engines on Lua 5.4 would answer 5.0 as a text.
 local function whole64(reply)
-  if math.tointeger then
-    for index, number in ipairs(reply) do
-      reply[index] = math.tointeger(number)
-    end
+  for index, number in ipairs(reply) do
+    reply[index] = math.tointeger(number)
   end
   return reply
 end

@@ -1,7 +1,12 @@
 -- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
-local function decideMany(rule, nowMs, isServerTime, firstRequest)
-  local entries, reply = {}, {}
-  local values = readKeys()
+local reply
+if #KEYS == 1 then
+  local entry = readEntry(rule.isState, redis.call('GET', KEYS[1]))
+  reply = { decide(rule, entry, ARGV[firstRequest] or '1', nowMs) }
+  writeEntry(KEYS[1], entry, isServerTime)
+else
+  local values, entries = readKeys(), {}
+  reply = {}
   for index, key in ipairs(KEYS) do
     entries[key] = entries[key] or readEntry(rule.isState, values[index])
   end
@@ -12,15 +17,5 @@ local function decideMany(rule, nowMs, isServerTime, firstRequest)
   for key, entry in pairs(entries) do
     writeEntry(key, entry, isServerTime)
   end
-  return reply
 end
-
-local function decideAll(rule, nowMs, isServerTime, firstRequest)
-  if #KEYS > 1 then
-    return whole64(decideMany(rule, nowMs, isServerTime, firstRequest))
-  end
-  local entry = readEntry(rule.isState, redis.call('GET', KEYS[1]))
-  local reply = { decide(rule, entry, ARGV[firstRequest] or '1', nowMs) }
-  writeEntry(KEYS[1], entry, isServerTime)
-  return whole64(reply)
-end
+return math.tointeger and whole64(reply) or reply

@@ -1,40 +1,26 @@
--- The most holds of one key at once.
-local MOST_HOLDS = 1000
+-- Adds cost, negative to give back, whatever is left. A block that is over goes with the change.
+local function adjust(rule, entry, cost, nowMs, takenMs)
+  local timeMs = steady(rule, entry, nowMs)
+  if cost > 0 and entry.holds then
+    holding().clip(rule, entry, timeMs)
+  end
+  local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+  entry.changed = entry.changed or entry.exists or resetAfterMs > 0
+  entry.counted = true
+  entry.state = resetAfterMs > 0 and state or nil
+  if entry.untilMs and entry.untilMs <= nowMs then
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nil, nil
+  end
+end
 
--- Ten calendar years.
-local LONGEST_MS = 315619200000
-
--- What answers every request but a plain cost. Made when one comes, and then once.
-local answerOther
+-- What answers requests of several numbers. Made when one comes, and then once: every function that is made costs every call.
+local answerLong
 local function asking()
-  if answerOther then
-    return answerOther
+  if answerLong then
+    return answerLong
   end
-
-  local function setBlock(entry, atMs, untilMs)
-    entry.changed = entry.changed or entry.blockAtMs ~= atMs
-    entry.blockAtMs, entry.untilMs = atMs, untilMs
-  end
-
-  -- A block that is over goes with the next change.
-  local function dropEndedBlock(entry, nowMs)
-    if entry.untilMs and entry.untilMs <= nowMs then
-      setBlock(entry, nil, nil)
-    end
-  end
-
-  -- Adds cost, negative to give back, whatever is left.
-  local function adjust(rule, entry, cost, nowMs, takenMs)
-    local timeMs = steady(rule, entry, nowMs)
-    if cost > 0 and entry.holds then
-      holding().clip(rule, entry, timeMs)
-    end
-    local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
-    entry.changed = entry.changed or entry.exists or resetAfterMs > 0
-    entry.counted = true
-    entry.state = resetAfterMs > 0 and state or nil
-    dropEndedBlock(entry, nowMs)
-  end
+  -- Ten calendar years.
+  local longestMs = 315619200000
 
   local function findHold(entry, id)
     for _, hold in ipairs(entry.holds or {}) do
@@ -86,14 +72,16 @@ local function asking()
       return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
     end)
     entry.changed, entry.counted, entry.leastMs = true, true, nil
-    dropEndedBlock(entry, nowMs)
+    if entry.untilMs and entry.untilMs <= nowMs then
+      entry.blockAtMs, entry.untilMs = nil, nil
+    end
     return true
   end
 
-  -- Takes amount for a time, unless too many hold already.
+  -- Takes amount for a time, unless a thousand hold already. Answers at last whether that is so.
   local function hold(rule, entry, amount, id, holdMs, nowMs)
     entry.leastMs = steady(rule, entry, nowMs)
-    if not entry.holds or #entry.holds < MOST_HOLDS then
+    if not entry.holds or #entry.holds < 1000 then
       return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
     end
     local firstMs = math.huge
@@ -107,89 +95,56 @@ local function asking()
     return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
   end
 
-  -- The operation that a request names, its numbers, and for how long a refusal blocks the key.
-  local function readRequest(request)
-    local most =
-      { peek = 1, charge = 1, giveBack = 2, hold = 3, settle = 2, renew = 2, block = 1, unblock = 0, reset = 0 }
-    local asked, blockForMs = string.match(request, '^(.*):blockFor:(%d+)$')
-    local operation, text = string.match(asked or request, '^(%w+)([:%d]*)$')
-    local numbers = {}
-    for number in string.gmatch(text or '', ':(%d+)') do
-      numbers[#numbers + 1] = number
-    end
-    local isTaking = operation == 'hold' or tonumber(operation)
-    local isKnown = operation and #numbers <= (tonumber(operation) and 0 or most[operation] or -1)
-    if not isKnown or string.gsub(text, ':%d+', '') ~= '' or (asked and not isTaking) then
-      local known = 'a cost or peek, charge, giveBack, hold, settle, renew, block, unblock or reset'
-      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
-    end
-    return operation,
-      numbers,
-      blockForMs and whole('the milliseconds of a blockFor', blockForMs, 1, LONGEST_MS),
-      isTaking
-  end
-
-  -- What neither consumes nor holds. Answers the cost to look at afterwards, and of a hold whether it was there.
-  local function prepare(rule, entry, operation, numbers, nowMs)
-    local first, second = numbers[1], numbers[2]
-    if operation == 'peek' then
-      return whole('the cost of a peek', first or 1, 0)
-    elseif operation == 'charge' then
-      adjust(rule, entry, whole('the amount of a charge', first or 1, 1), nowMs)
-    elseif operation == 'giveBack' then
-      local takenMs = second and whole('the time of a giveBack', second, 0)
-      adjust(rule, entry, -whole('the amount of a giveBack', first or 1, 1), nowMs, takenMs)
-    elseif operation == 'block' then
-      entry.changed = true
-      setBlock(entry, nowMs, nowMs + whole('the milliseconds of a block', first, 1, LONGEST_MS))
-    elseif operation == 'settle' then
-      local id = whole('the id of a settle', first, 1)
-      return 1, settle(rule, entry, id, whole('the amount of a settle', second, 0), nowMs)
-    elseif operation == 'renew' then
-      local id = whole('the id of a renew', first, 1)
-      return 1, renew(rule, entry, id, whole('the milliseconds of a renew', second, 1, LONGEST_MS), nowMs)
-    else
-      setBlock(entry, nil, nil)
-      if operation == 'reset' then
-        entry.changed = entry.changed or entry.exists
-        entry.state, entry.holds, entry.counted = nil, nil, true
-      end
-    end
-    return 1
-  end
-
-  -- Takes a cost, for good or for a time. A refusal for want of room may block the key.
-  local function take(rule, entry, operation, numbers, blockForMs, nowMs)
+  -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
+  local function take(rule, entry, request, nowMs, blockForMs)
     local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
-    if operation == 'hold' then
-      local amount, id = whole('the amount of a hold', numbers[1], 1), whole('the id of a hold', numbers[2], 1)
-      local holdMs = whole('the milliseconds of a hold', numbers[3], 1, LONGEST_MS)
+    local amount, id, holdMs = string.match(request, '^hold:(%d+):(%d+):(%d+)$')
+    if amount then
+      amount, id = whole('the amount of a hold', amount, 1), whole('the id of a hold', id, 1)
+      holdMs = whole('the milliseconds of a hold', holdMs, 1, longestMs)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
     else
-      local cost = whole('the cost', operation, 1)
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, true)
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+        judge(rule, entry, whole('the cost', request, 1), nowMs, true)
     end
     if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
       return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
     end
-    entry.changed = true
-    setBlock(entry, nowMs, nowMs + blockForMs)
-    entry.resetAfterMs = math.max(resetAfterMs, blockForMs)
-    return 0, 0, math.max(retryAfterMs, blockForMs), entry.resetAfterMs, 0
+    -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
+    local blockedMs = math.max(retryAfterMs, blockForMs)
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
+    entry.resetAfterMs = math.max(resetAfterMs, blockedMs)
+    return 0, 0, blockedMs, entry.resetAfterMs, 0
   end
 
-  function answerOther(rule, entry, request, nowMs, isShadow)
-    local operation, numbers, blockForMs, isTaking = readRequest(request)
-    if isTaking then
-      return take(rule, entry, operation, numbers, not isShadow and blockForMs, nowMs)
+  function answerLong(rule, entry, request, nowMs, isShadow)
+    local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
+    blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
+    asked = asked or request
+    if tonumber(asked) or string.match(asked, '^hold:%d+:%d+:%d+$') then
+      -- What is only watched blocks nobody.
+      return take(rule, entry, asked, nowMs, not isShadow and blockForMs)
     end
-    local cost, isFound = prepare(rule, entry, operation, numbers, nowMs)
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, false)
-    if isFound == nil then
-      return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+    local operation, first, second = string.match(request, '^(%a+):(%d+):(%d+)$')
+    local isFound
+    if operation == 'giveBack' then
+      local takenMs = whole('the time of a giveBack', second, 0)
+      adjust(rule, entry, -whole('the amount of a giveBack', first, 1), nowMs, takenMs)
+      return judge(rule, entry, 1, nowMs, false)
+    elseif operation == 'settle' then
+      local used = whole('the amount of a settle', second, 0)
+      isFound = settle(rule, entry, whole('the id of a settle', first, 1), used, nowMs)
+    elseif operation == 'renew' then
+      local holdMs = whole('the milliseconds of a renew', second, 1, longestMs)
+      isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
+    else
+      local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
+      local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
+      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
     end
+    local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
     return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
   end
 
-  return answerOther
+  return answerLong
 end

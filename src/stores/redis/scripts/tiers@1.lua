@@ -3,7 +3,7 @@
 -- KEYS[1..n]   what each tier's state of its subject is kept under; on a Cluster all in one slot
 -- KEYS[n+1]    with an idMs, what the answer to this request is kept under
 -- ARGV[1]      nowMs: time in milliseconds, whole number >= 0, or -1 for the server's, default -1
--- ARGV[2]      idMs: how long to answer the same request with the same reply, whole number >= 0, default 0
+-- ARGV[2]      idMs: how long the same id gets the same reply, in milliseconds, whole number from 0 to 315619200000, default 0
 -- ARGV[3..]    for each tier the name of a rule, its parameters in the order below, - for a default, and a request
 --              concurrency limit leaseMs maxDebt request
 --              fixed-window limit windowMs anchor maxDebt request
@@ -12,7 +12,9 @@
 --              sliding-window limit windowMs maxDebt request
 --              strict-window limit windowMs slices maxDebt request
 --              token-bucket capacity refill periodMs maxDebt request
--- request      of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1, after shadow: never refuses, after changing: the state says by which parameters it was counted
+-- request      of each tier a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds
+-- shadow:      before a request: the tier counts what passes, and never refuses
+-- changing:    before all of that: the parameters may change, and the state says by which ones it was counted
 -- returns      for each tier five integers: allowed 0|1, remaining, retryAfterMs (-1: never), resetAfterMs, waitMs (allowed: before going on; refused: left of a block); and at last the time of the decision
 
 -- Whole numbers above this one cannot be told from their neighbours.
@@ -58,9 +60,6 @@ local function addBounded(used, cost, ceiling)
   return math.max(used, math.min(used + cost, ceiling))
 end
 
--- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
-local MOST_LAG_MS = 60000
-
 -- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
 -- that is made costs every call.
 local heldFunctions
@@ -79,7 +78,7 @@ local function holding()
   end
 
   local function pack(holds)
-    local packed = { struct.pack('<d', -#holds) }
+    local packed = { struct.pack('<d', -#holds - 0.5) }
     for index, hold in ipairs(holds) do
       packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
     end
@@ -88,10 +87,25 @@ local function holding()
 
   -- Gives back what holds took. What a lease took comes back by itself.
   local function returned(rule, state, holds, timeMs)
-    if rule.holds == 'leased' then
+    if rule.holds == 'leased' or not state then
       return state
     end
-    for _, hold in ipairs(holds) do
+    local rest = holds
+    if rule.holds == 'pooled' then
+      -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
+      local sum, _, resetAfterMs, next = 0, nil, nil, nil
+      rest = {}
+      for _, hold in ipairs(holds) do
+        if hold.left % 1 == 0 then
+          sum = sum + hold.left
+        else
+          rest[#rest + 1] = hold
+        end
+      end
+      _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
+      state = resetAfterMs > 0 and next or nil
+    end
+    for _, hold in ipairs(rest) do
       if not state then
         return nil
       end
@@ -115,32 +129,44 @@ local function holding()
   end
 
   -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
-  local function moveBack(rule, entry, nowMs)
-    if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
+  local function moveBack(rule, entry, nowMs, mostLagMs)
+    if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
       entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
     end
     local timeMs, stateBackMs = nowMs, 0
     local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
-    if atMs - nowMs > MOST_LAG_MS then
+    if atMs - nowMs > mostLagMs then
       local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
       entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
       stateBackMs = atMs - nowMs
     else
       timeMs = math.max(atMs, nowMs)
     end
-    entry.holds = entry.holds
-      and map(entry.holds, function(hold)
-        local backMs = stateBackMs
-        if hold.takenMs - backMs - nowMs > MOST_LAG_MS then
-          backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
-        end
-        return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
-      end)
+    local isAhead = stateBackMs > 0
+    for _, hold in ipairs(entry.holds or {}) do
+      isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
+    end
+    entry.holds = isAhead
+        and entry.holds
+        and map(entry.holds, function(hold)
+          local backMs = stateBackMs
+          if hold.takenMs - backMs - nowMs > mostLagMs then
+            backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+          end
+          return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+        end)
+      or entry.holds
     return timeMs
   end
 
   local function returnExpired(rule, entry, timeMs)
-    local expired = {}
+    local expired, isLive = {}, true
+    for _, hold in ipairs(entry.holds) do
+      isLive = isLive and hold.untilMs > timeMs
+    end
+    if isLive then
+      return
+    end
     entry.holds = map(entry.holds, function(hold)
       if hold.untilMs > timeMs then
         return hold
@@ -152,12 +178,12 @@ local function holding()
 
   -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
   local function clip(rule, entry, timeMs)
-    if not entry.holds or rule.holds ~= 'pooled' then
+    if rule.holds ~= 'pooled' then
       return
     end
+    local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
     entry.holds = map(entry.holds, function(hold)
-      local _, _, _, _, _, left = rule.step(entry.state, timeMs, -hold.left, true, hold.takenMs)
-      return with(hold, left or 0, hold.takenMs, hold.untilMs)
+      return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
     end)
   end
 
@@ -220,10 +246,8 @@ local function holding()
   return heldFunctions
 end
 
--- A state starts with its own time, which is not negative. What comes before it does: a block is this number and two times, and
--- n holds are the number -n and five numbers each.
-local BLOCK = -math.huge
-
+-- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
+-- times, and n holds are the number -n - 0.5 and five numbers each.
 local function readEntry(isState, value)
   if not value then
     return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil }
@@ -231,21 +255,22 @@ local function readEntry(isState, value)
   -- With all the fields that every decision sets: a table that grows costs more.
   local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
-  if mark == BLOCK and #value >= 24 then
+  if mark == -math.huge and #value >= 24 then
     local _
     _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
     at, mark = 25, #value >= 32 and struct.unpack('<d', value, 25) or 0
   end
-  if mark < 0 and mark % 1 == 0 and #value >= at + 7 - mark * 40 then
-    entry.holds = holding().read(value, at, -mark)
-    at = at + 8 - mark * 40
+  local count = -mark - 0.5
+  if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
+    entry.holds = holding().read(value, at, count)
+    at = at + 8 + count * 40
     mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
   if at > 1 then
     entry.state = at <= #value and value:sub(at) or nil
     entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
   end
-  if entry.state and not (mark >= 0 and isState(entry.state)) then
+  if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
     error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
   end
   return entry
@@ -260,7 +285,7 @@ local function writeEntry(key, entry, isServerTime)
     if entry.blockAtMs or entry.holds or entry.asMade then
       -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
       local kept = not entry.counted and entry.asMade or entry
-      local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
+      local block = entry.blockAtMs and struct.pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
       local holds = kept.holds and holding().pack(kept.holds) or ''
       value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
     end
@@ -275,9 +300,11 @@ end
 -- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
 -- it were not, a client that is always refused would start over at every request and never get out.
 local function steady(rule, entry, nowMs)
+  -- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+  local mostLagMs = 60000
   local timeMs = math.max(nowMs, entry.state and struct.unpack('<d', entry.state) or 0)
-  if timeMs - nowMs > MOST_LAG_MS or entry.holds or (entry.blockAtMs or 0) - nowMs > MOST_LAG_MS then
-    timeMs = holding().moveBack(rule, entry, nowMs)
+  if timeMs - nowMs > mostLagMs or entry.holds or (entry.blockAtMs or 0) - nowMs > mostLagMs then
+    timeMs = holding().moveBack(rule, entry, nowMs, mostLagMs)
   end
   if entry.leastMs then
     -- A second look in one decision is not earlier than the first.
@@ -332,43 +359,29 @@ local function judge(rule, entry, cost, nowMs, take, newHold)
   return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
 end
 
--- The most holds of one key at once.
-local MOST_HOLDS = 1000
+-- Adds cost, negative to give back, whatever is left. A block that is over goes with the change.
+local function adjust(rule, entry, cost, nowMs, takenMs)
+  local timeMs = steady(rule, entry, nowMs)
+  if cost > 0 and entry.holds then
+    holding().clip(rule, entry, timeMs)
+  end
+  local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+  entry.changed = entry.changed or entry.exists or resetAfterMs > 0
+  entry.counted = true
+  entry.state = resetAfterMs > 0 and state or nil
+  if entry.untilMs and entry.untilMs <= nowMs then
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nil, nil
+  end
+end
 
--- Ten calendar years.
-local LONGEST_MS = 315619200000
-
--- What answers every request but a plain cost. Made when one comes, and then once.
-local answerOther
+-- What answers requests of several numbers. Made when one comes, and then once: every function that is made costs every call.
+local answerLong
 local function asking()
-  if answerOther then
-    return answerOther
+  if answerLong then
+    return answerLong
   end
-
-  local function setBlock(entry, atMs, untilMs)
-    entry.changed = entry.changed or entry.blockAtMs ~= atMs
-    entry.blockAtMs, entry.untilMs = atMs, untilMs
-  end
-
-  -- A block that is over goes with the next change.
-  local function dropEndedBlock(entry, nowMs)
-    if entry.untilMs and entry.untilMs <= nowMs then
-      setBlock(entry, nil, nil)
-    end
-  end
-
-  -- Adds cost, negative to give back, whatever is left.
-  local function adjust(rule, entry, cost, nowMs, takenMs)
-    local timeMs = steady(rule, entry, nowMs)
-    if cost > 0 and entry.holds then
-      holding().clip(rule, entry, timeMs)
-    end
-    local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
-    entry.changed = entry.changed or entry.exists or resetAfterMs > 0
-    entry.counted = true
-    entry.state = resetAfterMs > 0 and state or nil
-    dropEndedBlock(entry, nowMs)
-  end
+  -- Ten calendar years.
+  local longestMs = 315619200000
 
   local function findHold(entry, id)
     for _, hold in ipairs(entry.holds or {}) do
@@ -420,14 +433,16 @@ local function asking()
       return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
     end)
     entry.changed, entry.counted, entry.leastMs = true, true, nil
-    dropEndedBlock(entry, nowMs)
+    if entry.untilMs and entry.untilMs <= nowMs then
+      entry.blockAtMs, entry.untilMs = nil, nil
+    end
     return true
   end
 
-  -- Takes amount for a time, unless too many hold already.
+  -- Takes amount for a time, unless a thousand hold already. Answers at last whether that is so.
   local function hold(rule, entry, amount, id, holdMs, nowMs)
     entry.leastMs = steady(rule, entry, nowMs)
-    if not entry.holds or #entry.holds < MOST_HOLDS then
+    if not entry.holds or #entry.holds < 1000 then
       return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
     end
     local firstMs = math.huge
@@ -441,106 +456,93 @@ local function asking()
     return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
   end
 
-  -- The operation that a request names, its numbers, and for how long a refusal blocks the key.
-  local function readRequest(request)
-    local most =
-      { peek = 1, charge = 1, giveBack = 2, hold = 3, settle = 2, renew = 2, block = 1, unblock = 0, reset = 0 }
-    local asked, blockForMs = string.match(request, '^(.*):blockFor:(%d+)$')
-    local operation, text = string.match(asked or request, '^(%w+)([:%d]*)$')
-    local numbers = {}
-    for number in string.gmatch(text or '', ':(%d+)') do
-      numbers[#numbers + 1] = number
-    end
-    local isTaking = operation == 'hold' or tonumber(operation)
-    local isKnown = operation and #numbers <= (tonumber(operation) and 0 or most[operation] or -1)
-    if not isKnown or string.gsub(text, ':%d+', '') ~= '' or (asked and not isTaking) then
-      local known = 'a cost or peek, charge, giveBack, hold, settle, renew, block, unblock or reset'
-      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
-    end
-    return operation,
-      numbers,
-      blockForMs and whole('the milliseconds of a blockFor', blockForMs, 1, LONGEST_MS),
-      isTaking
-  end
-
-  -- What neither consumes nor holds. Answers the cost to look at afterwards, and of a hold whether it was there.
-  local function prepare(rule, entry, operation, numbers, nowMs)
-    local first, second = numbers[1], numbers[2]
-    if operation == 'peek' then
-      return whole('the cost of a peek', first or 1, 0)
-    elseif operation == 'charge' then
-      adjust(rule, entry, whole('the amount of a charge', first or 1, 1), nowMs)
-    elseif operation == 'giveBack' then
-      local takenMs = second and whole('the time of a giveBack', second, 0)
-      adjust(rule, entry, -whole('the amount of a giveBack', first or 1, 1), nowMs, takenMs)
-    elseif operation == 'block' then
-      entry.changed = true
-      setBlock(entry, nowMs, nowMs + whole('the milliseconds of a block', first, 1, LONGEST_MS))
-    elseif operation == 'settle' then
-      local id = whole('the id of a settle', first, 1)
-      return 1, settle(rule, entry, id, whole('the amount of a settle', second, 0), nowMs)
-    elseif operation == 'renew' then
-      local id = whole('the id of a renew', first, 1)
-      return 1, renew(rule, entry, id, whole('the milliseconds of a renew', second, 1, LONGEST_MS), nowMs)
-    else
-      setBlock(entry, nil, nil)
-      if operation == 'reset' then
-        entry.changed = entry.changed or entry.exists
-        entry.state, entry.holds, entry.counted = nil, nil, true
-      end
-    end
-    return 1
-  end
-
-  -- Takes a cost, for good or for a time. A refusal for want of room may block the key.
-  local function take(rule, entry, operation, numbers, blockForMs, nowMs)
+  -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
+  local function take(rule, entry, request, nowMs, blockForMs)
     local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
-    if operation == 'hold' then
-      local amount, id = whole('the amount of a hold', numbers[1], 1), whole('the id of a hold', numbers[2], 1)
-      local holdMs = whole('the milliseconds of a hold', numbers[3], 1, LONGEST_MS)
+    local amount, id, holdMs = string.match(request, '^hold:(%d+):(%d+):(%d+)$')
+    if amount then
+      amount, id = whole('the amount of a hold', amount, 1), whole('the id of a hold', id, 1)
+      holdMs = whole('the milliseconds of a hold', holdMs, 1, longestMs)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
     else
-      local cost = whole('the cost', operation, 1)
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, true)
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+        judge(rule, entry, whole('the cost', request, 1), nowMs, true)
     end
     if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
       return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
     end
-    entry.changed = true
-    setBlock(entry, nowMs, nowMs + blockForMs)
-    entry.resetAfterMs = math.max(resetAfterMs, blockForMs)
-    return 0, 0, math.max(retryAfterMs, blockForMs), entry.resetAfterMs, 0
+    -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
+    local blockedMs = math.max(retryAfterMs, blockForMs)
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
+    entry.resetAfterMs = math.max(resetAfterMs, blockedMs)
+    return 0, 0, blockedMs, entry.resetAfterMs, 0
   end
 
-  function answerOther(rule, entry, request, nowMs, isShadow)
-    local operation, numbers, blockForMs, isTaking = readRequest(request)
-    if isTaking then
-      return take(rule, entry, operation, numbers, not isShadow and blockForMs, nowMs)
+  function answerLong(rule, entry, request, nowMs, isShadow)
+    local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
+    blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
+    asked = asked or request
+    if tonumber(asked) or string.match(asked, '^hold:%d+:%d+:%d+$') then
+      -- What is only watched blocks nobody.
+      return take(rule, entry, asked, nowMs, not isShadow and blockForMs)
     end
-    local cost, isFound = prepare(rule, entry, operation, numbers, nowMs)
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, false)
-    if isFound == nil then
-      return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+    local operation, first, second = string.match(request, '^(%a+):(%d+):(%d+)$')
+    local isFound
+    if operation == 'giveBack' then
+      local takenMs = whole('the time of a giveBack', second, 0)
+      adjust(rule, entry, -whole('the amount of a giveBack', first, 1), nowMs, takenMs)
+      return judge(rule, entry, 1, nowMs, false)
+    elseif operation == 'settle' then
+      local used = whole('the amount of a settle', second, 0)
+      isFound = settle(rule, entry, whole('the id of a settle', first, 1), used, nowMs)
+    elseif operation == 'renew' then
+      local holdMs = whole('the milliseconds of a renew', second, 1, longestMs)
+      isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
+    else
+      local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
+      local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
+      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
     end
+    local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
     return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
   end
 
-  return answerOther
+  return answerLong
 end
 
--- Decides one request on one key. What is only watched blocks nobody.
+-- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers.
 local function decide(rule, entry, request, nowMs, isShadow)
-  local cost = tonumber(request)
-  if cost then
+  if tonumber(request) then
     return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
   end
-  return asking()(rule, entry, request, nowMs, isShadow)
+  local cost = 1
+  local operation, amount = string.match(request, '^(%a+):(%d+)$')
+  operation = operation or request
+  if operation == 'peek' then
+    cost = whole('the cost of a peek', amount or 1, 0)
+  elseif operation == 'charge' then
+    adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
+  elseif operation == 'giveBack' then
+    adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
+  elseif operation == 'block' then
+    -- Ten calendar years at most.
+    local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
+  elseif request == 'unblock' then
+    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
+  elseif request == 'reset' then
+    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
+    entry.state, entry.holds, entry.counted = nil, nil, true
+  else
+    return asking()(rule, entry, request, nowMs, isShadow)
+  end
+  return judge(rule, entry, cost, nowMs, false)
 end
 
 -- The values of all keys, with one call for all of them.
 local function readKeys()
-  if #KEYS > 1000 then
-    error('sluice: one call decides at most 1000 keys, got ' .. #KEYS, 0)
+  if #KEYS < 1 or #KEYS > 1000 then
+    error('sluice: one call decides 1 to 1000 keys, got ' .. #KEYS, 0)
   end
   local values, missing = redis.call('MGET', (table.unpack or unpack)(KEYS)), {}
   for index, key in ipairs(KEYS) do
@@ -557,10 +559,8 @@ end
 
 -- Engines on Lua 5.4 would answer 5.0 as a text.
 local function whole64(reply)
-  if math.tointeger then
-    for index, number in ipairs(reply) do
-      reply[index] = math.tointeger(number)
-    end
+  for index, number in ipairs(reply) do
+    reply[index] = math.tointeger(number)
   end
   return reply
 end
@@ -762,13 +762,14 @@ local function ruleOf(name, args, at)
         local leakMs = math.min(math.max(0, nowMs - atMs), math.ceil(stateLevel / leak))
         level = math.max(0, stateLevel - leak * leakMs)
       end
-      local units = cost * periodMs
+      -- A part of a request is a whole number of units, which the division that made it has blurred.
+      local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
       local full = capacity * periodMs
       local queueMs = mode == 'shape' and math.ceil(level / leak) or 0
       local retryAfterMs = force and 0 or math.max(0, math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
       local next, returned
       if retryAfterMs == 0 then
-        returned = cost < 0 and math.min(-cost, math.floor(level / periodMs)) or 0
+        returned = cost < 0 and math.min(-cost, level / periodMs) or 0
         level = math.max(0, math.min(level + units, math.max(level, (capacity + maxDebt) * periodMs)))
         next = struct.pack('<dd', nowMs, level)
       end
@@ -1090,11 +1091,12 @@ local function ruleOf(name, args, at)
         local refillMs = math.min(math.max(0, nowMs - atMs), math.ceil((full - stateLevel) / refill))
         level = math.min(full, stateLevel + refill * refillMs)
       end
-      local units = cost * periodMs
+      -- A part of a request is a whole number of units, which the division that made it has blurred.
+      local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
       local retryAfterMs = force and 0 or math.max(0, math.ceil((units - level) / refill))
       local next, returned
       if retryAfterMs == 0 then
-        returned = cost < 0 and math.min(-cost, math.floor((full - level) / periodMs)) or 0
+        returned = cost < 0 and math.min(-cost, (full - level) / periodMs) or 0
         level = math.min(full, math.max(level - units, math.min(level, 0 - maxDebt * periodMs)))
         next = struct.pack('<dd', nowMs, level)
       end
@@ -1120,117 +1122,132 @@ local function ruleOf(name, args, at)
       end,
     }
   end
-  return error('sluice: a rule is concurrency, fixed-window, leaky-bucket, sliding-log, sliding-window, strict-window, token-bucket, got ' .. tostring(name), 0)
+  local known = 'concurrency, fixed-window, leaky-bucket, sliding-log, sliding-window, strict-window, token-bucket'
+  return error('sluice: a rule is ' .. known .. ', got ' .. tostring(name), 0)
 end
 
--- The rule of a tier as ARGV[at] names it. Answers where its parameters end.
-local function readTier(at)
-  local name = ARGV[at]
-  local rule = ruleOf(name, ARGV, at + 1)
-  rule.stamp = table.concat(ARGV, ' ', at, at + rule.size)
-  return rule, at + 1 + rule.size
-end
-
--- The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change is
--- a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up.
-local function usedOf(rule, state, timeMs)
-  local _, remaining, resetAfterMs, used
-  if rule.holds ~= 'pooled' then
-    _, remaining = rule.step(state, timeMs, 0, true)
-    return rule.limit - remaining
+-- An entry whose rule may change starts with the rule that it was counted by: -0.5, the length of its text, and the text. With
+-- -0.25 the rule was only taken over by a refusal, and nothing has been counted by it yet.
+local function readChanging(rule, ruleText, value, nowMs)
+  -- What is used of the limit.
+  local function usedOf(maker, state, timeMs)
+    local _, remaining, used
+    if maker.holds ~= 'pooled' then
+      _, remaining = maker.step(state, timeMs, 0, true)
+      return maker.limit - remaining
+    end
+    -- A rule that shapes has less remaining than is free: what could be given back tells.
+    _, _, _, _, _, used = maker.step(state, timeMs, -EXACT, true)
+    return used
   end
-  -- A rule that shapes has less remaining than is free: what could be given back tells.
-  _, _, _, _, _, used = rule.step(state, timeMs, -EXACT, true)
-  _, _, resetAfterMs = rule.step(state, timeMs, -used, true)
-  return resetAfterMs > 0 and used + 1 or used
-end
 
-local function recount(maker, rule, entry, nowMs)
-  local timeMs, state = steady(maker, entry, nowMs), entry.state
-  entry.leastMs = timeMs
-  local _, resetAfterMs, next
-  if rule.holds == 'leased' then
-    -- A place is a place, whatever the limit.
-    _, _, resetAfterMs, _, next = maker.step(state, timeMs, 0, true)
+  -- The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change
+  -- is a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up.
+  local function recount(maker, entry)
+    local timeMs, state = steady(maker, entry, nowMs), entry.state
+    entry.leastMs = timeMs
+    local _, resetAfterMs, next
+    if rule.holds == 'leased' then
+      -- A place is a place, whatever the limit.
+      _, _, resetAfterMs, _, next = maker.step(state, timeMs, 0, true)
+      entry.state = resetAfterMs > 0 and next or nil
+      return
+    end
+    local used = state and math.ceil(usedOf(maker, state, timeMs) * rule.limit / maker.limit) or 0
+    _, _, resetAfterMs, _, next = rule.step(nil, timeMs, used, true)
     entry.state = resetAfterMs > 0 and next or nil
-    return
+    entry.holds = entry.holds
+      and holding().map(entry.holds, function(hold)
+        -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
+        local _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
+        return holding().with(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
+      end)
   end
-  local used = state and math.ceil(usedOf(maker, state, timeMs) * rule.limit / maker.limit) or 0
-  _, _, resetAfterMs, _, next = rule.step(nil, timeMs, used, true)
-  entry.state = resetAfterMs > 0 and next or nil
-  entry.holds = entry.holds
-    and holding().map(entry.holds, function(hold)
-      -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
-      local _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
-      return holding().with(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
-    end)
-end
 
--- An entry whose rule may change starts with the rule that it was counted by: -0.5, the length of its text, and the text.
-local function readChanging(rule, value, nowMs)
-  local stamp = struct.pack('<dd', -0.5, #rule.stamp) .. rule.stamp
-  local isStamped = value and #value >= 16 and struct.unpack('<d', value) == -0.5
-  local length = isStamped and struct.unpack('<d', value, 9) or 0
-  local maker, words = rule, {}
-  if isStamped and value:sub(1, 16 + length) ~= stamp then
-    for word in string.gmatch(value:sub(17, 16 + length), '%S+') do
+  local function stampOf(mark)
+    return struct.pack('<dd', mark, #ruleText) .. ruleText
+  end
+
+  local madeStamp, maker, mark = nil, rule, value and #value >= 16 and struct.unpack('<d', value)
+  if mark == -0.5 or mark == -0.25 then
+    local length = struct.unpack('<d', value, 9)
+    local words, size = {}, length >= 0 and length <= #value - 16 and length % 1 == 0 and length or 0
+    madeStamp, value = value:sub(1, 16 + size), value:sub(17 + size)
+    for word in string.gmatch(madeStamp:sub(17), '%S+') do
       words[#words + 1] = word
     end
-    maker = ruleOf(words[1], words, 2)
+    if words[1] ~= rule.name then
+      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    end
+    maker = madeStamp:sub(17) == ruleText and rule or ruleOf(words[1], words, 2)
   end
-  local entry = readEntry(maker.isState, isStamped and value:sub(17 + length) or value)
-  entry.asMade = { stamp = isStamped and value:sub(1, 16 + length) or stamp, state = entry.state, holds = entry.holds }
-  entry.stamp = stamp
+  local entry = readEntry(maker.isState, value)
+  entry.stamp = stampOf(-0.5)
+  entry.asMade = { stamp = madeStamp or entry.stamp, state = entry.state, holds = entry.holds }
   if maker ~= rule then
-    recount(maker, rule, entry, nowMs)
+    local isTakenOver = mark == -0.5 and (entry.state or entry.holds)
+    recount(maker, entry)
+    if isTakenOver then
+      -- Stored even by a refusal: if it were not, it would be used anew at every request. But only by one, until something is
+      -- counted: callers who disagree about the rule for long must not use it anew at every request either.
+      entry.changed = true
+      entry.asMade = { stamp = stampOf(-0.25), state = entry.state, holds = entry.holds }
+    end
   end
   return entry
 end
 
-local function copyOf(entry)
-  local copy = {}
-  for name, value in pairs(entry) do
-    copy[name] = value
+-- What one tier is about, as ARGV[at] and what follows it say. Answers where the next one starts.
+local function readPart(key, at)
+  local rule = ruleOf(ARGV[at], ARGV, at + 1)
+  local next = at + 2 + rule.size
+  if #ARGV < next - 1 then
+    local takes = rule.size .. ' parameters, - for a default, and a request'
+    error('sluice: the tier ' .. rule.name .. ' takes ' .. takes .. ', got ' .. #ARGV - at, 0)
   end
-  return copy
+  local request, ruleText, isShadow = ARGV[next - 1], nil, false
+  if string.sub(request, 1, 9) == 'changing:' then
+    request, ruleText = string.sub(request, 10), table.concat(ARGV, ' ', at, at + rule.size)
+  end
+  if string.sub(request, 1, 7) == 'shadow:' then
+    request, isShadow = string.sub(request, 8), true
+  end
+  local cost = tonumber(request)
+    or tonumber(string.match(request, '^(%w+):blockFor:') or string.match(request, '^hold:(%d+)'))
+  local part =
+    { key = key, rule = rule, ruleText = ruleText, request = request, isShadow = isShadow, cost = cost, entry = nil }
+  return part, next
 end
 
-local function readPart(index, at, value, nowMs)
-  local rule, next = readTier(at)
-  local request = ARGV[next] or '1'
-  local isChanging, isShadow = string.sub(request, 1, 9) == 'changing:', false
-  request = isChanging and string.sub(request, 10) or request
-  isShadow = string.sub(request, 1, 7) == 'shadow:'
-  request = isShadow and string.sub(request, 8) or request
-  local entry = isChanging and readChanging(rule, value, nowMs) or readEntry(rule.isState, value)
-  local cost = tonumber(string.match(request, '^(%d+)') or string.match(request, '^hold:(%d+)'))
-  return { key = KEYS[index], rule = rule, request = request, isShadow = isShadow, entry = entry, cost = cost },
-    next + 1
+local function entryOf(part, value, nowMs)
+  if part.ruleText then
+    return readChanging(part.rule, part.ruleText, value, nowMs)
+  end
+  return readEntry(part.rule.isState, value)
 end
 
 -- Reads every key, decides every tier, and writes only then. What costs or holds is taken from all tiers or from none.
 local function decideTiers(values, count, nowMs, isServerTime)
-  local parts, at, isRefused, seen = {}, 3, false, {}
+  local parts, at, isRefused, reply = {}, 3, false, {}
   for index = 1, count do
     local part
-    part, at = readPart(index, at, values[index], nowMs)
+    part, at = readPart(KEYS[index], at)
     parts[index] = part
-    if seen[part.key] then
-      error('sluice: each tier has a key of its own, got twice ' .. part.key, 0)
-    end
-    seen[part.key] = true
-    part.before = part.cost and copyOf(part.entry)
-    part.reply = { decide(part.rule, part.entry, part.request, nowMs) }
-    isRefused = isRefused or (part.cost and not part.isShadow and part.reply[1] == 0)
+    part.entry = entryOf(part, values[index], nowMs)
+    local last = 5 * index
+    reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
+      decide(part.rule, part.entry, part.request, nowMs, part.isShadow)
+    isRefused = isRefused or (part.cost and not part.isShadow and reply[last - 4] == 0)
   end
-  local reply = {}
-  for _, part in ipairs(parts) do
-    if isRefused and part.cost and part.reply[1] == 1 then
-      part.entry = part.before
-      part.reply = { judge(part.rule, part.entry, part.cost, nowMs, false) }
-    end
-    for _, number in ipairs(part.reply) do
-      reply[#reply + 1] = number
+  if at <= #ARGV then
+    error('sluice: there are more arguments than ' .. count .. ' tiers take, got ' .. ARGV[at], 0)
+  end
+  for index, part in ipairs(isRefused and parts or {}) do
+    local last = 5 * index
+    if part.cost and reply[last - 4] == 1 then
+      part.entry = entryOf(part, values[index], nowMs)
+      reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
+        judge(part.rule, part.entry, part.cost, nowMs, false)
     end
   end
   for _, part in ipairs(parts) do
@@ -1240,27 +1257,52 @@ local function decideTiers(values, count, nowMs, isServerTime)
   return reply, not isRefused
 end
 
--- What an id was first answered with is kept under a key of its own: when that ends, and the reply.
-local function decideOnce(memoMs, nowMs, isServerTime)
-  local values, reply, isAllowed = readKeys(), {}, nil
-  local known = memoMs > 0 and values[#KEYS]
-  if known and #known >= 16 and struct.unpack('<d', known) > nowMs then
-    for at = 9, #known, 8 do
-      reply[#reply + 1] = struct.unpack('<d', known, at)
+-- What an id was first answered with is kept under a key of its own: when that ends, and the reply. Answers nil when it is over.
+local function recall(known, count, nowMs)
+  local untilMs = #known == 8 * (5 * count + 2) and struct.unpack('<d', known) or -1
+  if not (untilMs >= 0 and untilMs <= 2 * EXACT and untilMs % 1 == 0) then
+    error(
+      'sluice: the key of the id holds something else than an answer for as many tiers, and it was left as it is',
+      0
+    )
+  elseif untilMs <= nowMs then
+    return nil
+  end
+  local reply = {}
+  for at = 9, #known, 8 do
+    reply[#reply + 1] = struct.unpack('<d', known, at)
+  end
+  return reply
+end
+
+local function decideOnce(idMs, nowMs, isServerTime)
+  local values, count, seen = readKeys(), idMs > 0 and #KEYS - 1 or #KEYS, {}
+  if count < 1 then
+    error('sluice: with an idMs the last key is that of the id, and every tier has one before it, got 1 key', 0)
+  end
+  for _, key in ipairs(KEYS) do
+    if seen[key] then
+      error('sluice: each tier has a key of its own, got twice ' .. key, 0)
     end
+    seen[key] = true
+  end
+  local known = idMs > 0 and values[#KEYS]
+  local reply, isAllowed = known and recall(known, count, nowMs), false
+  if reply then
     return reply
   end
-  reply, isAllowed = decideTiers(values, memoMs > 0 and #KEYS - 1 or #KEYS, nowMs, isServerTime)
-  if memoMs > 0 and isAllowed then
-    local packed = { struct.pack('<d', nowMs + memoMs) }
+  reply, isAllowed = decideTiers(values, count, nowMs, isServerTime)
+  if idMs > 0 and isAllowed then
+    local packed = { struct.pack('<d', nowMs + idMs) }
     for index, number in ipairs(reply) do
       packed[index + 1] = struct.pack('<d', number)
     end
-    local ttlMs = isServerTime and memoMs or memoMs + 60000
+    local ttlMs = isServerTime and idMs or idMs + 60000
     redis.call('SET', KEYS[#KEYS], table.concat(packed), 'PX', string.format('%.0f', ttlMs))
   end
   return reply
 end
 
 local nowMs, isServerTime = clock(ARGV[1])
-return whole64(decideOnce(whole('idMs', ARGV[2] or 0, 0), nowMs, isServerTime))
+local reply = decideOnce(whole('idMs', ARGV[2] or 0, 0, 315619200000), nowMs, isServerTime)
+return math.tointeger and whole64(reply) or reply

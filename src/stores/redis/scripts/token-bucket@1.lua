@@ -47,20 +47,18 @@ local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, for
     local refillMs = math.min(math.max(0, nowMs - atMs), math.ceil((full - stateLevel) / refill))
     level = math.min(full, stateLevel + refill * refillMs)
   end
-  local units = cost * periodMs
+  -- A part of a request is a whole number of units, which the division that made it has blurred.
+  local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
   local retryAfterMs = force and 0 or math.max(0, math.ceil((units - level) / refill))
   local next, returned
   if retryAfterMs == 0 then
-    returned = cost < 0 and math.min(-cost, math.floor((full - level) / periodMs)) or 0
+    returned = cost < 0 and math.min(-cost, (full - level) / periodMs) or 0
     level = math.min(full, math.max(level - units, math.min(level, 0 - maxDebt * periodMs)))
     next = struct.pack('<dd', nowMs, level)
   end
   local remaining = math.max(0, math.floor(level / periodMs))
   return retryAfterMs, remaining, math.ceil((full - level) / refill), 0, next, returned
 end
-
--- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
-local MOST_LAG_MS = 60000
 
 -- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
 -- that is made costs every call.
@@ -80,7 +78,7 @@ local function holding()
   end
 
   local function pack(holds)
-    local packed = { struct.pack('<d', -#holds) }
+    local packed = { struct.pack('<d', -#holds - 0.5) }
     for index, hold in ipairs(holds) do
       packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
     end
@@ -89,10 +87,25 @@ local function holding()
 
   -- Gives back what holds took. What a lease took comes back by itself.
   local function returned(rule, state, holds, timeMs)
-    if rule.holds == 'leased' then
+    if rule.holds == 'leased' or not state then
       return state
     end
-    for _, hold in ipairs(holds) do
+    local rest = holds
+    if rule.holds == 'pooled' then
+      -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
+      local sum, _, resetAfterMs, next = 0, nil, nil, nil
+      rest = {}
+      for _, hold in ipairs(holds) do
+        if hold.left % 1 == 0 then
+          sum = sum + hold.left
+        else
+          rest[#rest + 1] = hold
+        end
+      end
+      _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
+      state = resetAfterMs > 0 and next or nil
+    end
+    for _, hold in ipairs(rest) do
       if not state then
         return nil
       end
@@ -116,32 +129,44 @@ local function holding()
   end
 
   -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
-  local function moveBack(rule, entry, nowMs)
-    if entry.blockAtMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
+  local function moveBack(rule, entry, nowMs, mostLagMs)
+    if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
       entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
     end
     local timeMs, stateBackMs = nowMs, 0
     local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
-    if atMs - nowMs > MOST_LAG_MS then
+    if atMs - nowMs > mostLagMs then
       local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
       entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
       stateBackMs = atMs - nowMs
     else
       timeMs = math.max(atMs, nowMs)
     end
-    entry.holds = entry.holds
-      and map(entry.holds, function(hold)
-        local backMs = stateBackMs
-        if hold.takenMs - backMs - nowMs > MOST_LAG_MS then
-          backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
-        end
-        return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
-      end)
+    local isAhead = stateBackMs > 0
+    for _, hold in ipairs(entry.holds or {}) do
+      isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
+    end
+    entry.holds = isAhead
+        and entry.holds
+        and map(entry.holds, function(hold)
+          local backMs = stateBackMs
+          if hold.takenMs - backMs - nowMs > mostLagMs then
+            backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+          end
+          return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+        end)
+      or entry.holds
     return timeMs
   end
 
   local function returnExpired(rule, entry, timeMs)
-    local expired = {}
+    local expired, isLive = {}, true
+    for _, hold in ipairs(entry.holds) do
+      isLive = isLive and hold.untilMs > timeMs
+    end
+    if isLive then
+      return
+    end
     entry.holds = map(entry.holds, function(hold)
       if hold.untilMs > timeMs then
         return hold
@@ -153,12 +178,12 @@ local function holding()
 
   -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
   local function clip(rule, entry, timeMs)
-    if not entry.holds or rule.holds ~= 'pooled' then
+    if rule.holds ~= 'pooled' then
       return
     end
+    local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
     entry.holds = map(entry.holds, function(hold)
-      local _, _, _, _, _, left = rule.step(entry.state, timeMs, -hold.left, true, hold.takenMs)
-      return with(hold, left or 0, hold.takenMs, hold.untilMs)
+      return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
     end)
   end
 
@@ -221,10 +246,8 @@ local function holding()
   return heldFunctions
 end
 
--- A state starts with its own time, which is not negative. What comes before it does: a block is this number and two times, and
--- n holds are the number -n and five numbers each.
-local BLOCK = -math.huge
-
+-- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
+-- times, and n holds are the number -n - 0.5 and five numbers each.
 local function readEntry(isState, value)
   if not value then
     return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil }
@@ -232,21 +255,22 @@ local function readEntry(isState, value)
   -- With all the fields that every decision sets: a table that grows costs more.
   local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
-  if mark == BLOCK and #value >= 24 then
+  if mark == -math.huge and #value >= 24 then
     local _
     _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
     at, mark = 25, #value >= 32 and struct.unpack('<d', value, 25) or 0
   end
-  if mark < 0 and mark % 1 == 0 and #value >= at + 7 - mark * 40 then
-    entry.holds = holding().read(value, at, -mark)
-    at = at + 8 - mark * 40
+  local count = -mark - 0.5
+  if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
+    entry.holds = holding().read(value, at, count)
+    at = at + 8 + count * 40
     mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
   if at > 1 then
     entry.state = at <= #value and value:sub(at) or nil
     entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
   end
-  if entry.state and not (mark >= 0 and isState(entry.state)) then
+  if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
     error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
   end
   return entry
@@ -261,7 +285,7 @@ local function writeEntry(key, entry, isServerTime)
     if entry.blockAtMs or entry.holds or entry.asMade then
       -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
       local kept = not entry.counted and entry.asMade or entry
-      local block = entry.blockAtMs and struct.pack('<ddd', BLOCK, entry.blockAtMs, entry.untilMs) or ''
+      local block = entry.blockAtMs and struct.pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
       local holds = kept.holds and holding().pack(kept.holds) or ''
       value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
     end
@@ -276,9 +300,11 @@ end
 -- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
 -- it were not, a client that is always refused would start over at every request and never get out.
 local function steady(rule, entry, nowMs)
+  -- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+  local mostLagMs = 60000
   local timeMs = math.max(nowMs, entry.state and struct.unpack('<d', entry.state) or 0)
-  if timeMs - nowMs > MOST_LAG_MS or entry.holds or (entry.blockAtMs or 0) - nowMs > MOST_LAG_MS then
-    timeMs = holding().moveBack(rule, entry, nowMs)
+  if timeMs - nowMs > mostLagMs or entry.holds or (entry.blockAtMs or 0) - nowMs > mostLagMs then
+    timeMs = holding().moveBack(rule, entry, nowMs, mostLagMs)
   end
   if entry.leastMs then
     -- A second look in one decision is not earlier than the first.
@@ -333,43 +359,29 @@ local function judge(rule, entry, cost, nowMs, take, newHold)
   return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
 end
 
--- The most holds of one key at once.
-local MOST_HOLDS = 1000
+-- Adds cost, negative to give back, whatever is left. A block that is over goes with the change.
+local function adjust(rule, entry, cost, nowMs, takenMs)
+  local timeMs = steady(rule, entry, nowMs)
+  if cost > 0 and entry.holds then
+    holding().clip(rule, entry, timeMs)
+  end
+  local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+  entry.changed = entry.changed or entry.exists or resetAfterMs > 0
+  entry.counted = true
+  entry.state = resetAfterMs > 0 and state or nil
+  if entry.untilMs and entry.untilMs <= nowMs then
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nil, nil
+  end
+end
 
--- Ten calendar years.
-local LONGEST_MS = 315619200000
-
--- What answers every request but a plain cost. Made when one comes, and then once.
-local answerOther
+-- What answers requests of several numbers. Made when one comes, and then once: every function that is made costs every call.
+local answerLong
 local function asking()
-  if answerOther then
-    return answerOther
+  if answerLong then
+    return answerLong
   end
-
-  local function setBlock(entry, atMs, untilMs)
-    entry.changed = entry.changed or entry.blockAtMs ~= atMs
-    entry.blockAtMs, entry.untilMs = atMs, untilMs
-  end
-
-  -- A block that is over goes with the next change.
-  local function dropEndedBlock(entry, nowMs)
-    if entry.untilMs and entry.untilMs <= nowMs then
-      setBlock(entry, nil, nil)
-    end
-  end
-
-  -- Adds cost, negative to give back, whatever is left.
-  local function adjust(rule, entry, cost, nowMs, takenMs)
-    local timeMs = steady(rule, entry, nowMs)
-    if cost > 0 and entry.holds then
-      holding().clip(rule, entry, timeMs)
-    end
-    local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
-    entry.changed = entry.changed or entry.exists or resetAfterMs > 0
-    entry.counted = true
-    entry.state = resetAfterMs > 0 and state or nil
-    dropEndedBlock(entry, nowMs)
-  end
+  -- Ten calendar years.
+  local longestMs = 315619200000
 
   local function findHold(entry, id)
     for _, hold in ipairs(entry.holds or {}) do
@@ -421,14 +433,16 @@ local function asking()
       return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
     end)
     entry.changed, entry.counted, entry.leastMs = true, true, nil
-    dropEndedBlock(entry, nowMs)
+    if entry.untilMs and entry.untilMs <= nowMs then
+      entry.blockAtMs, entry.untilMs = nil, nil
+    end
     return true
   end
 
-  -- Takes amount for a time, unless too many hold already.
+  -- Takes amount for a time, unless a thousand hold already. Answers at last whether that is so.
   local function hold(rule, entry, amount, id, holdMs, nowMs)
     entry.leastMs = steady(rule, entry, nowMs)
-    if not entry.holds or #entry.holds < MOST_HOLDS then
+    if not entry.holds or #entry.holds < 1000 then
       return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
     end
     local firstMs = math.huge
@@ -442,106 +456,93 @@ local function asking()
     return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
   end
 
-  -- The operation that a request names, its numbers, and for how long a refusal blocks the key.
-  local function readRequest(request)
-    local most =
-      { peek = 1, charge = 1, giveBack = 2, hold = 3, settle = 2, renew = 2, block = 1, unblock = 0, reset = 0 }
-    local asked, blockForMs = string.match(request, '^(.*):blockFor:(%d+)$')
-    local operation, text = string.match(asked or request, '^(%w+)([:%d]*)$')
-    local numbers = {}
-    for number in string.gmatch(text or '', ':(%d+)') do
-      numbers[#numbers + 1] = number
-    end
-    local isTaking = operation == 'hold' or tonumber(operation)
-    local isKnown = operation and #numbers <= (tonumber(operation) and 0 or most[operation] or -1)
-    if not isKnown or string.gsub(text, ':%d+', '') ~= '' or (asked and not isTaking) then
-      local known = 'a cost or peek, charge, giveBack, hold, settle, renew, block, unblock or reset'
-      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
-    end
-    return operation,
-      numbers,
-      blockForMs and whole('the milliseconds of a blockFor', blockForMs, 1, LONGEST_MS),
-      isTaking
-  end
-
-  -- What neither consumes nor holds. Answers the cost to look at afterwards, and of a hold whether it was there.
-  local function prepare(rule, entry, operation, numbers, nowMs)
-    local first, second = numbers[1], numbers[2]
-    if operation == 'peek' then
-      return whole('the cost of a peek', first or 1, 0)
-    elseif operation == 'charge' then
-      adjust(rule, entry, whole('the amount of a charge', first or 1, 1), nowMs)
-    elseif operation == 'giveBack' then
-      local takenMs = second and whole('the time of a giveBack', second, 0)
-      adjust(rule, entry, -whole('the amount of a giveBack', first or 1, 1), nowMs, takenMs)
-    elseif operation == 'block' then
-      entry.changed = true
-      setBlock(entry, nowMs, nowMs + whole('the milliseconds of a block', first, 1, LONGEST_MS))
-    elseif operation == 'settle' then
-      local id = whole('the id of a settle', first, 1)
-      return 1, settle(rule, entry, id, whole('the amount of a settle', second, 0), nowMs)
-    elseif operation == 'renew' then
-      local id = whole('the id of a renew', first, 1)
-      return 1, renew(rule, entry, id, whole('the milliseconds of a renew', second, 1, LONGEST_MS), nowMs)
-    else
-      setBlock(entry, nil, nil)
-      if operation == 'reset' then
-        entry.changed = entry.changed or entry.exists
-        entry.state, entry.holds, entry.counted = nil, nil, true
-      end
-    end
-    return 1
-  end
-
-  -- Takes a cost, for good or for a time. A refusal for want of room may block the key.
-  local function take(rule, entry, operation, numbers, blockForMs, nowMs)
+  -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
+  local function take(rule, entry, request, nowMs, blockForMs)
     local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
-    if operation == 'hold' then
-      local amount, id = whole('the amount of a hold', numbers[1], 1), whole('the id of a hold', numbers[2], 1)
-      local holdMs = whole('the milliseconds of a hold', numbers[3], 1, LONGEST_MS)
+    local amount, id, holdMs = string.match(request, '^hold:(%d+):(%d+):(%d+)$')
+    if amount then
+      amount, id = whole('the amount of a hold', amount, 1), whole('the id of a hold', id, 1)
+      holdMs = whole('the milliseconds of a hold', holdMs, 1, longestMs)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
     else
-      local cost = whole('the cost', operation, 1)
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, true)
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+        judge(rule, entry, whole('the cost', request, 1), nowMs, true)
     end
     if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
       return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
     end
-    entry.changed = true
-    setBlock(entry, nowMs, nowMs + blockForMs)
-    entry.resetAfterMs = math.max(resetAfterMs, blockForMs)
-    return 0, 0, math.max(retryAfterMs, blockForMs), entry.resetAfterMs, 0
+    -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
+    local blockedMs = math.max(retryAfterMs, blockForMs)
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
+    entry.resetAfterMs = math.max(resetAfterMs, blockedMs)
+    return 0, 0, blockedMs, entry.resetAfterMs, 0
   end
 
-  function answerOther(rule, entry, request, nowMs, isShadow)
-    local operation, numbers, blockForMs, isTaking = readRequest(request)
-    if isTaking then
-      return take(rule, entry, operation, numbers, not isShadow and blockForMs, nowMs)
+  function answerLong(rule, entry, request, nowMs, isShadow)
+    local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
+    blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
+    asked = asked or request
+    if tonumber(asked) or string.match(asked, '^hold:%d+:%d+:%d+$') then
+      -- What is only watched blocks nobody.
+      return take(rule, entry, asked, nowMs, not isShadow and blockForMs)
     end
-    local cost, isFound = prepare(rule, entry, operation, numbers, nowMs)
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, cost, nowMs, false)
-    if isFound == nil then
-      return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+    local operation, first, second = string.match(request, '^(%a+):(%d+):(%d+)$')
+    local isFound
+    if operation == 'giveBack' then
+      local takenMs = whole('the time of a giveBack', second, 0)
+      adjust(rule, entry, -whole('the amount of a giveBack', first, 1), nowMs, takenMs)
+      return judge(rule, entry, 1, nowMs, false)
+    elseif operation == 'settle' then
+      local used = whole('the amount of a settle', second, 0)
+      isFound = settle(rule, entry, whole('the id of a settle', first, 1), used, nowMs)
+    elseif operation == 'renew' then
+      local holdMs = whole('the milliseconds of a renew', second, 1, longestMs)
+      isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
+    else
+      local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
+      local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
+      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
     end
+    local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
     return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
   end
 
-  return answerOther
+  return answerLong
 end
 
--- Decides one request on one key. What is only watched blocks nobody.
+-- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers.
 local function decide(rule, entry, request, nowMs, isShadow)
-  local cost = tonumber(request)
-  if cost then
+  if tonumber(request) then
     return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
   end
-  return asking()(rule, entry, request, nowMs, isShadow)
+  local cost = 1
+  local operation, amount = string.match(request, '^(%a+):(%d+)$')
+  operation = operation or request
+  if operation == 'peek' then
+    cost = whole('the cost of a peek', amount or 1, 0)
+  elseif operation == 'charge' then
+    adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
+  elseif operation == 'giveBack' then
+    adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
+  elseif operation == 'block' then
+    -- Ten calendar years at most.
+    local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
+    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
+  elseif request == 'unblock' then
+    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
+  elseif request == 'reset' then
+    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
+    entry.state, entry.holds, entry.counted = nil, nil, true
+  else
+    return asking()(rule, entry, request, nowMs, isShadow)
+  end
+  return judge(rule, entry, cost, nowMs, false)
 end
 
 -- The values of all keys, with one call for all of them.
 local function readKeys()
-  if #KEYS > 1000 then
-    error('sluice: one call decides at most 1000 keys, got ' .. #KEYS, 0)
+  if #KEYS < 1 or #KEYS > 1000 then
+    error('sluice: one call decides 1 to 1000 keys, got ' .. #KEYS, 0)
   end
   local values, missing = redis.call('MGET', (table.unpack or unpack)(KEYS)), {}
   for index, key in ipairs(KEYS) do
@@ -558,39 +559,10 @@ end
 
 -- Engines on Lua 5.4 would answer 5.0 as a text.
 local function whole64(reply)
-  if math.tointeger then
-    for index, number in ipairs(reply) do
-      reply[index] = math.tointeger(number)
-    end
+  for index, number in ipairs(reply) do
+    reply[index] = math.tointeger(number)
   end
   return reply
-end
-
--- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
-local function decideMany(rule, nowMs, isServerTime, firstRequest)
-  local entries, reply = {}, {}
-  local values = readKeys()
-  for index, key in ipairs(KEYS) do
-    entries[key] = entries[key] or readEntry(rule.isState, values[index])
-  end
-  for index, key in ipairs(KEYS) do
-    local request, at = ARGV[firstRequest + index - 1] or '1', 5 * index
-    reply[at - 4], reply[at - 3], reply[at - 2], reply[at - 1], reply[at] = decide(rule, entries[key], request, nowMs)
-  end
-  for key, entry in pairs(entries) do
-    writeEntry(key, entry, isServerTime)
-  end
-  return reply
-end
-
-local function decideAll(rule, nowMs, isServerTime, firstRequest)
-  if #KEYS > 1 then
-    return whole64(decideMany(rule, nowMs, isServerTime, firstRequest))
-  end
-  local entry = readEntry(rule.isState, redis.call('GET', KEYS[1]))
-  local reply = { decide(rule, entry, ARGV[firstRequest] or '1', nowMs) }
-  writeEntry(KEYS[1], entry, isServerTime)
-  return whole64(reply)
 end
 
 local capacity = whole('capacity', ARGV[1], 1)
@@ -599,6 +571,7 @@ local periodMs = whole('periodMs', ARGV[3], 1)
 local maxDebt = whole('maxDebt', ARGV[5 + #KEYS] or capacity, 0)
 exactly('(capacity + maxDebt) * periodMs', (capacity + maxDebt) * periodMs)
 local nowMs, isServerTime = clock(ARGV[4])
+local firstRequest = 5
 
 local rule = {
   limit = capacity,
@@ -611,4 +584,24 @@ local rule = {
   end,
 }
 
-return decideAll(rule, nowMs, isServerTime, 5)
+-- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
+local reply
+if #KEYS == 1 then
+  local entry = readEntry(rule.isState, redis.call('GET', KEYS[1]))
+  reply = { decide(rule, entry, ARGV[firstRequest] or '1', nowMs) }
+  writeEntry(KEYS[1], entry, isServerTime)
+else
+  local values, entries = readKeys(), {}
+  reply = {}
+  for index, key in ipairs(KEYS) do
+    entries[key] = entries[key] or readEntry(rule.isState, values[index])
+  end
+  for index, key in ipairs(KEYS) do
+    local request, at = ARGV[firstRequest + index - 1] or '1', 5 * index
+    reply[at - 4], reply[at - 3], reply[at - 2], reply[at - 1], reply[at] = decide(rule, entries[key], request, nowMs)
+  end
+  for key, entry in pairs(entries) do
+    writeEntry(key, entry, isServerTime)
+  end
+end
+return math.tointeger and whole64(reply) or reply
