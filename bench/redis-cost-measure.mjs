@@ -6,10 +6,11 @@ export const ALONE = 256
 
 const FILLED = 'user:1234567'
 
-/** The bytes that a key takes, its name included. Asked before any call of many keys, whose buffers Redis would reuse for values. */
+/** The bytes that a user's keys take, their names included. Asked before any call of many keys, whose buffers Redis would reuse for values. */
 export async function memoryOf(redis, subject) {
   await subject.fill(FILLED)
-  const bytes = await redis.call('MEMORY', 'USAGE', subject.keyOf(FILLED), 'SAMPLES', '0')
+  let bytes = 0
+  for (const key of subject.keysOf(FILLED)) bytes += await redis.call('MEMORY', 'USAGE', key, 'SAMPLES', '0')
   await redis.flushall()
   return bytes
 }
@@ -32,7 +33,10 @@ export async function measure(redis, subject) {
 async function costOf(redis, subject, count, decideAll) {
   const users = Array.from({ length: count }, (_, index) => `user:${2_000_000 + index}`)
   const copies = redis.pipeline()
-  for (const user of users) copies.copy(subject.keyOf(FILLED), subject.keyOf(user), 'REPLACE')
+  const filled = subject.keysOf(FILLED)
+  for (const user of users) {
+    for (const [index, key] of subject.keysOf(user).entries()) copies.copy(filled[index], key, 'REPLACE')
+  }
   await copies.exec()
   await redis.config('RESETSTAT')
   const cpuBefore = await cpuUs(redis)

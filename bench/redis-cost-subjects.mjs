@@ -39,6 +39,11 @@ export function subjectsOn(redis) {
     ...[10, 60].flatMap(strict),
     ...ENTRIES.flatMap(log),
     ...both('concurrency, 10 at work', concurrency({ limit: 10, leaseMs: HOUR_MS }), fillLine),
+    ...[1, 10, 100].flatMap((holds) =>
+      both(`tokenBucket, ${holds} pending`, tokenBucket({ ...bucket, refill: LIMIT }), fillHolds(holds)),
+    ),
+    ...[1, 3].flatMap((count) => OUTCOMES.map((outcome) => tiersSubject(store, count, outcome))),
+    tiersSubject(store, 1, 'allowed', 'tiers, 1 of them, with an id', HOUR_MS),
     byHand(redis, 'an empty script', undefined, 'return 1', (key) => redis.set(key, 1)),
     byHand(redis, 'INCR and PEXPIRE', undefined, COUNTER, (key) => redis.set(key, 1)),
     ...ENTRIES.flatMap((entries) => OUTCOMES.map((outcome) => sortedSet(redis, entries, outcome))),
@@ -49,14 +54,14 @@ function ruleSubject(redis, store, name, rule, outcome, fill) {
   const script = getScript(rule.kind)
   const limiterOf = (clock) => createLimiter({ name: LIMITER, rule, store, ...clock })
   const limiter = limiterOf({})
-  const keyOf = (user) => `sluice:${encodeScope(LIMITER, rule.stateName)}:${user}`
+  const keyOf = (user) => `sluice:${encodeScope({ limiterName: LIMITER, rule })}:${user}`
   const valuesOf = (names) => names.map((option) => rule.parameters[option])
   const [required, optional] = [valuesOf(script.required), valuesOf(script.optional)]
   const isAllowed = outcome === 'allowed'
   return {
     name,
     outcome,
-    keyOf,
+    keysOf: (user) => [keyOf(user)],
     source: script.source,
     fill: (user) => fill((nowMs) => limiterOf({ clock: { nowMs: () => nowMs } }), user, isAllowed, rule.parameters),
     decide: async (user) => (await limiter.consume(user)).allowed === isAllowed,
@@ -65,6 +70,59 @@ function ruleSubject(redis, store, name, rule, outcome, fill) {
       const reply = await redis.evalsha(script.sha1, users.length, ...args)
       return users.every((_, index) => (reply[5 * index] === 1) === isAllowed)
     },
+  }
+}
+
+/** The mix that an API would have: per user, per address and for all. The last one refuses. */
+function tiersSubject(store, count, outcome, name = `tiers, ${count} of them`, idMs = 0) {
+  const isAllowed = outcome === 'allowed'
+  const mix = {
+    user: slidingWindow({ limit: LIMIT, windowMs: HOUR_MS }),
+    ip: tokenBucket({ capacity: LIMIT, refill: LIMIT, periodMs: HOUR_MS }),
+    all: fixedWindow({ limit: LIMIT, windowMs: HOUR_MS }),
+  }
+  const places = Object.entries(mix).map(([tierName, rule]) => ({ limiterName: LIMITER, tierName, rule }))
+  const tiers = places.slice(0, count).map((place) => ({ ...place, shelf: store.open(place) }))
+  const ask = (user, requestOf, memo) => {
+    const orders = tiers.map(({ shelf, rule }, index) => ({
+      shelf,
+      rule,
+      key: user,
+      request: requestOf(index),
+      shadow: false,
+    }))
+    return store.decideTogether(orders, -1, memo)
+  }
+  const taking = (amount) => ({ action: 'consume', amount })
+  let asked = 0
+  const keysOf = (user) => tiers.map((place) => `sluice:${encodeScope(place)}:${user}`)
+  return {
+    name,
+    outcome,
+    keysOf,
+    source: getScript('tiers').source,
+    async fill(user) {
+      await ask(user, () => taking(LIMIT / 2))
+      const overfull = { action: 'charge', amount: LIMIT / 2 + 20 }
+      if (!isAllowed) await ask(user, (index) => (index === count - 1 ? overfull : { action: 'peek', amount: 1 }))
+    },
+    // A limiter asks a single tier by its rule's own script. Here it is always this one.
+    async decide(user) {
+      const memo = idMs > 0 ? { id: `id~api:${1_000_000 + asked++}`, ms: idMs } : undefined
+      const verdicts = await ask(user, () => taking(1), memo)
+      return verdicts.every(({ allowed }) => allowed) === isAllowed
+    },
+  }
+}
+
+/** As half full, but of holds that are pending. */
+function fillHolds(count) {
+  return async (at, user, isAllowed) => {
+    const limiter = at(Date.now())
+    for (let index = 0; index < count; index++) {
+      await limiter.reserve(user, { estimate: LIMIT / 2 / count, holdMs: HOUR_MS })
+    }
+    if (!isAllowed) await overfill(limiter, user)
   }
 }
 
@@ -130,7 +188,7 @@ function byHand(redis, name, outcome, source, fill, args = () => []) {
   return {
     name,
     outcome,
-    keyOf,
+    keysOf: (user) => [keyOf(user)],
     source,
     fill: (user) => fill(keyOf(user)),
     decide: async (user) => (await redis.evalsha(sha1, 1, keyOf(user), ...args())) === expected,

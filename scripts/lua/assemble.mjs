@@ -10,7 +10,7 @@ const PARAMETER = /^-- (\w+) +(.+)$/
 const WORDS = ['exact', 'holds', 'needs', 'valid']
 const HOLDS = ['pooled', 'dated', 'leased']
 const TIERS = 'tiers'
-const FRAME = ['entry', 'holds', 'frame', 'requests', 'decide', 'keys']
+const FRAME = ['holds', 'entry', 'frame', 'requests', 'decide', 'keys']
 const SIGNATURE = /^local function step\((.+), state, nowMs, cost, force, takenMs\)$/m
 
 /** The names of all rules that have a script. */
@@ -63,15 +63,16 @@ function assembleRule(name, version) {
   return joined(headerOf(rule, version, numbered), [
     ...stepOf(rule),
     ...FRAME.map(part),
-    part('main'),
     mainOf(rule, numbered),
+    part('main'),
   ])
 }
 
 function assembleTiers(version) {
   const main = [
     'local nowMs, isServerTime = clock(ARGV[1])',
-    "return whole64(decideOnce(whole('idMs', ARGV[2] or 0, 0), nowMs, isServerTime))",
+    `local reply = decideOnce(whole('idMs', ARGV[2] or 0, 0, ${LONGEST_MS}), nowMs, isServerTime)`,
+    'return math.tointeger and whole64(reply) or reply',
   ]
   return joined(tiersHeader(version), [...FRAME.map(part), rulesByName(), part('tiers'), main.join('\n')])
 }
@@ -136,7 +137,10 @@ function tiersHeader(version) {
     ['KEYS[1..n]', "what each tier's state of its subject is kept under; on a Cluster all in one slot"],
     ['KEYS[n+1]', 'with an idMs, what the answer to this request is kept under'],
     ['ARGV[1]', `nowMs: ${NOW}`],
-    ['ARGV[2]', 'idMs: how long to answer the same request with the same reply, whole number >= 0, default 0'],
+    [
+      'ARGV[2]',
+      `idMs: how long the same id gets the same reply, in milliseconds, whole number from 0 to ${LONGEST_MS}, default 0`,
+    ],
     [
       'ARGV[3..]',
       'for each tier the name of a rule, its parameters in the order below, - for a default, and a request',
@@ -145,10 +149,9 @@ function tiersHeader(version) {
       const { required, optional } = argumentNames(name)
       return ['', `${name} ${[...required, ...optional].join(' ')} request`]
     }),
-    [
-      'request',
-      `${REQUEST}, after shadow: never refuses, after changing: the state says by which parameters it was counted`,
-    ],
+    ['request', REQUEST.replace('key', 'tier').replace('; default 1', '')],
+    ['shadow:', 'before a request: the tier counts what passes, and never refuses'],
+    ['changing:', 'before all of that: the parameters may change, and the state says by which ones it was counted'],
     ['returns', `${REPLY.replace('key', 'tier')}; and at last the time of the decision`],
   ])
 }
@@ -165,10 +168,9 @@ function mainOf(rule, numbered) {
     ...read.map((argument) => readArgument(argument, argumentAt(argument))),
     ...checkOf(rule),
     `local nowMs, isServerTime = clock(ARGV[${firstRequest - 1}])`,
+    `local firstRequest = ${firstRequest}`,
     '',
     `local rule = ${tableOf(rule)}`,
-    '',
-    `return decideAll(rule, nowMs, isServerTime, ${firstRequest})`,
   ].join('\n')
 }
 
@@ -187,11 +189,14 @@ function rulesByName() {
     const body = [...stepOf(rule), [...read, ...checkOf(rule), `return ${tableOf(rule, order.length)}`].join('\n')]
     return `${index === 0 ? 'if' : 'elseif'} name == '${name}' then\n${indented(body.join('\n\n'))}`
   })
-  const known = `sluice: a rule is ${names.join(', ')}, got `
+  const unknown = [
+    `local known = '${names.join(', ')}'`,
+    "return error('sluice: a rule is ' .. known .. ', got ' .. tostring(name), 0)",
+  ]
   return [
     "local function open(text)\n  return text ~= '-' and text or nil\nend\n",
     'local function ruleOf(name, args, at)',
-    indented(`${branches.join('\n')}\nend\nreturn error('${known}' .. tostring(name), 0)`),
+    indented([...branches, 'end', ...unknown].join('\n')),
     'end',
   ].join('\n')
 }
@@ -237,6 +242,8 @@ function luaOf(name) {
   return join(SRC, 'rules', name, `${name}.lua`)
 }
 
+/** Ten calendar years. */
+const LONGEST_MS = 315_619_200_000
 const NOW = "time in milliseconds, whole number >= 0, or -1 for the server's, default -1"
 const REQUEST =
   'of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1'
