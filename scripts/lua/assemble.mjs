@@ -152,7 +152,7 @@ function tiersHeader(version) {
     ['request', REQUEST.replace('key', 'tier').replace('; default 1', '')],
     ['shadow:', 'before a request: the tier counts what passes, and never refuses'],
     ['changing:', 'before all of that: the parameters may change, and the state says by which ones it was counted'],
-    ['returns', `${REPLY.replace('key', 'tier')}; and at last the time of the decision`],
+    ['returns', `${REPLY.replace('key', 'tier')}; and at last for each tier the time of its decision`],
   ])
 }
 

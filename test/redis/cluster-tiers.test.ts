@@ -1,31 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import fc from 'fast-check'
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Decision, Verdict } from '../../src/core/decision.ts'
-import type { Request } from '../../src/core/request.ts'
+import type { Decision } from '../../src/core/decision.ts'
 import { createLimiter, type TiersOptions } from '../../src/limiter/create-limiter.ts'
 import type { Key, Limiter } from '../../src/limiter/limiter.ts'
 import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../src/rules/index.ts'
-import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { redisClients } from '../redis-clients/redis-clients.ts'
-import type { Topologies } from '../redis-clients/topologies.ts'
-import { starts, waits } from '../schedules.ts'
+import { manualClock } from '../../src/testing/manual-clock.ts'
 import { ask } from '../servers/ask.ts'
 import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 import { waitUntil } from '../servers/wait-until.ts'
-import {
-  askTiers,
-  calls,
-  openTiers,
-  type RandomCall,
-  type RandomTier,
-  tiers,
-  traceOf,
-  waitAfter,
-} from '../tier-twin.ts'
 import { type ScriptCall, type WatchedConnection, watchedConnection } from './watched-connection.ts'
 
 // The tiers of one decision lie in several slots, where no script reaches all of them.
@@ -42,64 +26,6 @@ afterAll(async () => {
   client?.disconnect()
   await cluster?.stop()
 })
-
-describe.each(redisClients.filter(({ topology }) => topology === 'cluster'))(
-  'tiers on a Cluster by $title',
-  (entry) => {
-    it('are decided as in memory on random schedules, with holds and ids', async ({ onTestFinished }) => {
-      const opened = await entry.open({ cluster } as Topologies)
-      onTestFinished(opened.close)
-      const onCluster = redisStore(opened.client)
-      const property = fc.asyncProperty(comparable, calls(waits), starts, async (tierList, callList, startMs) => {
-        const [memory, name, trace] = [memoryStore(), `twins ${count++}`, [] as string[]]
-        const shelves = { memory: openTiers(memory, name, tierList), cluster: openTiers(onCluster, name, tierList) }
-        let nowMs = startMs
-        for (const [turn, randomCall] of callList.entries()) {
-          const call = comparableCall(randomCall, turn)
-          const expected = await askTiers(memory, shelves.memory, tierList, call, nowMs)
-          const seen = await askTiers(onCluster, shelves.cluster, tierList, call, nowMs)
-          trace.push(traceOf(tierList, call, nowMs))
-          const pair = [seen, expected].map((verdicts) => withoutOpenWindows(tierList, call, verdicts))
-          if (!isDeepStrictEqual(pair[0], pair[1])) expect(pair[0], trace.join('\n')).toEqual(pair[1])
-          nowMs += waitAfter(call.wait, expected)
-        }
-      })
-      await fc.assert(property, { numRuns: 40 })
-    })
-  },
-)
-
-// What is given back leaves the window open that it had opened, and leaves a state counted by the rule that it was taken by.
-const comparable = tiers(fc.constant(false)).filter((tierList) =>
-  tierList.every(({ rules: [rule] }) => rule.parameters.anchor !== 'first-hit'),
-)
-
-function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCall, verdicts: readonly Verdict[]) {
-  const present = tierList.filter((_, index) => index === 0 || asked[index]?.isPresent)
-  return verdicts.map((verdict, index) =>
-    present[index]?.rules[0].kind === 'fixed-window' ? { ...verdict, resetAfterMs: undefined } : verdict,
-  )
-}
-
-/**
- * The call without what differs. Only the tier that refuses first blocks its key; an id belongs to the same tiers each time; and
- * no two holds have the same id, as they never have.
- */
-function comparableCall(call: RandomCall, turn: number): RandomCall {
-  const requestFor = (request: Request): Request => {
-    if (request.action === 'consume') return { ...request, blockForMs: undefined }
-    if (request.action === 'settle' || request.action === 'renew')
-      return { ...request, id: 1 + Math.abs(turn - request.id) }
-    if (request.action !== 'hold') return request
-    return { ...request, id: 1 + turn, blockForMs: undefined }
-  }
-  const asked = call.asked.map((part) => ({
-    ...part,
-    isPresent: part.isPresent || call.id !== undefined,
-    request: requestFor(part.request),
-  }))
-  return { ...call, asked }
-}
 
 const HOUR_MS = 3_600_000
 const log = (limit: number) => slidingLog({ limit, windowMs: HOUR_MS })
@@ -229,6 +155,20 @@ describe('tiers in several slots', () => {
     expect(await limiter.consume(full, options)).toMatchObject({ allowed: true, tiers: { rare: { remaining: 2 } } })
   })
 
+  it('give back what was taken by the key’s own time when the clocks of callers differ', async () => {
+    const { limiter } = await watchedLimiter({ rare: log(5), later: log(100) }, { clock: manualClock(1_000_005) })
+    await limiter.consume({ rare: 'key' })
+    await limiter.charge({ later: 'full' }, 100)
+    const slow = createLimiter({
+      name: limiter.name,
+      tiers: limiter.rules,
+      store: redisStore(client),
+      clock: manualClock(1_000_000),
+    })
+    expect(await slow.consume({ rare: 'key', later: 'full' })).toMatchObject({ allowed: false, limitedBy: 'later' })
+    expect((await limiter.peek({ rare: 'key' })).remaining).toBe(4)
+  })
+
   it('count an id once that many send at the same time, and tell all of them the same', async () => {
     const { limiter } = await watchedLimiter({ rare: bucket(50), later: log(100) })
     const key = { rare: 'key', later: 'key' }
@@ -263,7 +203,7 @@ describe('tiers in several slots', () => {
 /** A limiter of tiers whose script calls are watched, and which knows already that it is on a Cluster. */
 async function watchedLimiter<Tier extends string>(
   tiers: TiersOptions<Tier>['tiers'],
-  options: Pick<TiersOptions, 'sharedTag'> = {},
+  options: Pick<TiersOptions, 'sharedTag' | 'clock'> = {},
 ): Promise<{ readonly limiter: Limiter<Tier>; readonly connection: WatchedConnection }> {
   const connection = watchedConnection(client)
   const store = redisStore(connection)

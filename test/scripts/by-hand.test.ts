@@ -147,7 +147,10 @@ function headerOf(name: string) {
     KEYS: ['KEYS[1..n]', '', line('KEYS\\[1..n\\]')],
     ARGV,
     request: ARGV.find(([, argument]) => argument === 'request') ?? asked,
-    reply: line('returns').replace(/^for each (key|tier) five integers: |; and at last the time of the decision$/g, ''),
+    reply: line('returns').replace(
+      /^for each (key|tier) five integers: |; and at last for each tier the time of its decision$/g,
+      '',
+    ),
     state: line('state').replace(/^(\S+):/, '`$1`:'),
   }
 }

@@ -158,7 +158,7 @@ describe('the header of tiers', () => {
     const requests = /request: of each key (.+); default 1$/m.exec(other)?.[1]
     expect(header).toContain(`request      of each tier ${requests}\n`)
     const reply = /^-- returns +for each key (.+)$/m.exec(other)?.[1]
-    expect(header).toContain(`returns      for each tier ${reply}; and at last the time of the decision`)
+    expect(header).toContain(`returns      for each tier ${reply}; and at last for each tier the time of its decision`)
   })
 })
 

@@ -120,6 +120,36 @@ describe('memoryStore reclaims', () => {
     expect(store.stats().keys).toBe(0)
   })
 
+  it('holds that have expired, together with what they had taken, whoever comes first', async () => {
+    const clock = manualClock()
+    const store = memoryStore()
+    const rule = tokenBucket({ capacity: 5, refill: 1, periodMs: 3_600_000 })
+    const limiter = createLimiter({ name: 'a', rule, store, clock })
+    await limiter.reserve('a', { estimate: 3, holdMs: 500 })
+    await limiter.reserve('b', { estimate: 3, holdMs: 60_000 })
+    clock.advance(500)
+    await limiter.peek('b')
+    expect(store.stats().keys).toBe(1)
+    expect((await limiter.peek('a')).remaining).toBe(5)
+    expect((await limiter.consume('b', { cost: 2 })).remaining).toBe(0)
+    clock.advance(59_500)
+    expect((await limiter.peek('b')).remaining).toBe(3)
+  })
+
+  it('ids that have expired, however many at once', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({
+      name: 'a',
+      rule: fixedWindow({ limit: 500, windowMs: 60_000 }),
+      clock,
+      idMs: 1_000,
+    })
+    for (let id = 0; id < 100; id++) await limiter.consume('a', { id: `${id}` })
+    clock.advance(1_000)
+    for (let id = 99; id >= 0; id--) await limiter.consume('a', { id: `${id}` })
+    expect((await limiter.peek('a')).remaining).toBe(300)
+  })
+
   it('nothing after refusals, which leave no trace', async () => {
     const store = memoryStore()
     const limiter = createLimiter({
@@ -182,6 +212,36 @@ describe('memoryStore at maxKeys', () => {
     await limiter.block('a', 2_000)
     expect((await limiter.peek('a')).retryAfterMs).toBe(2_000)
     expect((await limiter.peek('c')).allowed).toBe(true)
+  })
+
+  it('refuses a hold or an id that finds no room, and changes nothing', async () => {
+    const clock = manualClock()
+    const store = memoryStore({ maxKeys: 1 })
+    const limiter = createLimiter({ name: 'a', rule, store, clock })
+    await limiter.reserve('a', { estimate: 2 })
+    await expect(limiter.reserve('b', { estimate: 2 })).rejects.toThrow(
+      'the memory store holds 1 keys with holds already, its maxKeys: nothing was changed',
+    )
+    await limiter.consume('a', { id: 'one' })
+    await expect(limiter.consume('a', { id: 'two' })).rejects.toThrow(
+      'the memory store remembers 1 ids already, its maxKeys: nothing was changed',
+    )
+    expect((await limiter.peek('a')).remaining).toBe(7)
+    expect((await limiter.consume('a', { id: 'one' })).remaining).toBe(7)
+  })
+
+  it('counts newcomers of one tier together, and those of another apart', async () => {
+    const store = memoryStore({ maxKeys: 8 })
+    const tiers = { user: rule, all: fixedWindow({ limit: 1_000, windowMs: 60_000 }) }
+    const limiter = createLimiter({ name: 'a', tiers, store, clock: manualClock() })
+    for (let key = 0; key < 8; key++) await limiter.consume({ user: `full:${key}` }, { cost: 10 })
+    const newcomers = Array.from({ length: 12 }, (_, key) => limiter.consume({ user: `new:${key}`, all: 'all' }))
+    expect((await Promise.all(newcomers)).map(({ allowed }) => allowed)).toEqual([
+      ...Array(10).fill(true),
+      false,
+      false,
+    ])
+    expect((await limiter.peek({ all: 'all' })).remaining).toBe(990)
   })
 
   it('gives each limiter its own room, so that one cannot crowd another out', async () => {

@@ -102,8 +102,7 @@ export class Space {
   keep(key: string, found: Found, ruling: Ruling, nowMs: number): void {
     const { state, block, holds, resetAfterMs, takenOver } = ruling
     const madeBy = this.#changing ? ruling.madeBy : undefined
-    const changed =
-      state !== found.state || madeBy !== found.madeBy || (this.#changing && takenOver !== found.takenOver)
+    const changed = state !== found.state || madeBy !== found.madeBy
     if (block !== found.block) write(this.#blocks, key, block, nowMs, blockedForMs(block, nowMs))
     if (holds !== found.holds || (changed && holds !== undefined)) {
       const list = holds?.length ? { atMs: nowMs, holds, madeBy, takenOver, freshMs: nowMs + resetAfterMs } : undefined

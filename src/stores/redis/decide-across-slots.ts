@@ -108,7 +108,7 @@ class SlotDecision {
     if (takers.length === 0) return
     const undoing = takers.map((at): RedisOrder => {
       const order = orders[at] as RedisOrder
-      return { ...order, request: undoOf(order.request, decided.nowMs) }
+      return { ...order, request: undoOf(order.request, decided.timesMs[at] as number) }
     })
     const { verdicts } = await decideInOneSlot(this.#runner, undoing, this.#nowMs)
     for (const [index, at] of takers.entries()) {

@@ -13,10 +13,10 @@ export interface RedisOrder extends Order {
   readonly shelf: RedisShelf
 }
 
-/** What one run of the script says, and when it was decided. */
+/** What one run of the script says of each order, and by its key's own time when that was decided. */
 export interface Decided {
   readonly verdicts: readonly Verdict[]
-  readonly nowMs: number
+  readonly timesMs: readonly number[]
 }
 
 /** Decides over several keys by one run of one script. */
@@ -38,10 +38,10 @@ export async function decideInOneSlot(
   const { verdicts, rest } = decodeVerdicts(
     reply,
     orders.map(({ request }) => request),
-    1,
+    orders.length,
   )
   for (const [index, { shelf }] of orders.entries()) shelf.lastRemaining = (verdicts[index] as Verdict).remaining
-  return { verdicts, nowMs: rest[0] as number }
+  return { verdicts, timesMs: rest }
 }
 
 /** What the key of an order is called on the server. */

@@ -269,7 +269,7 @@ describe('redisStore refuses', () => {
     const limiter = createLimiter({ name: 'short', tiers: { user: rule, ip: rule }, store: redisStore(short) })
     await expect(limiter.consume('a')).rejects.toMatchObject({
       code: 'STORE_FAILED',
-      message: 'Redis answered something else than 11 whole numbers: 1,2,3,4,5,6',
+      message: 'Redis answered something else than 12 whole numbers: 1,2,3,4,5,6',
     })
   })
 })

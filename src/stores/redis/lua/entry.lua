@@ -2,10 +2,10 @@
 -- times, and n holds are the number -n - 0.5 and five numbers each.
 local function readEntry(isState, value)
   if not value then
-    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil }
+    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
   end
   -- With all the fields that every decision sets: a table that grows costs more.
-  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value }, 1
+  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
   if mark == -math.huge and #value >= 24 then
     local _

@@ -53,7 +53,7 @@ local function judge(rule, entry, cost, nowMs, take, newHold)
   -- Rules count from the key's own time; callers count from the clock's.
   local lagMs = timeMs - nowMs
   resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
-  entry.resetAfterMs = resetAfterMs
+  entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
   if allowed then
     return 1, remaining, 0, resetAfterMs, delayMs
   end

@@ -122,16 +122,16 @@ local function decideTiers(values, count, nowMs, isServerTime)
         judge(part.rule, part.entry, part.cost, nowMs, false)
     end
   end
-  for _, part in ipairs(parts) do
+  for index, part in ipairs(parts) do
     writeEntry(part.key, part.entry, isServerTime)
+    reply[5 * count + index] = part.entry.timeMs
   end
-  reply[#reply + 1] = nowMs
   return reply, not isRefused
 end
 
 -- What an id was first answered with is kept under a key of its own: when that ends, and the reply. Answers nil when it is over.
 local function recall(known, count, nowMs)
-  local untilMs = #known == 8 * (5 * count + 2) and struct.unpack('<d', known) or -1
+  local untilMs = #known == 8 * (6 * count + 1) and struct.unpack('<d', known) or -1
   if not (untilMs >= 0 and untilMs <= 2 * EXACT and untilMs % 1 == 0) then
     error(
       'sluice: the key of the id holds something else than an answer for as many tiers, and it was left as it is',

@@ -354,10 +354,10 @@ end
 -- times, and n holds are the number -n - 0.5 and five numbers each.
 local function readEntry(isState, value)
   if not value then
-    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil }
+    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
   end
   -- With all the fields that every decision sets: a table that grows costs more.
-  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value }, 1
+  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
   if mark == -math.huge and #value >= 24 then
     local _
@@ -455,7 +455,7 @@ local function judge(rule, entry, cost, nowMs, take, newHold)
   -- Rules count from the key's own time; callers count from the clock's.
   local lagMs = timeMs - nowMs
   resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
-  entry.resetAfterMs = resetAfterMs
+  entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
   if allowed then
     return 1, remaining, 0, resetAfterMs, delayMs
   end

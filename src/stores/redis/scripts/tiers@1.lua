@@ -15,7 +15,7 @@
 -- request      of each tier a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds
 -- shadow:      before a request: the tier counts what passes, and never refuses
 -- changing:    before all of that: the parameters may change, and the state says by which ones it was counted
--- returns      for each tier five integers: allowed 0|1, remaining, retryAfterMs (-1: never), resetAfterMs, waitMs (allowed: before going on; refused: left of a block); and at last the time of the decision
+-- returns      for each tier five integers: allowed 0|1, remaining, retryAfterMs (-1: never), resetAfterMs, waitMs (allowed: before going on; refused: left of a block); and at last for each tier the time of its decision
 
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
@@ -250,10 +250,10 @@ end
 -- times, and n holds are the number -n - 0.5 and five numbers each.
 local function readEntry(isState, value)
   if not value then
-    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil }
+    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
   end
   -- With all the fields that every decision sets: a table that grows costs more.
-  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value }, 1
+  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
   if mark == -math.huge and #value >= 24 then
     local _
@@ -351,7 +351,7 @@ local function judge(rule, entry, cost, nowMs, take, newHold)
   -- Rules count from the key's own time; callers count from the clock's.
   local lagMs = timeMs - nowMs
   resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
-  entry.resetAfterMs = resetAfterMs
+  entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
   if allowed then
     return 1, remaining, 0, resetAfterMs, delayMs
   end
@@ -1250,16 +1250,16 @@ local function decideTiers(values, count, nowMs, isServerTime)
         judge(part.rule, part.entry, part.cost, nowMs, false)
     end
   end
-  for _, part in ipairs(parts) do
+  for index, part in ipairs(parts) do
     writeEntry(part.key, part.entry, isServerTime)
+    reply[5 * count + index] = part.entry.timeMs
   end
-  reply[#reply + 1] = nowMs
   return reply, not isRefused
 end
 
 -- What an id was first answered with is kept under a key of its own: when that ends, and the reply. Answers nil when it is over.
 local function recall(known, count, nowMs)
-  local untilMs = #known == 8 * (5 * count + 2) and struct.unpack('<d', known) or -1
+  local untilMs = #known == 8 * (6 * count + 1) and struct.unpack('<d', known) or -1
   if not (untilMs >= 0 and untilMs <= 2 * EXACT and untilMs % 1 == 0) then
     error(
       'sluice: the key of the id holds something else than an answer for as many tiers, and it was left as it is',
