@@ -1,5 +1,6 @@
 import type { Decision } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
+import type { Signal } from '../core/signal.ts'
 
 /** A place among those at work, until it is released. Refused: there is nothing to release. */
 export interface Lease extends AsyncDisposable {
@@ -7,7 +8,7 @@ export interface Lease extends AsyncDisposable {
   /** The answer to `acquire`. */
   readonly decision: Decision
   /** Aborts when the lease has ended although nobody released it: it was not renewed in time. */
-  readonly signal: AbortSignal
+  readonly signal: Signal
   /** Lets the lease last for `leaseMs` from now. `allowed: false` with the reason `hold-ended`: it was too late. */
   renew(): Promise<Decision>
   /** Frees the place. Releasing twice, or after the lease has ended, changes nothing. */

@@ -1,6 +1,7 @@
 import type { Decision } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
+import type { Signal } from '../core/signal.ts'
 import type { LimiterEvents } from './events.ts'
 import type { Hold } from './hold.ts'
 import type { Lease } from './lease.ts'
@@ -65,7 +66,7 @@ export interface WaitOptions<Tier extends string = never> extends CostOptions<Ti
    */
   readonly maxWaitMs?: number
   /** Gives the place in the line up, and what was taken back. The call rejects with the signal's reason. */
-  readonly signal?: AbortSignal
+  readonly signal?: Signal
 }
 
 /** What came of a scheduled function: it ran, or there was no turn for it. */
