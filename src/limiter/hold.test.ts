@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../core/store.ts'
+import { failingStore } from '../../test/failing-store.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
@@ -106,26 +105,13 @@ it('a hold that a limit in the shadow did not take is not missed', async () => {
 })
 
 it('a hold that could not be settled is settled when it goes out of scope', async () => {
-  let fails = false
-  const memory = memoryStore()
-  const store: Store = {
-    ...memory,
-    open(place) {
-      const shelf = memory.open(place)
-      return {
-        decide(...given) {
-          if (fails) throw new Error('gone')
-          return shelf.decide(...given)
-        },
-      }
-    },
-  }
+  const store = failingStore()
   const limiter = createLimiter({ name: 'a', rule: tokens, store, clock: manualClock() })
   {
     await using hold = await limiter.reserve('luis', { estimate: 10 })
-    fails = true
+    store.fails = true
     await expect(hold.settle(4)).rejects.toThrow('gone')
-    fails = false
+    store.fails = false
   }
   expect((await limiter.peek('luis')).remaining).toBe(9_996)
 })

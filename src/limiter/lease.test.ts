@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../core/store.ts'
+import { failingStore } from '../../test/failing-store.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
@@ -68,26 +67,13 @@ describe('a lease', () => {
   })
 
   it('goes on renewing after the store has failed', async () => {
-    let fails = false
-    const memory = memoryStore()
-    const store: Store = {
-      ...memory,
-      open(place) {
-        const shelf = memory.open(place)
-        return {
-          decide(...given) {
-            if (fails) throw new Error('gone')
-            return shelf.decide(...given)
-          },
-        }
-      },
-    }
+    const store = failingStore()
     const clock = manualClock()
     const limiter = createLimiter({ name: 'exports', rule, store, clock })
     const lease = await limiter.acquire('luis')
-    fails = true
+    store.fails = true
     await clock.run(1_500)
-    fails = false
+    store.fails = false
     await clock.run(10_000)
     expect([(await limiter.peek('luis')).remaining, lease.signal.aborted]).toEqual([1, false])
     await lease.release()

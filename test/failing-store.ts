@@ -1,0 +1,26 @@
+import type { Store } from '../src/core/store.ts'
+import { memoryStore } from '../src/stores/memory/memory-store.ts'
+
+/** A memory store that fails while it is told to. */
+export interface FailingStore extends Store {
+  fails: boolean
+}
+
+/** A store that decides as memory does, or throws. */
+export function failingStore(): FailingStore {
+  const memory = memoryStore()
+  const store: FailingStore = {
+    ...memory,
+    fails: false,
+    open(place) {
+      const shelf = memory.open(place)
+      return {
+        decide(...given) {
+          if (store.fails) throw new Error('gone')
+          return shelf.decide(...given)
+        },
+      }
+    },
+  }
+  return store
+}
