@@ -37,7 +37,7 @@ export interface Verdict {
  *
  * Over several tiers `remaining` is the smallest, `retryAfterMs`, `resetAfterMs` and `delayMs` are the largest.
  */
-export interface Decision extends Verdict {
+export interface Decision<Tier extends string = string> extends Verdict {
   /** The most that the rule lets pass at once: of the tier that refused, or else of the one with the least remaining. */
   readonly limit: number
   /** The name of the limit that refused, of several the one that will do so longest; `undefined` when allowed. */
@@ -46,7 +46,7 @@ export interface Decision extends Verdict {
   readonly wouldRefuse: readonly string[]
   readonly decidedBy: DecidedBy
   /** Each tier's own numbers by its name. Empty for a limiter of one rule: its numbers are the decision's. */
-  readonly tiers: Readonly<Record<string, TierVerdict>>
+  readonly tiers: { readonly [Name in Tier]?: TierVerdict }
 }
 
 /** One tier's own numbers inside a decision. */

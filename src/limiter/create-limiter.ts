@@ -68,7 +68,7 @@ const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy']
 export function createLimiter(options: LimiterOptions): Limiter
 /** Makes a limiter of tiers: one decision over several limits, which takes from all of them or from none. */
 export function createLimiter<TierName extends string>(options: TiersOptions<TierName>): Limiter<TierName>
-export function createLimiter(options: LimiterOptions | TiersOptions): Limiter | Limiter<string> {
+export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
   const isTiered = typeof options === 'object' && options !== null && 'tiers' in options
   knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'sharedTag'] : [...COMMON, ...LIMIT])
   const { name, store, clock, idMs = 60_000, maxWaiting = 1_000 } = options

@@ -6,7 +6,7 @@ import type { Amounts } from './limiter.ts'
 export interface Hold<Tier extends string = never> extends AsyncDisposable {
   readonly allowed: boolean
   /** The answer to the reservation. */
-  readonly decision: Decision
+  readonly decision: Decision<Tier>
   /**
    * Ends the hold: what was not used goes back, what was used beyond the estimate is charged, down to the rule's `maxDebt`.
    * A tier that is not named has used what was estimated; places of a `concurrency()` rule are released.
@@ -14,16 +14,16 @@ export interface Hold<Tier extends string = never> extends AsyncDisposable {
    * Answers with the key's standing. `allowed: false` with the reason `hold-ended`: the hold had expired or was settled before,
    * and nothing was changed.
    */
-  settle(used: Amounts<Tier>): Promise<Decision>
+  settle(used: Amounts<Tier>): Promise<Decision<Tier>>
   /** Ends the hold as if nothing had been asked: all of it goes back. */
-  cancel(): Promise<Decision>
+  cancel(): Promise<Decision<Tier>>
 }
 
 /**
  * A hold that is ended by its limiter, which `tell` is told of. Disposing of it cancels what nobody tried to settle, and tries
  * again what failed.
  */
-export function createHold<Tier extends string>(held: Held, tell: (decision: Decision) => void): Hold<Tier> {
+export function createHold(held: Held, tell: (decision: Decision) => void): Hold<string> {
   const { decision } = held
   let last: Ending | undefined = decision.allowed ? held.cancel : undefined
   const end = async (ending: Ending): Promise<Decision> => {

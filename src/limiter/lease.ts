@@ -3,16 +3,16 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Signal } from '../core/signal.ts'
 
 /** A place among those at work, until it is released. Refused: there is nothing to release. */
-export interface Lease extends AsyncDisposable {
+export interface Lease<Tier extends string = string> extends AsyncDisposable {
   readonly allowed: boolean
   /** The answer to `acquire`. */
-  readonly decision: Decision
+  readonly decision: Decision<Tier>
   /** Aborts when the lease has ended although nobody released it: it was not renewed in time. */
   readonly signal: Signal
   /** Lets the lease last for `leaseMs` from now. `allowed: false` with the reason `hold-ended`: it was too late. */
-  renew(): Promise<Decision>
+  renew(): Promise<Decision<Tier>>
   /** Frees the place. Releasing twice, or after the lease has ended, changes nothing. */
-  release(): Promise<Decision>
+  release(): Promise<Decision<Tier>>
 }
 
 /** What a lease needs of its limiter. */

@@ -70,9 +70,9 @@ export interface WaitOptions<Tier extends string = never> extends CostOptions<Ti
 }
 
 /** What came of a scheduled function: it ran, or there was no turn for it. */
-export type Scheduled<Value> =
-  | { readonly ran: true; readonly value: Value; readonly decision: Decision }
-  | { readonly ran: false; readonly value: undefined; readonly decision: Decision }
+export type Scheduled<Value, Tier extends string = string> =
+  | { readonly ran: true; readonly value: Value; readonly decision: Decision<Tier> }
+  | { readonly ran: false; readonly value: undefined; readonly decision: Decision<Tier> }
 
 /**
  * Decides for every key whether a request may pass. Wrong arguments reject with a `LimiterError` and change nothing.
@@ -84,31 +84,31 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   /** The rules by the names of their tiers; of a limiter of one rule, by its own name. */
   readonly rules: Readonly<Record<string, Rule>>
   /** Takes the cost if it passes, from all tiers or from none. A refused request takes nothing, however often it is tried. */
-  consume(key: Key<Tier>, options?: ConsumeOptions<Tier>): Promise<Decision>
+  consume(key: Key<Tier>, options?: ConsumeOptions<Tier>): Promise<Decision<Tier>>
   /** What `consume` would answer; `remaining` is what is left now. Takes nothing. */
-  peek(key: Key<Tier>, options?: CostOptions<Tier>): Promise<Decision>
+  peek(key: Key<Tier>, options?: CostOptions<Tier>): Promise<Decision<Tier>>
   /** Takes amounts even when they are not there: a penalty, or usage that is known only afterwards. Stops at the rule's `maxDebt`. */
-  charge(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision>
+  charge(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision<Tier>>
   /** Returns amounts, for a request that need not count. Never returns more than was taken. */
-  giveBack(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision>
+  giveBack(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision<Tier>>
   /** Takes the estimate if it passes, until what was used is settled. A hold that nobody settles goes back after `holdMs`. */
   reserve(key: Key<Tier>, options: ReserveOptions<Tier>): Promise<Hold<Tier>>
   /** Takes a place of every `concurrency()` rule, to be released, and the cost from every other, if all of it passes. */
-  acquire(key: Key<Tier>, options?: AcquireOptions<Tier>): Promise<Lease>
+  acquire(key: Key<Tier>, options?: AcquireOptions<Tier>): Promise<Lease<Tier>>
   /** As `consume`, but waits for its turn: first come, first served among the callers of this process. */
-  wait(key: Key<Tier>, options?: WaitOptions<Tier>): Promise<Decision>
+  wait(key: Key<Tier>, options?: WaitOptions<Tier>): Promise<Decision<Tier>>
   /** Runs a function when its turn comes, and holds a place of every `concurrency()` rule while it runs. */
   schedule<Value>(
     key: Key<Tier>,
     run: () => Value | Promise<Value>,
     options?: WaitOptions<Tier>,
-  ): Promise<Scheduled<Value>>
+  ): Promise<Scheduled<Value, Tier>>
   /** Refuses the key for `blockMs` from now, 1 ms to 10 years. Replaces an earlier block; counts go on underneath. */
-  block(key: Key<Tier>, blockMs: number): Promise<Decision>
+  block(key: Key<Tier>, blockMs: number): Promise<Decision<Tier>>
   /** Ends a block. What the rule has counted stays. */
-  unblock(key: Key<Tier>): Promise<Decision>
+  unblock(key: Key<Tier>): Promise<Decision<Tier>>
   /** Forgets the key: counts, debt, holds and block. */
-  reset(key: Key<Tier>): Promise<Decision>
+  reset(key: Key<Tier>): Promise<Decision<Tier>>
   /** Asks the policy anew, for one subject or for all of them, instead of when what it said last has become old. */
   forgetPolicy(subject?: Subject): void
   /** Calls `listener` after each such event, and returns the function that stops it. */

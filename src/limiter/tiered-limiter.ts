@@ -36,7 +36,7 @@ const AMOUNT: AmountRule = { what: 'amount', least: 1 }
 const NO_OPTIONS = Object.freeze({})
 
 /** A limiter of one tier or many. */
-export class TieredLimiter<TierName extends string> implements Limiter<TierName> {
+export class TieredLimiter implements Limiter<string> {
   readonly name: string
   readonly rules: Readonly<Record<string, Rule>>
   readonly #parts: LimiterParts
@@ -55,7 +55,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     this.#listeners = parts.listeners
   }
 
-  async consume(key: Key<TierName>, options: ConsumeOptions<TierName> = NO_OPTIONS): Promise<Decision> {
+  async consume(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Promise<Decision> {
     if (options !== NO_OPTIONS) knownOptions('consume()', options, ['cost', 'id'], 'INVALID_ARGUMENT')
     const { cost, id } = options
     if (id !== undefined && (typeof id !== 'string' || id.length < 1 || id.length > 200)) {
@@ -66,12 +66,12 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     return this.#decided(key, cost, answer instanceof Promise ? await answer : answer)
   }
 
-  async peek(key: Key<TierName>, options: CostOptions<TierName> = NO_OPTIONS): Promise<Decision> {
+  async peek(key: Key<string>, options: CostOptions<string> = NO_OPTIONS): Promise<Decision> {
     knownOptions('peek()', options, ['cost'], 'INVALID_ARGUMENT')
     return this.#peek(this.#desk.targets(key), options.cost)
   }
 
-  async charge(key: Key<TierName>, amounts?: Amounts<TierName>): Promise<Decision> {
+  async charge(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
     const asked = this.#desk.asking(this.#desk.targets(key), amounts, AMOUNT, (amount) => ({
       action: 'charge',
       amount,
@@ -81,13 +81,13 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     return decision
   }
 
-  async giveBack(key: Key<TierName>, amounts?: Amounts<TierName>): Promise<Decision> {
+  async giveBack(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
     const decision = await this.#giveBack(this.#desk.targets(key), amounts)
     this.#listeners.emit('givenBack', { key, amount: amounts ?? 1, decision })
     return decision
   }
 
-  async reserve(key: Key<TierName>, options: ReserveOptions<TierName>): Promise<Hold<TierName>> {
+  async reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
     knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
     const { estimate, holdMs = 60_000 } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
@@ -96,7 +96,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
 
-  async acquire(key: Key<TierName>, options: AcquireOptions<TierName> = NO_OPTIONS): Promise<Lease> {
+  async acquire(key: Key<string>, options: AcquireOptions<string> = NO_OPTIONS): Promise<Lease> {
     knownOptions('acquire()', options, ['cost', 'heartbeat'], 'INVALID_ARGUMENT')
     const { cost, heartbeat = true } = options
     if (typeof heartbeat !== 'boolean') {
@@ -112,7 +112,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     return lease
   }
 
-  async wait(key: Key<TierName>, options: WaitOptions<TierName> = NO_OPTIONS): Promise<Decision> {
+  async wait(key: Key<string>, options: WaitOptions<string> = NO_OPTIONS): Promise<Decision> {
     knownOptions('wait()', options, ['cost', 'maxWaitMs', 'signal'], 'INVALID_ARGUMENT')
     const { cost } = options
     const targets = this.#desk.targets(key)
@@ -129,9 +129,9 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
   }
 
   async schedule<Value>(
-    key: Key<TierName>,
+    key: Key<string>,
     run: () => Value | Promise<Value>,
-    options: WaitOptions<TierName> = NO_OPTIONS,
+    options: WaitOptions<string> = NO_OPTIONS,
   ): Promise<Scheduled<Value>> {
     knownOptions('schedule()', options, ['cost', 'maxWaitMs', 'signal'], 'INVALID_ARGUMENT')
     if (typeof run !== 'function') {
@@ -159,20 +159,20 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     return { ran: true, value: await run(), decision }
   }
 
-  async block(key: Key<TierName>, blockMs: number): Promise<Decision> {
+  async block(key: Key<string>, blockMs: number): Promise<Decision> {
     milliseconds('blockMs', blockMs, 'INVALID_ARGUMENT')
     const decision = await this.#askAll(this.#desk.targets(key), { action: 'block', amount: blockMs })
     this.#listeners.emit('blocked', { key, blockMs, decision })
     return decision
   }
 
-  async unblock(key: Key<TierName>): Promise<Decision> {
+  async unblock(key: Key<string>): Promise<Decision> {
     const decision = await this.#askAll(this.#desk.targets(key), { action: 'unblock' })
     this.#listeners.emit('unblocked', { key, decision })
     return decision
   }
 
-  async reset(key: Key<TierName>): Promise<Decision> {
+  async reset(key: Key<string>): Promise<Decision> {
     const decision = await this.#askAll(this.#desk.targets(key), { action: 'reset' })
     this.#listeners.emit('reset', { key, decision })
     return decision
@@ -198,7 +198,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     return this.close()
   }
 
-  #consume(key: Key<TierName>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
+  #consume(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
     const { only } = this.#desk
     if (only === undefined || id !== undefined) {
       return this.#desk.ask(this.#desk.asking(this.#desk.targets(key), cost, COST, consuming), id)
@@ -226,7 +226,7 @@ export class TieredLimiter<TierName extends string> implements Limiter<TierName>
     return decision
   }
 
-  #decided(key: Key<TierName>, cost: unknown = 1, decision: Decision): Decision {
+  #decided(key: Key<string>, cost: unknown = 1, decision: Decision): Decision {
     if (this.#listeners.has('decided')) this.#listeners.emit('decided', { key, cost: cost as number, decision })
     if (!decision.allowed && this.#listeners.has('refused')) {
       this.#listeners.emit('refused', { key, cost: cost as number, decision })

@@ -158,6 +158,8 @@ it('types know the names of the tiers', async () => {
     () => single.consume({ user: 'a' }),
     // @ts-expect-error a limiter of one rule has one cost
     () => single.consume('a', { cost: { user: 1 } }),
+    // @ts-expect-error a decision has the limiter's tiers and no others
+    async () => (await limiter.peek('a')).tiers.usr.remaining,
     // @ts-expect-error a rule and tiers exclude each other
     async () => createLimiter({ name: 'x', rule: user, tiers: { user } }),
   ]

@@ -224,6 +224,6 @@ function numbers({ allowed, remaining, retryAfterMs, limitedBy }: Decision): unk
   return [allowed, remaining, retryAfterMs, limitedBy]
 }
 
-function remaining({ tiers }: Decision): Record<string, number> {
-  return Object.fromEntries(Object.entries(tiers).map(([name, tier]) => [name, tier.remaining]))
+function remaining({ tiers }: Decision): Record<string, number | undefined> {
+  return Object.fromEntries(Object.entries(tiers).map(([name, tier]) => [name, tier?.remaining]))
 }

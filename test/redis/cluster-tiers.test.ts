@@ -231,8 +231,8 @@ function failing(tier: string, message: string): (call: ScriptCall) => void {
   }
 }
 
-function remaining({ tiers }: Decision): Record<string, number> {
-  return Object.fromEntries(Object.entries(tiers).map(([name, tier]) => [name, tier.remaining]))
+function remaining({ tiers }: Decision): Record<string, number | undefined> {
+  return Object.fromEntries(Object.entries(tiers).map(([name, tier]) => [name, tier?.remaining]))
 }
 
 async function slotOnServer(key: string): Promise<unknown> {
