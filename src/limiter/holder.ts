@@ -49,9 +49,10 @@ export class Holder {
       settling: (used) => {
         demandAmount(used, USED, typeof estimate === 'object')
         const amounts = amountsOf(this.#tiers, held, used, USED)
-        return () => this.#settle(held, id, ({ request }, index) => amounts[index] ?? amountIn(request))
+        return () =>
+          this.#settle(held, id, ({ request }, index) => amounts[index] ?? (request as { amount: number }).amount)
       },
-      cancel: () => this.#settle(held, id, () => 0),
+      cancel: () => this.#settle(held, id, nothing),
     }
   }
 
@@ -77,7 +78,7 @@ export class Holder {
     return createLease({
       decision: await this.#desk.ask(asked),
       renew: async () => this.#desk.ask(renewals),
-      release: () => this.#settle(leased, id, () => 0),
+      release: () => this.#settle(leased, id, nothing),
       everyMs: heartbeat ? Math.ceil(shortestMs / 3) : undefined,
       timer: (afterMs, ring) => startTimer(this.#clock, afterMs, ring, { keepsAlive: false }),
     })
@@ -99,6 +100,10 @@ export class Holder {
   }
 }
 
+function nothing(): number {
+  return 0
+}
+
 /** Whether a tier is about places. */
 export function isLeased({ tier }: Target): boolean {
   return tier.rule.holds === 'leased'
@@ -112,10 +117,6 @@ function leaseMsOf({ rule }: Tier): number | undefined {
 // Told apart among the holds of one key, and exact as a number in every language.
 function newId(): number {
   return randomInt(1, 2 ** 48 - 1)
-}
-
-function amountIn(request: Asked['request']): number {
-  return 'amount' in request ? request.amount : 0
 }
 
 function demandAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {

@@ -197,6 +197,29 @@ describe('schedule', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
+  it('releases the place when it is aborted while it is being taken, and is refused when too many wait', async () => {
+    const clock = manualClock()
+    const limiter = createLimiter({
+      name: 'api',
+      rule: concurrency({ limit: 1, leaseMs: 60_000 }),
+      clock,
+      maxWaiting: 1,
+    })
+    const leaving = new AbortController()
+    const aborted = limiter.schedule('luis', () => 1, { signal: leaving.signal })
+    leaving.abort(new Error('left'))
+    await expect(aborted).rejects.toThrow('left')
+    await clock.run(0)
+    expect((await limiter.peek('luis')).remaining).toBe(1)
+    const lease = await limiter.acquire('luis', { heartbeat: false })
+    const waiting = limiter.schedule('luis', () => 2)
+    await clock.run(1)
+    expect(await limiter.schedule('luis', () => 3)).toMatchObject({ ran: false, decision: { reason: 'queue-full' } })
+    await lease.release()
+    await clock.run(0)
+    expect((await waiting).value).toBe(2)
+  })
+
   it('finds a place that another process has released', async () => {
     const clock = manualClock()
     const store = memoryStore()

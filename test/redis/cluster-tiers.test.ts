@@ -169,6 +169,15 @@ describe('tiers in several slots', () => {
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(4)
   })
 
+  it('tell when something could not be given back', async () => {
+    const { limiter, connection } = await watchedLimiter({ rare: log(5), later: log(100) })
+    await limiter.charge({ later: 'full' }, 100)
+    connection.before = async ({ args }) => {
+      if (args.some((arg) => arg.startsWith('giveBack'))) throw new Error('gone')
+    }
+    await expect(limiter.consume({ rare: 'key', later: 'full' })).rejects.toMatchObject({ code: 'STORE_FAILED' })
+  })
+
   it('count an id once that many send at the same time, and tell all of them the same', async () => {
     const { limiter } = await watchedLimiter({ rare: bucket(50), later: log(100) })
     const key = { rare: 'key', later: 'key' }

@@ -12,10 +12,11 @@ interface Group {
   readonly places: readonly number[]
 }
 
-/** A group that has passed, and what it was told. */
+/** A group that has passed, what it was told, and which of its orders have taken something. */
 interface Taken {
   readonly group: Group
   readonly decided: Decided
+  readonly takers: readonly number[]
 }
 
 /**
@@ -39,13 +40,10 @@ export async function decideAcrossSlots(
   const decision = new SlotDecision(runner, groups, nowMs, orders.length)
   await decision.decide()
   if (memo === undefined || decision.isRefused) return decision.verdicts
-  const isFirst = await remember(runner, first, memo, nowMs, decision.verdicts).catch(async (error: unknown) => {
-    await decision.giveBack()
-    throw error
-  })
-  if (isFirst) return decision.verdicts
+  // When that fails nobody knows whether it was kept: what was taken stays taken, or an id could stand for nothing.
+  if (await remember(runner, first, memo, nowMs, decision.verdicts)) return decision.verdicts
   await decision.giveBack()
-  return (await recall(runner, first, memo, nowMs)) ?? decision.verdicts
+  return (await recall(runner, first, memo, nowMs)) ?? decideAcrossSlots(runner, orders, nowMs, memo)
 }
 
 class SlotDecision {
@@ -73,7 +71,7 @@ class SlotDecision {
         this.isRefused = !(await this.#take(group))
       } catch (error) {
         // Nobody knows what the one that failed has counted. What is known to be taken goes back, if it can.
-        await this.giveBack().catch(() => {})
+        await Promise.allSettled([this.giveBack()])
         throw error
       }
       if (this.isRefused) break
@@ -92,7 +90,8 @@ class SlotDecision {
     const decided = await decideInOneSlot(this.#runner, group.orders, this.#nowMs)
     this.#note(group, decided.verdicts)
     const passes = passed(group, decided.verdicts)
-    if (passes) this.#taken.push({ group, decided })
+    const takers = takersOf(group, decided.verdicts)
+    if (passes && takers.length > 0) this.#taken.push({ group, decided, takers })
     return passes
   }
 
@@ -100,12 +99,8 @@ class SlotDecision {
     this.#note(group, (await decideInOneSlot(this.#runner, group.orders, this.#nowMs)).verdicts)
   }
 
-  async #undo({ group, decided }: Taken): Promise<void> {
+  async #undo({ group, decided, takers }: Taken): Promise<void> {
     const { orders, places } = group
-    const takers = [...orders.keys()].filter((at) => {
-      return isTaking((orders[at] as RedisOrder).request) && decided.verdicts[at]?.allowed === true
-    })
-    if (takers.length === 0) return
     const undoing = takers.map((at): RedisOrder => {
       const order = orders[at] as RedisOrder
       return { ...order, request: undoOf(order.request, decided.timesMs[at] as number) }
@@ -147,6 +142,12 @@ function scarcity({ orders }: Group): number {
 
 function passed({ orders }: Group, verdicts: readonly Verdict[]): boolean {
   return orders.every(({ shadow, request }, index) => shadow || !isTaking(request) || verdicts[index]?.allowed === true)
+}
+
+function takersOf({ orders }: Group, verdicts: readonly Verdict[]): readonly number[] {
+  return [...orders.keys()].filter((at) => {
+    return isTaking((orders[at] as RedisOrder).request) && verdicts[at]?.allowed === true
+  })
 }
 
 function undoOf(request: Request, takenMs: number): Request {

@@ -264,6 +264,18 @@ describe('redisStore refuses', () => {
     },
   )
 
+  it('an id that cannot be looked up across slots', async () => {
+    const broken = ownConnection(async (_key, [name]) => {
+      if (name === 'EVAL') return 0
+      throw new Error(name === 'GET' ? 'down' : "CROSSSLOT Keys in request don't hash to the same slot")
+    })
+    const limiter = createLimiter({ name: 'x', tiers: { user: rule, ip: rule }, store: redisStore(broken) })
+    await expect(limiter.consume('a', { id: 'one' })).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: 'Redis did not answer GET: down',
+    })
+  })
+
   it('the reply to one tier where there are two', async () => {
     const short = ownConnection(async (_key, [name]) => (name === 'EVAL' ? 0 : [1, 2, 3, 4, 5, 6]))
     const limiter = createLimiter({ name: 'short', tiers: { user: rule, ip: rule }, store: redisStore(short) })
