@@ -2,16 +2,16 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { luaScripts } from './scripts/lua/plugin.mjs'
 import { ClosingLine } from './test/closing-line.ts'
+import tsconfig from './tsconfig.json' with { type: 'json' }
+
+// The entries of the package are named once, in tsconfig.json. The longest names first: `sluice` is the start of all of them.
+const entries = Object.entries(tsconfig.compilerOptions.paths)
+  .map(([find, [file]]) => ({ find, replacement: fileURLToPath(new URL(file as string, import.meta.url)) }))
+  .sort((one, other) => other.find.length - one.find.length)
 
 const config: ViteUserConfig = defineConfig({
   plugins: [luaScripts()],
-  resolve: {
-    alias: {
-      'sluice/testing': fileURLToPath(new URL('src/testing/index.ts', import.meta.url)),
-      'sluice/redis': fileURLToPath(new URL('src/stores/redis/index.ts', import.meta.url)),
-      sluice: fileURLToPath(new URL('src/index.ts', import.meta.url)),
-    },
-  },
+  resolve: { alias: entries },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/servers/global-setup.ts'],

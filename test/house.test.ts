@@ -89,9 +89,9 @@ describe('the lock file', () => {
   }
 
   it('names versions and no addresses', () => {
-    const wrong = Object.entries(packages).filter(
-      ([, entry]) => entry.resolved !== undefined || entry.version === undefined,
-    )
+    // The folder of another NestJS is a part of this repository: linked, not fetched.
+    const fetched = Object.entries(packages).filter(([path, entry]) => !('link' in entry) && path !== 'test/nestjs-11')
+    const wrong = fetched.filter(([, entry]) => entry.resolved !== undefined || entry.version === undefined)
     expect(wrong).toEqual([])
   })
 

@@ -19,6 +19,13 @@ export interface Rule<State extends RuleState = RuleState> {
    * back by itself after the lease.
    */
   readonly holds: 'pooled' | 'dated' | 'leased'
+  /** The time in which `limit` passes at the rule's lasting rate, maybe not whole. Absent where no time brings anything back. */
+  readonly windowMs: number | undefined
+  /**
+   * How what was taken comes back. `'at-once'`: all of it when a window ends. `'in-parts'`: each part some time after it was
+   * taken. `'steadily'`: at a constant rate. `'on-release'`: when the holder says so.
+   */
+  readonly comesBack: 'at-once' | 'in-parts' | 'steadily' | 'on-release'
   /**
    * Takes `cost` from `state` and says what comes of it. Pure: `state` is never changed, and what is not wanted
    * (a peek, a refusal) is simply not stored.

@@ -36,6 +36,8 @@ export function concurrency(options: ConcurrencyOptions): Rule {
     limit,
     parameters,
     holds: 'leased',
+    windowMs: undefined,
+    comesBack: 'on-release',
     step: (state, nowMs, cost, force, takenMs) => stepConcurrency(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

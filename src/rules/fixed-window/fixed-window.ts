@@ -43,6 +43,8 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
     parameters,
     cells: fixedWindowCells,
     holds: 'dated',
+    windowMs: parameters.windowMs,
+    comesBack: 'at-once',
     step: (state, nowMs, cost, force, takenMs) => stepFixedWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

@@ -62,6 +62,8 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
     parameters,
     cells: levelCells,
     holds: 'pooled',
+    windowMs: (capacity * periodMs) / leak,
+    comesBack: 'steadily',
     step: (state, nowMs, cost, force) => stepLeakyBucket(parameters, state, nowMs, cost, force),
   }
   return rule

@@ -35,6 +35,8 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     limit,
     parameters,
     holds: 'dated',
+    windowMs: parameters.windowMs,
+    comesBack: 'in-parts',
     step: (state, nowMs, cost, force, takenMs) => stepSlidingLog(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

@@ -34,6 +34,8 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
     parameters,
     cells: slidingWindowCells,
     holds: 'dated',
+    windowMs,
+    comesBack: 'in-parts',
     step: (state, nowMs, cost, force, takenMs) => stepSlidingWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

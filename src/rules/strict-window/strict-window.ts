@@ -41,6 +41,8 @@ export function strictWindow(options: StrictWindowOptions): Rule {
     parameters,
     cells: strictWindowCells(slices + 1),
     holds: 'dated',
+    windowMs: parameters.windowMs,
+    comesBack: 'in-parts',
     step: (state, nowMs, cost, force, takenMs) => stepStrictWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

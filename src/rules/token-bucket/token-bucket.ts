@@ -55,6 +55,8 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
     parameters,
     cells: levelCells,
     holds: 'pooled',
+    windowMs: (capacity * periodMs) / refill,
+    comesBack: 'steadily',
     step: (state, nowMs, cost, force) => stepTokenBucket(parameters, state, nowMs, cost, force),
   }
   return rule

@@ -1,0 +1,60 @@
+import type { Clock } from '../../core/clock.ts'
+import type { Decision } from '../../core/decision.ts'
+import type { Subject } from '../../core/key.ts'
+import type { Rule } from '../../core/rule.ts'
+import { type HeaderLine, headerLines, type Limited, limitsOf } from '../../http/header-lines.ts'
+import { partitionKey } from '../../http/partition-key.ts'
+import type { Refusal } from '../../http/refusal.ts'
+import type { Key } from '../../limiter/limiter.ts'
+import { changedRules } from '../../limiter/rules-of.ts'
+import type { GateOptions } from './options.ts'
+import type { Reader } from './reader.ts'
+
+type Rules = Readonly<Record<string, Rule>>
+
+/** Puts a decision into header lines. */
+export type Telling<Request> = (
+  request: Request,
+  told: Rules,
+  key: Key<string>,
+  decision: Decision,
+  refusal: Refusal | undefined,
+  clock: Clock,
+) => readonly HeaderLine[]
+
+/** How an adapter with these options tells its decisions. */
+export function createTelling<Request, Tier extends string>(
+  options: GateOptions<Request, Tier>,
+  reader: Reader<Request>,
+): Telling<Request> {
+  const { headers = 'draft-11', exposeHeaders = true, unit, partitionSecret } = options
+  return (request, told, key, decision, refusal, clock) => {
+    const limits = limitsOf(decision, rulesOf(told, decision)).map((limited): Limited => {
+      if (unit === undefined && partitionSecret === undefined) return limited
+      return {
+        ...limited,
+        unit: typeof unit === 'object' ? (unit as Readonly<Record<string, string>>)[limited.name] : unit,
+        partition: partitionSecret && partitionKey(subjectOf(key, limited.name), partitionSecret),
+      }
+    })
+    const lines = [...headerLines(limits, headers, headers === 'legacy' ? clock.nowMs() : 0)]
+    const seconds = refusal?.retryAfterSeconds
+    if (seconds !== undefined) lines.push({ name: 'Retry-After', value: `${seconds}`, joins: false })
+    if (exposeHeaders && lines.length > 0 && reader.header(request, 'origin') !== undefined) {
+      const value = lines.map(({ name }) => name).join(', ')
+      lines.push({ name: 'Access-Control-Expose-Headers', value, joins: true })
+    }
+    return lines
+  }
+}
+
+function rulesOf(told: Rules, decision: Decision): Rules {
+  const changed = changedRules(decision)
+  if (changed === undefined) return told
+  return Object.fromEntries(Object.entries(told).map(([name, rule]) => [name, changed[name] ?? rule]))
+}
+
+function subjectOf(key: Key<string>, tier: string): Subject {
+  if (typeof key === 'string' || ('kind' in key && 'name' in key)) return key as Subject
+  return (key as Readonly<Record<string, Subject>>)[tier] as Subject
+}

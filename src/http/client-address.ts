@@ -1,0 +1,70 @@
+import ipaddr from 'ipaddr.js'
+import { show, wholeNumber } from '../core/check.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import { parseAddress } from './address-key.ts'
+
+/**
+ * Which proxies are believed about whom they speak for: how many of them stand in front of this server, or the networks that they
+ * are in, such as `['10.0.0.0/8', 'loopback']`. `loopback`, `linklocal` and `uniquelocal` name the usual private ones.
+ */
+export type TrustProxy = number | readonly string[]
+
+/** Finds the client's address: the peer's, or what trusted proxies say in `X-Forwarded-For`, read from its end. */
+export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string | undefined
+
+type Network = ReturnType<typeof ipaddr.parseCIDR>
+
+const NAMED: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
+/**
+ * Who the client is when nobody, some hops or some networks are trusted. Each proxy adds the address that it was asked from at the
+ * end of the header, so the header is read from there, and only as far as its writers are trusted: what a client itself has put in
+ * front of it is never believed. What is no address ends the reading.
+ */
+export function clientAddress(trust: TrustProxy | undefined): ClientAddress {
+  if (trust === undefined) return (peer) => peer
+  if (Array.isArray(trust)) {
+    const networks = trust.flatMap(networksOf)
+    return (peer, header) => farthest(peer, header, (address) => networks.some((network) => isIn(address, network)))
+  }
+  const hops = wholeNumber('trustProxy', trust, 1, 100)
+  return (peer, header) => farthest(peer, header, (_, index) => index < hops)
+}
+
+function farthest(
+  peer: string | undefined,
+  header: string | undefined,
+  isTrusted: (address: string, index: number) => boolean,
+): string | undefined {
+  // Who does not know its peer is only reached through its proxies.
+  if (peer !== undefined && !isTrusted(peer, 0)) return peer
+  let known = peer
+  const written = header === undefined ? [] : header.split(',')
+  for (let index = 1; index <= written.length; index++) {
+    const address = (written[written.length - index] as string).trim()
+    if (parseAddress(address) === undefined) return known
+    known = address
+    if (!isTrusted(address, index)) return known
+  }
+  return known
+}
+
+function networksOf(text: string): readonly Network[] {
+  const named = NAMED[text] ?? [text]
+  return named.map((network) => {
+    if (ipaddr.isValidCIDR(network)) return ipaddr.parseCIDR(network)
+    const address = typeof network === 'string' ? parseAddress(network) : undefined
+    if (address !== undefined) return [address, address.kind() === 'ipv4' ? 32 : 128]
+    const rule = "a number of hops, or networks such as ['10.0.0.0/8', '::1', 'loopback']"
+    throw new LimiterError('INVALID_OPTION', `trustProxy must be ${rule}, got ${show(network)}`)
+  })
+}
+
+function isIn(text: string, [network, bits]: Network): boolean {
+  const address = parseAddress(text)
+  return address !== undefined && address.kind() === network.kind() && address.match(network, bits)
+}
