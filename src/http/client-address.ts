@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { show, wholeNumber } from '../core/check.ts'
+import { show } from '../core/check.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { parseAddress } from './address-key.ts'
 
@@ -13,6 +13,8 @@ export type TrustProxy = number | readonly string[]
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string | undefined
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>
+
+const MOST_HOPS = 100
 
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
@@ -31,7 +33,8 @@ export function clientAddress(trust: TrustProxy | undefined): ClientAddress {
     const networks = trust.flatMap(networksOf)
     return (peer, header) => farthest(peer, header, (address) => networks.some((network) => isIn(address, network)))
   }
-  const hops = wholeNumber('trustProxy', trust, 1, 100)
+  const hops = trust as number
+  if (!Number.isSafeInteger(hops) || hops < 1 || hops > MOST_HOPS) throw wrongTrust(trust)
   return (peer, header) => farthest(peer, header, (_, index) => index < hops)
 }
 
@@ -59,9 +62,13 @@ function networksOf(text: string): readonly Network[] {
     if (ipaddr.isValidCIDR(network)) return ipaddr.parseCIDR(network)
     const address = typeof network === 'string' ? parseAddress(network) : undefined
     if (address !== undefined) return [address, address.kind() === 'ipv4' ? 32 : 128]
-    const rule = "a number of hops, or networks such as ['10.0.0.0/8', '::1', 'loopback']"
-    throw new LimiterError('INVALID_OPTION', `trustProxy must be ${rule}, got ${show(network)}`)
+    throw wrongTrust(network)
   })
+}
+
+function wrongTrust(value: unknown): LimiterError {
+  const rule = `a number of hops from 1 to ${MOST_HOPS}, or networks such as ['10.0.0.0/8', '::1', 'loopback']`
+  return new LimiterError('INVALID_OPTION', `trustProxy must be ${rule}, got ${show(value)}`)
 }
 
 function isIn(text: string, [network, bits]: Network): boolean {

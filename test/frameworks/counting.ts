@@ -1,0 +1,82 @@
+import { concurrency, fixedWindow, tokenBucket } from 'sluice'
+import { describe, expect, it } from 'vitest'
+import { waitUntil } from '../servers/wait-until.ts'
+import type { Stage } from './adapter-suite.ts'
+import { burst, countOf } from './asking.ts'
+
+/** What counts, and what is given back. */
+export function counting<Request>(stage: Stage<Request>): void {
+  const { limiter, name } = stage
+  const daily = (limit: number) => limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+  const key = (): string => 'somebody'
+
+  /** Waits until so much is left: what is given back is given back after the answer. */
+  const settled = (one: ReturnType<typeof daily>, remaining: number): Promise<void> =>
+    waitUntil(async () => {
+      const left = (await one.peek('somebody')).remaining
+      return left === remaining ? undefined : `${left} are left and not ${remaining}`
+    })
+
+  describe('counting', () => {
+    it('counts only failures, and lets no burst of them past the limit', async () => {
+      const logins = daily(10)
+      const { url } = await stage.start({ app: { limiter: logins, key, countOnly: 'failed' } })
+      for (const path of ['/', '/', '/denied', '/throw', '/fail']) await (await fetch(url + path)).text()
+      await settled(logins, 7)
+      const statuses = await burst(`${url}/denied`, 60)
+      expect([countOf(statuses, 401), countOf(statuses, 429)]).toEqual([7, 53])
+      await settled(logins, 0)
+    })
+
+    it('counts only successes, or what a function says', async () => {
+      const successes = daily(10)
+      const first = await stage.start({ app: { limiter: successes, key, countOnly: 'successful' } })
+      for (const path of ['/', '/denied', '/fail', '/']) await (await fetch(first.url + path)).text()
+      await settled(successes, 8)
+      const denials = daily(10)
+      const second = await stage.start({ app: { limiter: denials, key, countOnly: (status) => status === 401 } })
+      for (const path of ['/', '/denied', '/fail']) await (await fetch(second.url + path)).text()
+      await settled(denials, 9)
+    })
+
+    it('holds a place for as long as a request is answered, streams and those who hang up included', async () => {
+      const places = limiter({ name: name(), rule: concurrency({ limit: 2, leaseMs: 60_000 }) })
+      let go = (): void => {}
+      const gone = new Promise<void>((resolve) => {
+        go = resolve
+      })
+      const { url } = await stage.start({ app: { limiter: places, key }, slow: () => gone })
+      const hangsUp = new AbortController()
+      const abandoned = fetch(`${url}/slow`, { signal: hangsUp.signal })
+      await settled(places, 1)
+      const stream = await fetch(`${url}/stream`)
+      await settled(places, 0)
+      const refused = await fetch(url)
+      expect(refused.status).toBe(429)
+      expect(refused.headers.get('ratelimit-policy')).toBe(`"${places.name}";q=2;qu="concurrent-requests"`)
+      hangsUp.abort()
+      await expect(abandoned).rejects.toThrow()
+      await settled(places, 1)
+      go()
+      await stream.text()
+      await settled(places, 2)
+      expect((await fetch(url)).status).toBe(200)
+    })
+
+    it('counts a request that is sent again under its id once', async () => {
+      const once = daily(10)
+      const id = (request: Request): string | undefined => stage.frame.header(request, 'x-request-id')
+      const { url } = await stage.start({ app: { limiter: once, key, id } })
+      for (const sent of ['a', 'a', 'b', 'a']) await fetch(url, { headers: { 'x-request-id': sent } })
+      expect((await once.peek('somebody')).remaining).toBe(8)
+    })
+
+    it('charges nothing for what it refuses, however often that is tried', async () => {
+      const bucket = limiter({ name: name(), rule: tokenBucket({ capacity: 5, refill: 1, periodMs: 3_600_000 }) })
+      const { url } = await stage.start({ app: { limiter: bucket, key, cost: 4 } })
+      const statuses = await burst(url, 30)
+      expect(countOf(statuses, 200)).toBe(1)
+      expect((await bucket.peek('somebody')).remaining).toBe(1)
+    })
+  })
+}
