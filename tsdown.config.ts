@@ -1,8 +1,14 @@
 import { defineConfig, type UserConfig } from 'tsdown'
 import { luaScripts } from './scripts/lua/plugin.mjs'
+import tsconfig from './tsconfig.json' with { type: 'json' }
+
+// The entries of the package are named once, in tsconfig.json: `sluice` is index, `sluice/redis` is redis.
+const entry = Object.fromEntries(
+  Object.entries(tsconfig.compilerOptions.paths).map(([name, [file]]) => [name.split('/')[1] ?? 'index', file as string]),
+)
 
 const config: UserConfig = defineConfig({
-  entry: { index: 'src/index.ts', redis: 'src/stores/redis/index.ts', testing: 'src/testing/index.ts' },
+  entry,
   format: ['esm', 'cjs'],
   target: 'node20',
   platform: 'node',

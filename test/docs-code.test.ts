@@ -43,7 +43,8 @@ it('compiles every block', () => {
     return `${block?.title ?? file?.fileName}, line ${line}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
   })
   expect(problems).toEqual([])
-})
+  // The types of all frameworks are read on the way.
+}, 180_000)
 
 describe('runs', () => {
   it.each(blocks.filter((block) => block.runs))('$title', async ({ file, source }) => {

@@ -27,6 +27,12 @@ it('every error code has a section of its own', () => {
   expect([...read('docs/errors.md').matchAll(/^## ([A-Z_]+)$/gm)].map(([, code]) => code).sort()).toEqual(codes.sort())
 })
 
+it('every warning has a section of its own', () => {
+  const codes = [...read('src/adapters/gate/options.ts').matchAll(/\| '([A-Z_]+)'/g)].map(([, code]) => code)
+  expect(codes.length).toBeGreaterThan(0)
+  expect([...read('docs/warnings.md').matchAll(/^## ([A-Z_]+)$/gm)].map(([, code]) => code)).toEqual(codes)
+})
+
 function headings(page: string): string[] {
   return [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
     (title as string)

@@ -5,6 +5,7 @@
 export type LimiterErrorCode =
   | 'INVALID_OPTION'
   | 'INVALID_KEY'
+  | 'NO_KEY'
   | 'INVALID_ARGUMENT'
   | 'INVALID_TIME'
   | 'STORE_FULL'

@@ -45,7 +45,7 @@ export function limitsOf(decision: Decision, rules: Readonly<Record<string, Rule
 }
 
 /** The header lines of some limits. `nowMs`, the time of the decision, is only needed for `'legacy'`. */
-export function headerLines(limits: readonly Limited[], format: HeaderFormat, nowMs: number): readonly HeaderLine[] {
+export function headerLines(limits: readonly Limited[], format: HeaderFormat, nowMs: number): HeaderLine[] {
   if (format === false || limits.length === 0) return []
   if (format === 'draft-11') {
     return [list('RateLimit-Policy', limits.map(policyItem)), list('RateLimit', limits.map(limitItem))]

@@ -34,9 +34,14 @@ export async function ask(limiter: Limiter<string>, manner: Manner, question: Qu
     const lease = await limiter.acquire(key, cost === undefined ? {} : { cost })
     return { decision: lease.decision, finish: lease.allowed ? () => lease.release() : undefined }
   }
-  const options = { ...(cost !== undefined && { cost }), ...(id !== undefined && { id }), ahead: manner.ahead }
+  if (cost === undefined && id === undefined) {
+    return { decision: await limiter.consume(key, manner.ahead ? AHEAD : undefined) }
+  }
+  const options = { ahead: manner.ahead, ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
   return { decision: await limiter.consume(key, options) }
 }
+
+const AHEAD = Object.freeze({ ahead: true })
 
 async function settle(
   limiter: Limiter<string>,

@@ -23,15 +23,25 @@ export type UserId = string | number | bigint | undefined | null
 /** Finds the user of a request. */
 export type UserOf<Request> = (request: Request, reader: Reader<Request>) => UserId | Promise<UserId>
 
+const MOST_ADDRESSES = 1_000
+
 /**
  * By the client's address, as the framework answers for it: never by a header that the client could write. IPv6 by its network,
  * a /64 unless told otherwise.
  */
 export function byIp(options: AddressKeyOptions = {}): KeyOf<unknown> {
   wholeNumber('ipv6Prefix', options.ipv6Prefix ?? 64, 32, 128)
+  // A connection sends many requests: its address is parsed once.
+  const known = new Map<string, Subject | undefined>()
   return (request, reader) => {
     const address = reader.address(request)
-    return address === undefined ? undefined : addressKey(address, options)
+    if (address === undefined) return undefined
+    const before = known.get(address)
+    if (before !== undefined) return before
+    const key = addressKey(address, options)
+    if (known.size >= MOST_ADDRESSES) known.clear()
+    known.set(address, key)
+    return key
   }
 }
 

@@ -102,7 +102,9 @@ export function checkGateOptions(what: string, options: object, more: readonly s
   knownOptions(what, options, [...GATE_OPTIONS, ...more])
   const given = options as Readonly<Record<string, unknown>>
   if (typeof given.limiter !== 'function') demandLimiter(given.limiter)
-  for (const name of ['skip', 'id', 'onWarning', 'onRefused']) checked(name, given[name], 'function', 'a function')
+  for (const name of ['skip', 'id', 'onWarning', 'onRefused', 'address']) {
+    checked(name, given[name], 'function', 'a function')
+  }
   for (const name of ['exposeHeaders', 'countPreflight']) checked(name, given[name], 'boolean', 'true or false')
   if (given.countOnly !== undefined && typeof given.countOnly !== 'function') {
     oneOf('countOnly', given.countOnly, ['failed', 'successful'])
@@ -114,6 +116,7 @@ export function checkGateOptions(what: string, options: object, more: readonly s
   if (given.headers !== undefined && given.headers !== false) {
     oneOf('headers, unless it is false,', given.headers, ['draft-11', 'draft-7', 'draft-6', 'legacy'])
   }
+  checkUnit(given.unit)
   checkSecret(given.partitionSecret)
   checkWithoutKey(given.withoutKey)
 }
@@ -123,6 +126,16 @@ export function demandLimiter(value: unknown): void {
   if (typeof (value as { consume?: unknown } | null | undefined)?.consume === 'function') return
   const rule = 'a limiter made by createLimiter(), or a function of the request that picks one'
   throw new LimiterError('INVALID_OPTION', `limiter must be ${rule}, got ${show(value)}`)
+}
+
+function checkUnit(unit: unknown): void {
+  const units = typeof unit === 'object' && unit !== null ? Object.values(unit) : [unit ?? '']
+  const wrong = units.find((one) => typeof one !== 'string')
+  if (wrong === undefined) return
+  throw new LimiterError(
+    'INVALID_OPTION',
+    `unit must be a string, or one for each tier by its name, got ${show(wrong)}`,
+  )
 }
 
 function checkSecret(secret: unknown): void {

@@ -28,16 +28,16 @@ export function createTelling<Request, Tier extends string>(
   reader: Reader<Request>,
 ): Telling<Request> {
   const { headers = 'draft-11', exposeHeaders = true, unit, partitionSecret } = options
+  const isPlain = unit === undefined && partitionSecret === undefined
+  const detailed = (limited: Limited, key: Key<string>): Limited => ({
+    ...limited,
+    unit: typeof unit === 'object' ? (unit as Readonly<Record<string, string>>)[limited.name] : unit,
+    partition: partitionSecret && partitionKey(subjectOf(key, limited.name), partitionSecret),
+  })
   return (request, told, key, decision, refusal, clock) => {
-    const limits = limitsOf(decision, rulesOf(told, decision)).map((limited): Limited => {
-      if (unit === undefined && partitionSecret === undefined) return limited
-      return {
-        ...limited,
-        unit: typeof unit === 'object' ? (unit as Readonly<Record<string, string>>)[limited.name] : unit,
-        partition: partitionSecret && partitionKey(subjectOf(key, limited.name), partitionSecret),
-      }
-    })
-    const lines = [...headerLines(limits, headers, headers === 'legacy' ? clock.nowMs() : 0)]
+    const found = limitsOf(decision, rulesOf(told, decision))
+    const limits = isPlain ? found : found.map((limited) => detailed(limited, key))
+    const lines = headerLines(limits, headers, headers === 'legacy' ? clock.nowMs() : 0)
     const seconds = refusal?.retryAfterSeconds
     if (seconds !== undefined) lines.push({ name: 'Retry-After', value: `${seconds}`, joins: false })
     if (exposeHeaders && lines.length > 0 && reader.header(request, 'origin') !== undefined) {
