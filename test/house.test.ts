@@ -42,7 +42,9 @@ describe('the lint rules stop', () => {
     ['limiter', 'adapters'],
     ['http', 'limiter'],
     ['adapters', 'stores'],
+    ['adapters', 'rules'],
     ['adapters', 'cli'],
+    ['adapters/drop-in', 'stores'],
     ['core', 'testing'],
   ])('an import from %s into %s', (from, into) => {
     const source = `import { thing } from '../${into}/thing.ts'\n\nexport const copy: number = thing\n`
@@ -63,6 +65,7 @@ describe('the lint rules allow', () => {
     ['limiter', 'stores'],
     ['adapters', 'http'],
     ['adapters', 'limiter'],
+    ['adapters/drop-in', 'rules'],
     ['testing', 'rules'],
   ])('an import from %s into %s', (from, into) => {
     const source = `import { thing } from '../${into}/thing.ts'\n\nexport const copy: number = thing\n`

@@ -15,6 +15,11 @@ export interface Clock {
 /** The machine's clock. The only place in Sluice that reads it. */
 export const systemClock: Clock = { nowMs: () => Date.now() }
 
+/** The date on the machine's clock so many milliseconds from now, for other libraries: Sluice itself tells durations. */
+export function dateAfter(durationMs: number): Date {
+  return new Date(systemClock.nowMs() + durationMs)
+}
+
 /** Stands for "the store's own time": the server's for Redis, `systemClock` for memory. */
 export const STORE_TIME = -1
 

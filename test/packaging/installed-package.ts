@@ -3,6 +3,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import manifest from '../../package.json' with { type: 'json' }
 import { output } from './run.ts'
 
 /** The root of the repository. */
@@ -14,7 +15,7 @@ const CONSUMERS = [
   new URL('./consumers/exported-names.mjs', import.meta.url),
 ]
 
-/** A project outside of the repository that has installed the packed package and nothing else. */
+/** A project outside of the repository that has installed the packed package, what it depends on, and nothing else. */
 export interface InstalledPackage {
   /** The project, with `decisions.mjs` and the other consumers in it. */
   readonly folder: string
@@ -27,11 +28,15 @@ export interface InstalledPackage {
 export async function installPackage(): Promise<InstalledPackage> {
   if (!existsSync(join(ROOT, 'dist/index.mjs'))) throw new Error('dist is empty: npm run build comes first')
   const folder = await mkdtemp(join(tmpdir(), 'sluice-packaging-'))
-  const packed = await output('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], ROOT)
-  const [tarball] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]
+  // Without a network npm cannot ask for what the package depends on: the same version is packed beside it.
+  const needed = Object.keys(manifest.dependencies).map((name) => `./node_modules/${name}`)
+  const pack = ['pack', '.', ...needed, '--ignore-scripts', '--json', '--pack-destination', folder]
+  const packed = JSON.parse(await output('npm', pack, ROOT)) as { filename: string; files: { path: string }[] }[]
+  const [tarball] = packed as [(typeof packed)[number]]
   for (const consumer of CONSUMERS) await copyFile(consumer, join(folder, basename(consumer.pathname)))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true }))
-  const install = ['install', tarball.filename, '--offline', '--ignore-scripts', '--no-audit', '--no-fund']
+  const tarballs = packed.map(({ filename }) => `./${filename}`)
+  const install = ['install', ...tarballs, '--offline', '--ignore-scripts', '--no-audit', '--no-fund']
   await output('npm', install, folder)
   return {
     folder,

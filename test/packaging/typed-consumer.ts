@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { run } from './run.ts'
 
-const SOURCE = new URL('./consumers/typed.ts', import.meta.url)
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 
 /** How a project compiles: the type of its package, and the compiler options that matter here. */
@@ -11,6 +10,8 @@ export interface Project {
   readonly name: string
   readonly type: 'module' | 'commonjs'
   readonly compilerOptions: Readonly<Record<string, unknown>>
+  /** Which of the consumers. */
+  readonly source: 'typed' | 'frameworks'
 }
 
 /**
@@ -22,10 +23,11 @@ export async function compileConsumer(folder: string, project: Project): Promise
   await mkdir(home)
   const compilerOptions = { ...STRICT, ...project.compilerOptions }
   await writeFile(join(home, 'package.json'), JSON.stringify({ private: true, type: project.type }))
-  await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['typed.ts'] }))
-  await copyFile(SOURCE, join(home, 'typed.ts'))
+  await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [`${project.source}.ts`] }))
+  const source = new URL(`./consumers/${project.source}.ts`, import.meta.url)
+  await copyFile(source, join(home, `${project.source}.ts`))
   const { stdout } = await run(process.execPath, [TSC, '-p', '.'], home)
-  return { errors: stdout.split('\n').filter((line) => line !== ''), script: join(home, 'out', 'typed.js') }
+  return { errors: stdout.split('\n').filter((line) => line !== ''), script: join(home, 'out', `${project.source}.js`) }
 }
 
 const STRICT = {

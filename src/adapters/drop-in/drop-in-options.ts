@@ -1,0 +1,79 @@
+import { knownOptions, show } from '../../core/check.ts'
+import type { Clock } from '../../core/clock.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { Store } from '../../core/store.ts'
+import { demand } from '../../limiter/tier.ts'
+import { fixedWindow } from '../../rules/index.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+
+/** Options of every store that puts Sluice behind another library. */
+export interface DropInOptions {
+  /**
+   * Where the counts are kept: `redisStore(redis)` to share them among processes.
+   * @default a memory store of its own
+   */
+  readonly store?: Store
+  /**
+   * Makes the rule from the limit and the window, in milliseconds, that the other library was told. It must have that limit.
+   * @default (limit, windowMs) => fixedWindow({ limit, windowMs, anchor: 'first-hit' })
+   */
+  readonly rule?: (limit: number, windowMs: number) => Rule
+  /**
+   * Names the keys, 1 to 60 characters without a slash: on one store, what has one name counts together.
+   * @default the name of the other library
+   */
+  readonly name?: string
+  /**
+   * Where the time comes from.
+   * @default the store's own time
+   */
+  readonly clock?: Clock
+}
+
+/** Options, checked and complete. */
+export interface DropInSettings {
+  readonly name: string
+  readonly store: Store
+  readonly ownsStore: boolean
+  /** Absent: the default. */
+  readonly rule: DropInOptions['rule'] | undefined
+  readonly clock: Clock | undefined
+}
+
+/** A limit that no count reaches, for windows that only count. */
+export const UNREACHED: number = 10 ** 12
+
+/** Checks the options of `what`, such as `throttlerStorage()`, and fills in what is absent. */
+export function dropInSettings(what: string, defaultName: string, options: DropInOptions): DropInSettings {
+  knownOptions(what, options, ['store', 'rule', 'name', 'clock'])
+  const { store, rule, name = defaultName, clock } = options
+  if (store !== undefined) demand('store', 'store', 'a store such as redisStore(redis)', store)
+  if (clock !== undefined) demand('clock', 'clock', 'an object with nowMs()', clock)
+  if (rule !== undefined && typeof rule !== 'function') {
+    throw new LimiterError('INVALID_OPTION', `rule must be a function of limit and windowMs, got ${show(rule)}`)
+  }
+  if (typeof name !== 'string' || name.length < 1 || name.length > 60 || name.includes('/')) {
+    const text = 'a string of 1 to 60 characters without a slash'
+    throw new LimiterError('INVALID_OPTION', `name must be ${text}, got ${show(name)}`)
+  }
+  return { name, store: store ?? memoryStore(), ownsStore: store === undefined, rule, clock }
+}
+
+/** Counts in a window that opens with the first hit, as the other libraries do. */
+export function firstHitWindow(limit: number, windowMs: number): Rule {
+  return fixedWindow({ limit, windowMs, anchor: 'first-hit' })
+}
+
+/** The rule for a limit of the other library. Throws when it would decide by another limit than that library tells its clients. */
+export function ruleFor({ rule: make = firstHitWindow }: DropInSettings, limit: number, windowMs: number): Rule {
+  const rule = make(limit, windowMs)
+  demand('rule', 'rule', 'a function that returns a rule such as slidingWindow({ limit, windowMs })', rule)
+  if (rule.holds === 'leased') {
+    const message = `rule must return a rule that counts requests, got ${show(rule.kind)}, which waits for their end`
+    throw new LimiterError('INVALID_OPTION', message)
+  }
+  if (rule.limit === limit) return rule
+  const message = `rule must return a rule of the limit that it is given, ${limit}, got one of ${show(rule.limit)}`
+  throw new LimiterError('INVALID_OPTION', message)
+}

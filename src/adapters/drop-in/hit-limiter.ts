@@ -1,0 +1,39 @@
+import { show } from '../../core/check.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { type DropInSettings, firstHitWindow, ruleFor, UNREACHED } from './drop-in-options.ts'
+
+/** What the other library tells its store before the first request. */
+export interface HitStoreInit {
+  /** A function when it is known only per request: the store then counts every hit, and the library decides. */
+  readonly limit: number | ((...given: never[]) => unknown)
+  /** Length of the window in milliseconds. */
+  readonly windowMs: number
+  /** Whether the library gives back what failed. */
+  readonly skipFailedRequests?: boolean
+  /** Whether the library gives back what succeeded. */
+  readonly skipSuccessfulRequests?: boolean
+}
+
+/** The limiter behind a store, and the limit that it decides by. */
+export interface HitLimiter {
+  readonly limiter: Limiter
+  readonly limit: number
+}
+
+/** Makes the limiter for what the other library was told. Limits and windows that differ have keys of their own. */
+export function hitLimiter(settings: DropInSettings, { limit, windowMs }: HitStoreInit): HitLimiter {
+  const { name, store, clock } = settings
+  const common = { store, ...(clock !== undefined && { clock }) }
+  if (typeof limit === 'function' || limit === 0) {
+    if (typeof limit === 'function' && settings.rule !== undefined) {
+      const message = 'limit must be a number for a rule of your own: a store does not get to know what a function says'
+      throw new LimiterError('INVALID_OPTION', `${message}, got ${show(limit)}`)
+    }
+    const rule = firstHitWindow(UNREACHED, windowMs)
+    return { limiter: createLimiter({ name: `${name}/any/${windowMs}`, rule, ...common }), limit: UNREACHED }
+  }
+  const rule = ruleFor(settings, limit, windowMs)
+  return { limiter: createLimiter({ name: `${name}/${limit}/${windowMs}`, rule, ...common }), limit }
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { failingStore } from '../../../test/failing-store.ts'
+import { systemClock } from '../../core/clock.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { slidingWindow } from '../../rules/index.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { manualClock } from '../../testing/manual-clock.ts'
+import type { DropInOptions } from './drop-in-options.ts'
+import { HitStore } from './hit-store.ts'
+
+const storeOf = (options: DropInOptions = {}): HitStore => new HitStore('x()', 'x', options)
+
+describe('what is wrong with the limit is told by init, and by every call after it:', () => {
+  it.each<[string, DropInOptions, unknown, string]>([
+    ['no number', {}, { limit: '100', windowMs: 1_000 }, 'limit must be a whole number of at least 1, got "100"'],
+    ['no window', {}, { limit: 1, windowMs: 0 }, 'windowMs must be a whole number from 1 to 315619200000, got 0'],
+    [
+      'a rule of another limit',
+      { rule: () => slidingWindow({ limit: 5, windowMs: 1_000 }) },
+      { limit: 10, windowMs: 1_000 },
+      'rule must return a rule of the limit that it is given, 10, got one of 5',
+    ],
+    [
+      'a rule for a limit that nobody knows yet',
+      { rule: (limit, windowMs) => slidingWindow({ limit, windowMs }) },
+      { limit: () => 5, windowMs: 1_000 },
+      'limit must be a number for a rule of your own: a store does not get to know what a function says, got a function',
+    ],
+  ])('%s', async (_, options, init, message) => {
+    const store = storeOf(options)
+    const error = new LimiterError('INVALID_OPTION', message)
+    expect(() => store.init(init as never)).toThrow(error)
+    for (const call of [store.increment('a'), store.decrement('a'), store.get('a'), store.resetKey('a')]) {
+      await expect(call).rejects.toThrow(error)
+    }
+    await store.shutdown()
+  })
+
+  it('none yet', async () => {
+    const error = new LimiterError('INVALID_OPTION', 'x() has no limit yet: x must call init() first')
+    await expect(storeOf().increment('a')).rejects.toThrow(error)
+  })
+
+  it('two of them', async () => {
+    const store = storeOf()
+    store.init({ limit: 1, windowMs: 1_000 })
+    store.init({ limit: 1, windowMs: 1_000 })
+    await store.increment('a')
+    const message = 'a store decides by one limit, x/1/1000, got another, x/1000/1000: make one for each'
+    const error = new LimiterError('INVALID_OPTION', message)
+    expect(() => store.init({ limit: 1_000, windowMs: 1_000 })).toThrow(error)
+    await expect(store.increment('a')).rejects.toThrow(error)
+  })
+})
+
+it('tells the library which counts can be reached by others, and by which name', () => {
+  const own = storeOf()
+  const shared = storeOf({ store: memoryStore(), name: 'login' })
+  own.init({ limit: 5, windowMs: 1_000 })
+  shared.init({ limit: () => 5, windowMs: 1_000 })
+  expect([own.localKeys, own.prefix, shared.localKeys, shared.prefix]).toEqual([
+    true,
+    'x/5/1000',
+    false,
+    'login/any/1000',
+  ])
+})
+
+it('counts stores of one name together only where limit and window are the same', async () => {
+  const store = memoryStore()
+  const [one, same, other] = [5, 5, 6].map((limit) => {
+    const made = storeOf({ store })
+    made.init({ limit, windowMs: 60_000 })
+    return made
+  })
+  await one?.increment('a')
+  expect([await same?.increment('a'), await other?.increment('a')]).toMatchObject([{ totalHits: 2 }, { totalHits: 1 }])
+})
+
+it('tells dates of the machine, also when it goes by another clock', async () => {
+  const clock = manualClock(5)
+  const store = storeOf({ clock })
+  store.init({ limit: 1, windowMs: 60_000 })
+  const inMs = async (told: Promise<{ resetTime: { getTime(): number } } | undefined>): Promise<number> =>
+    Math.round(((await told)?.resetTime.getTime() ?? 0) / 10_000 - systemClock.nowMs() / 10_000) * 10_000
+  expect(await inMs(store.increment('a'))).toBe(60_000)
+  clock.advance(20_000)
+  expect(await inMs(store.increment('a'))).toBe(40_000)
+  expect(await inMs(store.get('a'))).toBe(40_000)
+})
+
+it('tells when the store fails, and has counted nothing', async () => {
+  const failing = failingStore()
+  const store = storeOf({ store: failing })
+  store.init({ limit: 2, windowMs: 60_000, skipFailedRequests: true })
+  failing.fails = true
+  await expect(store.increment('a')).rejects.toThrow('gone')
+  failing.fails = false
+  expect(await store.get('a')).toBeUndefined()
+})
+
+it('counts nothing after its end, and ends only a store of its own', async () => {
+  let ended = 0
+  const shared = { ...memoryStore(), close: async () => void ended++ }
+  for (const store of [storeOf(), storeOf({ store: shared })]) {
+    store.init({ limit: 2, windowMs: 60_000 })
+    await store.shutdown()
+    await expect(store.increment('a')).rejects.toMatchObject({ code: 'LIMITER_CLOSED' })
+  }
+  expect(ended).toBe(0)
+})

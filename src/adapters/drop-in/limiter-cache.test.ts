@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { manualClock } from '../../testing/manual-clock.ts'
+import { type DropInOptions, dropInSettings } from './drop-in-options.ts'
+import { LimiterCache } from './limiter-cache.ts'
+
+const cacheOf = (options: DropInOptions = {}): LimiterCache => new LimiterCache(dropInSettings('x()', 'x', options))
+
+it('makes one limiter for each limit and window', () => {
+  const cache = cacheOf()
+  expect(cache.of(1, 1_000)).toBe(cache.of(1, 1_000))
+  expect(cache.of(1, 1_000)).not.toBe(cache.of(2, 1_000))
+  expect(cache.of(1, 2_000).name).toBe('x/2000')
+})
+
+it('keeps the count when the limit changes, and counts each window apart', async () => {
+  const cache = cacheOf()
+  await cache.of(3, 1_000).consume('ada', { cost: 2 })
+  expect((await cache.of(5, 1_000).peek('ada')).remaining).toBe(3)
+  expect((await cache.of(1, 1_000).peek('ada')).allowed).toBe(false)
+  expect((await cache.of(3, 2_000).peek('ada')).remaining).toBe(3)
+})
+
+it('keeps a thousand limiters, those that were used last, and loses no count with the others', async () => {
+  const clock = manualClock(1_000)
+  const cache = cacheOf({ clock })
+  const first = cache.of(1, 60_000)
+  const second = cache.of(2, 60_000)
+  await second.consume('ada')
+  for (let limit = 3; limit <= 1_000; limit++) cache.of(limit, 60_000)
+  expect(cache.of(1, 60_000)).toBe(first)
+  cache.of(1_001, 60_000)
+  expect(cache.of(1, 60_000)).toBe(first)
+  expect(cache.of(2, 60_000)).not.toBe(second)
+  expect((await cache.of(2, 60_000).peek('ada')).remaining).toBe(1)
+})
+
+it('counts without refusing, apart from the limits', async () => {
+  const clock = manualClock(1_000)
+  const cache = cacheOf({ clock })
+  await cache.of(1, 1_000).consume('ada')
+  expect([await cache.count('ada', 1_000), await cache.count('ada', 1_000), await cache.count('bob', 1_000)]).toEqual([
+    1, 2, 1,
+  ])
+  clock.advance(1_000)
+  expect(await cache.count('ada', 1_000)).toBe(1)
+})
+
+it('answers nobody after its end, and ends only a store of its own', async () => {
+  const store = memoryStore()
+  let ended = 0
+  const watched = { ...store, close: async () => void ended++ }
+  const cache = cacheOf({ store: watched })
+  const limiter = cache.of(1, 1_000)
+  await cache.close()
+  const closed = new LimiterError('LIMITER_CLOSED', 'the store "x" is closed: it counts nothing any more')
+  expect(() => cache.of(1, 1_000)).toThrow(closed)
+  await expect(cache.count('ada', 1_000)).rejects.toThrow(closed)
+  await expect(limiter.consume('ada')).rejects.toMatchObject({ code: 'LIMITER_CLOSED' })
+  expect(ended).toBe(0)
+})

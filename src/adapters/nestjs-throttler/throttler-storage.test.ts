@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { manualClock } from '../../testing/manual-clock.ts'
+import { throttlerStorage } from './throttler-storage.ts'
+
+it('tells whole seconds, rounded up, and restarts at 1 after a block', async () => {
+  const clock = manualClock(0)
+  const storage = throttlerStorage({ clock })
+  const hit = () => storage.increment('key', 10_000, 2, 2_500, 'default')
+  expect(await hit()).toEqual({ totalHits: 1, timeToExpire: 10, isBlocked: false, timeToBlockExpire: 0 })
+  clock.advance(1)
+  expect(await hit()).toEqual({ totalHits: 2, timeToExpire: 10, isBlocked: false, timeToBlockExpire: 0 })
+  expect(await hit()).toEqual({ totalHits: 3, timeToExpire: 10, isBlocked: true, timeToBlockExpire: 3 })
+  clock.advance(2_000)
+  expect(await hit()).toEqual({ totalHits: 3, timeToExpire: 8, isBlocked: true, timeToBlockExpire: 1 })
+  clock.advance(500)
+  expect(await hit()).toEqual({ totalHits: 1, timeToExpire: 8, isBlocked: false, timeToBlockExpire: 0 })
+})
+
+it.each([0, -1])('refuses until the rule has room with a blockDuration of %d', async (blockDuration) => {
+  const clock = manualClock(0)
+  const storage = throttlerStorage({ clock })
+  const hit = () => storage.increment('key', 10_000, 1, blockDuration, 'default')
+  await hit()
+  clock.advance(9_400)
+  expect(await hit()).toEqual({ totalHits: 2, timeToExpire: 1, isBlocked: true, timeToBlockExpire: 1 })
+  clock.advance(600)
+  expect(await hit()).toEqual({ totalHits: 1, timeToExpire: 10, isBlocked: false, timeToBlockExpire: 0 })
+})
+
+it('restarts at 1 after a block also when more was counted than the limit is now', async () => {
+  const clock = manualClock(0)
+  const storage = throttlerStorage({ clock })
+  for (let hit = 0; hit < 50; hit++) await storage.increment('key', 60_000, 50, 1_000, 'default')
+  expect((await storage.increment('key', 60_000, 5, 1_000, 'default')).isBlocked).toBe(true)
+  clock.advance(1_000)
+  expect(await storage.increment('key', 60_000, 5, 1_000, 'default')).toMatchObject({ totalHits: 1, isBlocked: false })
+})
+
+it.each([
+  [0, 60],
+  [1_500, 2],
+])('lets nothing pass at a limit of 0, with a blockDuration of %d', async (blockDuration, timeToBlockExpire) => {
+  const record = await throttlerStorage().increment('key', 60_000, 0, blockDuration, 'default')
+  expect(record).toEqual({ totalHits: 1, timeToExpire: 60, isBlocked: true, timeToBlockExpire })
+})
+
+it('tells at the first request, and not at the first refusal, what is wrong', async () => {
+  const storage = throttlerStorage()
+  await expect(storage.increment('key', 1_000, 1, Number.POSITIVE_INFINITY, 'default')).rejects.toThrow(
+    new LimiterError('INVALID_OPTION', 'blockDuration must be a whole number from 1 to 315619200000, got Infinity'),
+  )
+  await expect(storage.increment('key', 1_000, Number.NaN, 0, 'default')).rejects.toThrow(
+    new LimiterError('INVALID_OPTION', 'limit must be a whole number of at least 1, got NaN'),
+  )
+})

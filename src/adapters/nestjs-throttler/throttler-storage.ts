@@ -1,0 +1,71 @@
+import { milliseconds } from '../../core/check.ts'
+import { type DropInOptions, dropInSettings } from '../drop-in/drop-in-options.ts'
+import { blockAfresh, hitsOf, subjectOf } from '../drop-in/hits.ts'
+import { LimiterCache } from '../drop-in/limiter-cache.ts'
+
+/** What `@nestjs/throttler` learns of a request. Times in whole seconds, rounded up. */
+export interface ThrottlerRecord {
+  /** Hits in use, or one more than the limit for a refusal, which is not counted. */
+  readonly totalHits: number
+  /** Until the tracker is as if it had never come. */
+  readonly timeToExpire: number
+  /** Whether the request is refused. */
+  readonly isBlocked: boolean
+  /** Until the next request passes; 0 when this one has. */
+  readonly timeToBlockExpire: number
+}
+
+/** A storage for `ThrottlerModule.forRoot({ throttlers, storage })`. */
+export interface SluiceThrottlerStorage {
+  /**
+   * Counts a hit, unless the limit is reached. A refusal blocks the key for `blockDuration`, and the count starts afresh after
+   * that; with a `blockDuration` of 0 it lasts until the rule has room.
+   *
+   * @param ttl length of the window in milliseconds.
+   * @param blockDuration in milliseconds.
+   */
+  increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerRecord>
+  /** Ends the storage with its application: later hits are rejected. A store of Sluice that was passed in stays open. */
+  onApplicationShutdown(): Promise<void>
+}
+
+/**
+ * A storage for `@nestjs/throttler` that decides by a rule of Sluice, in memory or on Redis, and the same on both. Trying again
+ * while blocked makes no block longer.
+ */
+export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerStorage {
+  const limiters = new LimiterCache(dropInSettings('throttlerStorage()', 'nestjs-throttler', options))
+  return {
+    async increment(key, ttl, limit, blockDuration, throttlerName) {
+      const blockMs = blockDuration > 0 ? milliseconds('blockDuration', blockDuration) : 0
+      if (limit === 0) return nothingPasses(ttl, blockMs)
+      const limiter = limiters.of(limit, ttl)
+      const subject = subjectOf(key, throttlerName)
+      const decision = await limiter.consume(subject)
+      const isBlocked = !decision.allowed
+      const startsBlock = decision.reason === 'limit' && blockMs > 0
+      const { resetAfterMs, retryAfterMs } = startsBlock ? await blockAfresh(limiter, subject, blockMs) : decision
+      return {
+        totalHits: hitsOf(decision, limit),
+        timeToExpire: seconds(resetAfterMs),
+        isBlocked,
+        timeToBlockExpire: isBlocked ? Math.max(1, seconds(retryAfterMs)) : 0,
+      }
+    },
+    onApplicationShutdown: () => limiters.close(),
+  }
+}
+
+function nothingPasses(ttl: number, blockMs: number): ThrottlerRecord {
+  return { totalHits: 1, timeToExpire: seconds(ttl), isBlocked: true, timeToBlockExpire: seconds(blockMs || ttl) }
+}
+
+function seconds(durationMs: number): number {
+  return Math.ceil(durationMs / 1_000)
+}

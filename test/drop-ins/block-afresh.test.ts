@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { blockAfresh } from '../../src/adapters/drop-in/hits.ts'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
+import {
+  fixedWindow,
+  leakyBucket,
+  slidingLog,
+  slidingWindow,
+  strictWindow,
+  tokenBucket,
+} from '../../src/rules/index.ts'
+import { manualClock } from '../../src/testing/manual-clock.ts'
+import { describeOnStores } from './drop-in-suite.ts'
+
+const windowMs = 60_000
+
+describe('a block after which the count starts afresh', () => {
+  describeOnStores((createStore, name) => {
+    it.each([
+      fixedWindow({ limit: 7, windowMs }),
+      fixedWindow({ limit: 7, windowMs, anchor: 'first-hit' }),
+      slidingWindow({ limit: 7, windowMs }),
+      slidingLog({ limit: 7, windowMs }),
+      strictWindow({ limit: 7, windowMs }),
+      tokenBucket({ capacity: 7, refill: 7, periodMs: windowMs }),
+      leakyBucket({ capacity: 7, leak: 7, periodMs: windowMs }),
+    ])('leaves nothing of $kind counted, and refuses for its own time only', async (rule) => {
+      const clock = manualClock(1_000_000)
+      const limiter = createLimiter({ name: name(), rule, store: createStore(), clock })
+      // Over two windows, so that the one before counts too.
+      for (let hit = 0; hit < 30; hit++) {
+        await limiter.consume('ada')
+        clock.advance(2_500)
+      }
+      expect(await blockAfresh(limiter, 'ada', 1_000)).toMatchObject({ reason: 'blocked', retryAfterMs: 1_000 })
+      clock.advance(999)
+      expect((await limiter.consume('ada')).reason).toBe('blocked')
+      clock.advance(1)
+      expect(await limiter.consume('ada')).toMatchObject({ allowed: true, remaining: 6 })
+    })
+  })
+})

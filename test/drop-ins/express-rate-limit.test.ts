@@ -1,0 +1,101 @@
+import { createRequire } from 'node:module'
+import express5 from 'express'
+import { type Options, rateLimit } from 'express-rate-limit'
+import { describe, expect, it } from 'vitest'
+import { expressRateLimitStore } from '../../src/adapters/express-rate-limit/index.ts'
+import { ask, describeDropIn, describeOnStores, keepSites, keyOf, type Site, statuses } from './drop-in-suite.ts'
+import { describeHitStore, type HitSiteOptions, settled } from './hit-store-suite.ts'
+import { listening } from './listening.ts'
+
+const versions = [
+  ['Express 5', express5],
+  ['Express 4', createRequire(import.meta.url)('express4') as typeof express5],
+] as const
+
+const keyGenerator: Options['keyGenerator'] = (request) => keyOf(request.headers['x-client'])
+
+/** A site whose answers have the status that the path names: `/404`, or 200. */
+function serve(
+  express: typeof express5,
+  options: Partial<Options>,
+  onRequest?: HitSiteOptions['onRequest'],
+): Promise<Site> {
+  const app = express()
+  app.use(rateLimit({ keyGenerator, ...options }))
+  app.use(async (request, response) => {
+    await onRequest?.(request.path)
+    response.status(Number(request.path.slice(1)) || 200).end()
+  })
+  return listening(app.listen(0, '127.0.0.1'))
+}
+
+describe.each(versions)('expressRateLimitStore on %s', (_, express) => {
+  describeDropIn(({ options, limit, windowMs }) =>
+    serve(express, { limit, windowMs, store: expressRateLimitStore(options) }),
+  )
+})
+
+describe.each(versions)('expressRateLimitStore and the options of express-rate-limit, on %s,', (_, express) => {
+  const fromHeader: Options['limit'] = (request) => Number(request.headers['x-limit'])
+  describeHitStore(({ limit, onRequest, ...options }) => {
+    const found = limit === 'x-limit' ? fromHeader : limit
+    return serve(express, { validate: false, limit: found, ...options }, onRequest)
+  }, expressRateLimitStore)
+
+  const keep = keepSites()
+  const start = (options: Partial<Options>): Promise<Site> => keep(serve(express, { windowMs: 60_000, ...options }))
+
+  describeOnStores((createStore, name) => {
+    it('gives nothing back for requests that it refused, although they count as failed', async () => {
+      const store = expressRateLimitStore({ store: createStore(), name: name() })
+      const site = await start({ limit: 2, skipFailedRequests: true, store })
+      expect(await statuses(site, 2)).toEqual([200, 200])
+      expect(await statuses(site, 20)).toEqual(new Array(20).fill(429))
+      const burst = await Promise.all(Array.from({ length: 50 }, () => ask(site)))
+      expect(burst.every(({ status }) => status === 429)).toBe(true)
+      expect((await store.get('ada'))?.totalHits).toBe(2)
+    })
+
+    it('gives nothing back for refusals that are answered with 200', async () => {
+      const store = expressRateLimitStore({ store: createStore(), name: name() })
+      const options = { skipSuccessfulRequests: true, statusCode: 200, message: 'slow down' }
+      const site = await start({ limit: 1, store, ...options })
+      expect((await ask(site, 'ada', '/401')).status).toBe(401)
+      for (let request = 0; request < 5; request++) expect(await (await ask(site)).text()).toBe('slow down')
+      expect((await store.get('ada'))?.totalHits).toBe(1)
+    })
+
+    it('answers getKey and resetKey of the middleware', async () => {
+      const store = expressRateLimitStore({ store: createStore(), name: name() })
+      const { getKey, resetKey } = rateLimit({ keyGenerator, limit: 2, windowMs: 60_000, store })
+      expect(await getKey('ada')).toBeUndefined()
+      await store.increment('ada')
+      expect((await getKey('ada'))?.totalHits).toBe(1)
+      resetKey('ada')
+      await settled(store, 0)
+    })
+  })
+
+  it('passes the checks of express-rate-limit, two limiters in one request included', async () => {
+    const complaints: unknown[] = []
+    const complain = (...args: unknown[]): unknown => complaints.push(args)
+    const common = { keyGenerator, windowMs: 60_000, logger: { warn: complain, error: complain } }
+    const app = express()
+    app.use(rateLimit({ ...common, limit: 10, store: expressRateLimitStore() }))
+    app.use(rateLimit({ ...common, limit: 2, standardHeaders: 'draft-8', store: expressRateLimitStore() }))
+    app.use((_request, response) => {
+      response.end()
+    })
+    const site = await keep(listening(app.listen(0, '127.0.0.1')))
+    expect(await statuses(site, 3)).toEqual([200, 200, 429])
+    expect(complaints).toEqual([])
+  })
+
+  it('prints at the start what is wrong, and lets nobody pass uncounted', async () => {
+    const complaints: unknown[] = []
+    const logger = { warn: () => {}, error: (error: unknown) => complaints.push(`${error}`) }
+    const site = await start({ limit: 1.5, logger, store: expressRateLimitStore() })
+    expect(complaints).toEqual(['LimiterError: limit must be a whole number of at least 1, got 1.5'])
+    expect(await statuses(site, 2)).toEqual([500, 500])
+  })
+})
