@@ -1,0 +1,10 @@
+import { byUser, decisionOf, rateLimit } from 'sluice/fetch'
+import { users } from '../../limits.mjs'
+
+// A name is taken at its word here. In your app it comes from what has checked it: a session, a signed token.
+const userOf = (request) => /^Bearer (.+)$/.exec(request.headers.get('authorization') ?? '')?.[1]
+
+// Who is not signed in has no key, and is refused.
+export const GET = rateLimit({ limiter: users, key: byUser(userOf), withoutKey: 'refuse' })(async (request) =>
+  Response.json({ user: userOf(request), remaining: decisionOf(request).remaining }),
+)
