@@ -36,14 +36,19 @@ export function load() {
 }
 
 /** Prints a report and writes it to `bench/results/<name>.md`. `loadBefore` is what `load()` said before the first run. */
-export function writeReport(name, { title, command, loadBefore, body }) {
+export function writeReport(name, report) {
+  const folder = new URL('./results/', import.meta.url)
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(new URL(`${name}.md`, folder), printReport(report))
+}
+
+/** Prints a report, and answers with its text. */
+export function printReport({ title, command, loadBefore, body }) {
   const made = `Made on ${new Date().toISOString().slice(0, 10)} by \`${command}\`.
 ${machine()}; load ${loadBefore} before and ${load()} at the end, of which the run itself is 1.`
   const text = `# ${title}\n\n${made}\n\n${body}\n`
-  const folder = new URL('./results/', import.meta.url)
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(new URL(`${name}.md`, folder), text)
   console.log(`\n${text}`)
+  return text
 }
 
 function machine() {

@@ -1,12 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
-import { waitUntil } from '../servers/wait-until.ts'
+import { Example } from './example.ts'
 
-const example = fileURLToPath(new URL('../../examples/chat/server.mjs', import.meta.url))
 const BUDGET = 1_000
 const REQUESTS = 5
 
@@ -21,27 +17,9 @@ interface Reply {
   readonly error?: { message: string; type: string; code: string | null }
 }
 
-// As a user runs it, after the build.
-class Chat {
-  readonly #child: ChildProcess
-  said = ''
-
+class Chat extends Example {
   constructor(env: Readonly<Record<string, string>>) {
-    const { REDIS_URL: _, ...others } = process.env
-    const limits = { REQUESTS_PER_MINUTE: `${REQUESTS}`, TOKENS_PER_DAY: `${BUDGET}`, TOKEN_MS: '5' }
-    this.#child = spawn(process.execPath, [example], {
-      env: { ...others, ...limits, PORT: '0', ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    this.#child.stdout?.on('data', (chunk) => {
-      this.said += chunk
-    })
-  }
-
-  /** Waits until it has said so. */
-  async says(pattern: RegExp): Promise<RegExpExecArray> {
-    await waitUntil(async () => (pattern.test(this.said) ? undefined : `${pattern} was not said, but: ${this.said}`))
-    return pattern.exec(this.said) as RegExpExecArray
+    super('chat', { REQUESTS_PER_MINUTE: `${REQUESTS}`, TOKENS_PER_DAY: `${BUDGET}`, TOKEN_MS: '5', ...env })
   }
 
   async ask(user: string, body: object | null, signal?: AbortSignal): Promise<Response> {
@@ -49,12 +27,6 @@ class Chat {
     const headers = { authorization: `Bearer ${user}` }
     const options = signal === undefined ? {} : { signal }
     return fetch(url as string, { method: 'POST', headers, body: JSON.stringify(body), ...options })
-  }
-
-  async stop(): Promise<unknown> {
-    const ended = once(this.#child, 'exit')
-    this.#child.kill('SIGTERM')
-    return (await ended)[0]
   }
 }
 

@@ -47,18 +47,16 @@ export function watchfulReader<Request>(reader: Reader<Request>, warn: Warn): Re
   }
 }
 
-const counted = new WeakMap<object, AnyLimiter[]>()
+// On the request itself: a WeakMap of things that live for a moment costs more than the decision.
+const COUNTED_BY = Symbol('counted by')
 
 /** Notes that a limiter counts a request, and warns when it has done so before. */
-export function noteCount(request: object, limiter: AnyLimiter, warn: Warn): void {
-  const before = counted.get(request)
-  if (before === undefined) counted.set(request, [limiter])
-  else if (before.includes(limiter)) {
-    warn(
-      'COUNTED_TWICE',
-      `the limiter "${limiter.name}" counts the same request twice: it stands both before a route and on it`,
-    )
-  } else before.push(limiter)
+export function noteCount(request: { [COUNTED_BY]?: readonly AnyLimiter[] }, limiter: AnyLimiter, warn: Warn): void {
+  const before = request[COUNTED_BY]
+  if (before?.includes(limiter) === true) {
+    const where = 'it stands both before a route and on it'
+    warn('COUNTED_TWICE', `the limiter "${limiter.name}" counts the same request twice: ${where}`)
+  } else request[COUNTED_BY] = before === undefined ? [limiter] : [...before, limiter]
 }
 
 /** What is known of the limiters of one name. */

@@ -1,0 +1,145 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+
+const WINDOW_MS = 60_000
+// High enough that nothing is refused.
+const LIMIT = 1_000_000_000
+const HOST = '127.0.0.1'
+const BODY = { hello: 'world' }
+
+/**
+ * Every server that is measured: `framework`, `limiter` (absent: none), and which `headers` it tells its limit in. `open` resolves with
+ * its port, once it listens. The first one of a framework has no limiter, and the others are compared with it.
+ */
+export const subjects = [
+  { framework: 'Express 5', open: () => express() },
+  { framework: 'Express 5', ...sluice('fixedWindow'), open: () => express(sluiceIn('express', 'fixedWindow')) },
+  { framework: 'Express 5', ...sluice('slidingWindow'), open: () => express(sluiceIn('express', 'slidingWindow')) },
+  {
+    framework: 'Express 5',
+    limiter: 'express-rate-limit',
+    headers: 'draft-8',
+    open: () => express(expressRateLimit()),
+  },
+  {
+    framework: 'Express 5',
+    limiter: 'rate-limiter-flexible',
+    headers: 'X-RateLimit',
+    open: () => express(rateLimiterFlexible()),
+  },
+  { framework: 'Fastify 5', open: () => fastify() },
+  { framework: 'Fastify 5', ...sluice('fixedWindow'), open: () => fastify(sluicePlugin()) },
+  {
+    framework: 'Fastify 5',
+    limiter: '@fastify/rate-limit',
+    headers: 'draft-6',
+    open: () => fastify(fastifyRateLimit()),
+  },
+  { framework: 'Hono 4', open: () => hono() },
+  { framework: 'Hono 4', ...sluice('fixedWindow'), open: () => hono(sluiceIn('hono', 'fixedWindow')) },
+  { framework: 'Hono 4', limiter: 'hono-rate-limiter', headers: 'draft-7', open: () => hono(honoRateLimiter()) },
+  { framework: 'node:http', open: () => nodeHttp() },
+  { framework: 'node:http', ...sluice('fixedWindow'), open: () => nodeHttp(sluiceIn('node', 'fixedWindow')) },
+]
+
+/** `Express 5: express-rate-limit`. */
+export function nameOf({ framework, limiter = 'bare' }) {
+  return `${framework}: ${limiter}`
+}
+
+function sluice(rule) {
+  return { limiter: `sluice ${rule}`, headers: 'draft-11' }
+}
+
+// Everything is imported when it is opened: a process loads only what it measures.
+async function express(limiting) {
+  const { default: createApp } = await import('express')
+  const app = createApp()
+  const middleware = await limiting
+  if (middleware !== undefined) app.use(middleware)
+  app.get('/', (_request, response) => response.json(BODY))
+  return listening(app.listen(0, HOST))
+}
+
+async function fastify(limiting) {
+  const { default: createApp } = await import('fastify')
+  const app = createApp()
+  const [plugin, options] = (await limiting) ?? []
+  if (plugin !== undefined) await app.register(plugin, options)
+  app.get('/', async () => BODY)
+  await app.listen({ port: 0, host: HOST })
+  return app.server.address().port
+}
+
+async function hono(limiting) {
+  const { Hono } = await import('hono')
+  const { serve } = await import('@hono/node-server')
+  const app = new Hono()
+  const middleware = await limiting
+  if (middleware !== undefined) app.use(middleware)
+  app.get('/', (context) => context.json(BODY))
+  return listening(serve({ fetch: app.fetch, port: 0, hostname: HOST }))
+}
+
+async function nodeHttp(limiting) {
+  const handler = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(BODY))
+  }
+  const limited = await limiting
+  return listening(createServer(limited === undefined ? handler : limited(handler)).listen(0, HOST))
+}
+
+async function sluiceIn(adapter, rule) {
+  const { rateLimit } = await import(`sluice/${adapter}`)
+  return rateLimit({ limiter: await sluiceLimiter(rule) })
+}
+
+async function sluicePlugin() {
+  const { rateLimit } = await import('sluice/fastify')
+  return [rateLimit, { limiter: await sluiceLimiter('fixedWindow') }]
+}
+
+async function sluiceLimiter(rule) {
+  const { createLimiter, ...rules } = await import('sluice')
+  return createLimiter({ name: 'bench', rule: rules[rule]({ limit: LIMIT, windowMs: WINDOW_MS }) })
+}
+
+async function expressRateLimit() {
+  const { rateLimit } = await import('express-rate-limit')
+  return rateLimit({ windowMs: WINDOW_MS, limit: LIMIT, standardHeaders: 'draft-8', legacyHeaders: false })
+}
+
+async function rateLimiterFlexible() {
+  const { RateLimiterMemory } = await import('rate-limiter-flexible')
+  const limiter = new RateLimiterMemory({ points: LIMIT, duration: WINDOW_MS / 1_000 })
+  return (request, response, next) => {
+    limiter.consume(request.ip).then(
+      ({ remainingPoints, msBeforeNext }) => {
+        response.set({
+          'X-RateLimit-Limit': LIMIT,
+          'X-RateLimit-Remaining': remainingPoints,
+          'X-RateLimit-Reset': Math.ceil((Date.now() + msBeforeNext) / 1_000),
+        })
+        next()
+      },
+      () => response.status(429).send('Too Many Requests'),
+    )
+  }
+}
+
+async function fastifyRateLimit() {
+  const { default: plugin } = await import('@fastify/rate-limit')
+  return [plugin, { max: LIMIT, timeWindow: WINDOW_MS, enableDraftSpec: true }]
+}
+
+async function honoRateLimiter() {
+  const { rateLimiter } = await import('hono-rate-limiter')
+  const { getConnInfo } = await import('@hono/node-server/conninfo')
+  const keyGenerator = (context) => getConnInfo(context).remote.address
+  return rateLimiter({ windowMs: WINDOW_MS, limit: LIMIT, standardHeaders: 'draft-7', keyGenerator })
+}
+
+async function listening(server) {
+  if (!server.listening) await once(server, 'listening')
+  return server.address().port
+}
