@@ -35,7 +35,7 @@ it('compiles every block', () => {
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root)
   const program = ts.createProgram(
     [...blocks.map((block) => block.file), join(root, 'src/stores/redis/sluice-scripts.d.ts')],
-    { ...options, noUnusedLocals: false, isolatedDeclarations: false },
+    { ...options, noUnusedLocals: false, isolatedDeclarations: false, experimentalDecorators: true },
   )
   const problems = ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {
     const block = blocks.find((candidate) => candidate.file === file?.fileName)

@@ -1,0 +1,46 @@
+import type { ExecutionContext } from '@nestjs/common'
+import type { TrustProxy } from '../../http/client-address.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import type { GateOptions } from '../gate/options.ts'
+
+/** A limiter, or the name of one among the module's `limiters`. */
+export type LimiterChoice<Tier extends string = never> = string | Limiter<Tier>
+
+/**
+ * Options of `@RateLimit()`. What is left out is taken from `RateLimitModule.forRoot()`. Functions get Nest's `ExecutionContext`, in
+ * which `requestOf(context)` finds the request.
+ */
+export interface RateLimitOptions<Tier extends string = never>
+  extends Omit<GateOptions<ExecutionContext, Tier>, 'limiter'> {
+  /**
+   * Who decides: a limiter, the name of one among the module's `limiters`, or a function that picks either by request, such as by
+   * plan. `undefined` from it: this request is not limited.
+   * @default the module's `limiter`
+   */
+  readonly limiter?:
+    | LimiterChoice<Tier>
+    | ((context: ExecutionContext) => LimiterChoice<Tier> | undefined | Promise<LimiterChoice<Tier> | undefined>)
+}
+
+/** Options of `RateLimitModule.forRoot()`: what holds wherever `@RateLimit()` says nothing else. */
+export interface RateLimitModuleOptions<Tier extends string = never> extends Omit<RateLimitOptions<Tier>, 'limiter'> {
+  /**
+   * Limits every handler that no `@RateLimit()` and no `@SkipRateLimit()` is on: a limiter, a name, or a function that picks.
+   * @default none: only handlers with `@RateLimit()` are limited
+   */
+  readonly limiter?: NonNullable<RateLimitOptions<Tier>['limiter']>
+  /** Limiters by the names that `@RateLimit({ limiter: 'name' })` picks them by. */
+  // biome-ignore lint/suspicious/noExplicitAny: limiters of different tiers stand beside each other.
+  readonly limiters?: Readonly<Record<string, Limiter<any>>>
+  /**
+   * For WebSockets: which proxies are believed about the client's address, as a number of hops or as networks. For HTTP and GraphQL
+   * Express' `trust proxy` and Fastify's `trustProxy` say so.
+   * @default none: the address is that of the connection
+   */
+  readonly trustProxy?: TrustProxy
+  /**
+   * Closes `limiter` and `limiters` when the application has shut down, after its last request. Leave it off when others use them too.
+   * @default false
+   */
+  readonly closeLimiters?: boolean
+}
