@@ -4,7 +4,10 @@ import tsconfig from './tsconfig.json' with { type: 'json' }
 
 // The entries of the package are named once, in tsconfig.json: `sluice` is index, `sluice/redis` is redis.
 const entry = Object.fromEntries(
-  Object.entries(tsconfig.compilerOptions.paths).map(([name, [file]]) => [name.split('/')[1] ?? 'index', file as string]),
+  Object.entries(tsconfig.compilerOptions.paths).map(([name, [file]]) => [
+    name.split('/')[1] ?? 'index',
+    file as string,
+  ]),
 )
 
 const config: UserConfig = defineConfig({

@@ -90,6 +90,21 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
       })
     })
 
+    it('says of what it allows when more than remaining passes: refused before, allowed then', () => {
+      check(fc.oneof(everything, anyClock), (history, rule) => {
+        for (const { ahead, ruling, nowMs } of history) {
+          const { allowed, remaining, nextAfterMs } = ruling
+          expect(nextAfterMs === undefined).toBe(!allowed || ahead !== true)
+          if (nextAfterMs === undefined || remaining >= rule.limit) continue
+          const more = decide.peek(rule, ruling, remaining + 1, nowMs)
+          expect(nextAfterMs).toBe(more.retryAfterMs)
+          expectHonest(rule, more, remaining + 1, nowMs)
+          // One large request may pass where as many small ones would wait too long.
+          if (rule.parameters.mode !== 'shape') expect(nextAfterMs).toBeGreaterThan(0)
+        }
+      })
+    })
+
     it('changes nothing by a refusal or a peek', () => {
       check(everything, (history, rule) => {
         for (const { action, amount, before, ruling, nowMs } of history) {
@@ -106,8 +121,8 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
 
     it('is pure: the same step from the same state says the same, whatever came after', () => {
       check(fc.oneof(everything, anyClock), (history, rule) => {
-        for (const { action, amount, before, ruling, nowMs } of history) {
-          const { state: _, ...verdict } = act(rule, before, action, amount, nowMs)
+        for (const { action, amount, ahead, before, ruling, nowMs } of history) {
+          const { state: _, ...verdict } = act(rule, before, action, amount, nowMs, ahead)
           expect(ruling).toMatchObject(verdict)
         }
       })

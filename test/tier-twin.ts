@@ -66,7 +66,7 @@ const amount = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
 const id = fc.integer({ min: 1, max: 5 })
 const holdMs = fc.oneof(fc.constantFrom(1, 250, 999, 61_000), fc.integer({ min: 1, max: 3_000 }))
 const blockForMs = fc.option(fc.constantFrom(1, 250, 61_000), { nil: undefined, freq: 5 })
-const request: fc.Arbitrary<Request> = fc.oneof(
+const asking: fc.Arbitrary<Request> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ action: fc.constant('consume' as const), amount, blockForMs }) },
   { weight: 6, arbitrary: fc.record({ action: fc.constant('hold' as const), amount, id, holdMs, blockForMs }) },
   { weight: 4, arbitrary: fc.record({ action: fc.constant('settle' as const), id, amount: fc.nat(12) }) },
@@ -79,6 +79,7 @@ const request: fc.Arbitrary<Request> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ action: fc.constantFrom('unblock' as const, 'reset' as const) }) },
 )
+const request = fc.tuple(asking, fc.boolean()).map(([plain, ahead]): Request => ({ ...plain, ahead }))
 const asked = fc.record({ isPresent: fc.oneof(fc.constant(true), fc.boolean()), request, rule: fc.nat(2) })
 
 /** Calls on a limiter of up to four tiers. */
@@ -93,12 +94,16 @@ export const calls = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<RandomCall[]> =>
       }),
       { minLength: 1, maxLength: 30, size: 'max' },
     )
-    .map((list) => list.map((call) => (call.id === undefined ? call : { ...call, asked: call.asked.map(consuming) })))
+    .map((list) => list.map(withId))
 
-// Only what consumes has an id.
-function consuming(part: RandomCall['asked'][number]): RandomCall['asked'][number] {
-  const amount = 'amount' in part.request ? part.request.amount : 1
-  return { ...part, request: { action: 'consume', amount: Math.max(1, Math.min(12, amount)), blockForMs: 250 } }
+// Only what consumes has an id. Each time that it is sent it looks ahead, or never.
+function withId({ id, ...call }: RandomCall): RandomCall {
+  if (id === undefined) return { ...call, id }
+  const asked = call.asked.map((part) => {
+    const amount = 'amount' in part.request ? Math.max(1, Math.min(12, part.request.amount)) : 1
+    return { ...part, request: { action: 'consume' as const, amount, blockForMs: 250, ahead: id % 2 === 0 } }
+  })
+  return { ...call, id, asked }
 }
 
 /** A limiter's tiers in one store. */
@@ -130,8 +135,10 @@ export async function askTiers(
   }
   const memo: Memo | undefined = call.id === undefined ? undefined : { id: `~${call.id}-${orders.length}`, ms: 1_000 }
   const verdicts = await store.decideTogether(orders, nowMs, memo)
-  return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }) => {
-    return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }
+  return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs: nextMs }) => {
+    // With an id a zero may be missing: a store may not know whether the first to send it looked ahead.
+    const nextAfterMs = memo !== undefined && nextMs === 0 ? undefined : nextMs
+    return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
   })
 }
 

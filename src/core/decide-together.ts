@@ -36,7 +36,8 @@ export function decideTogether(parts: readonly Part[], nowMs: number): JointRuli
       const ruling = rulings[index] as Ruling
       const { rule, entry, request } = part
       if (request.action !== 'consume' && request.action !== 'hold') return ruling
-      return ruling.allowed ? decide(rule, entry, { action: 'peek', amount: request.amount }, nowMs) : ruling
+      const { amount, ahead } = request
+      return ruling.allowed ? decide(rule, entry, { action: 'peek', amount, ahead }, nowMs) : ruling
     }),
   }
 }

@@ -10,6 +10,8 @@ export type Reason =
   | 'queue-full'
   /** The hold or the lease has expired, or was settled before. */
   | 'hold-ended'
+  /** The store gave no answer, and the limiter is told to refuse then. */
+  | 'store-unavailable'
 
 /** Who answered. */
 export type DecidedBy = 'memory' | 'redis' | 'denial-cache' | 'fallback'
@@ -30,12 +32,18 @@ export interface Verdict {
   readonly delayMs: number
   /** Why it was refused; `undefined` when allowed. */
   readonly reason: Reason | undefined
+  /**
+   * Time until more than `remaining` would pass if nobody else comes, zero when nothing is used. Only there when the request was
+   * allowed and asked for it with `ahead`.
+   */
+  readonly nextAfterMs?: number | undefined
 }
 
 /**
  * The answer to one request. A refusal is an answer, never an exception.
  *
- * Over several tiers `remaining` is the smallest, `retryAfterMs`, `resetAfterMs` and `delayMs` are the largest.
+ * Over several tiers `remaining` is the smallest, `retryAfterMs`, `resetAfterMs` and `delayMs` are the largest, and `nextAfterMs` is
+ * that of the tier with the least remaining.
  */
 export interface Decision<Tier extends string = string> extends Verdict {
   /** The most that the rule lets pass at once: of the tier that refused, or else of the one with the least remaining. */

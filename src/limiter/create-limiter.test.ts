@@ -122,7 +122,13 @@ describe('wrong calls', () => {
       'a misspelt option',
       (limiter) => limiter.consume('a', { costs: 2 } as never),
       'INVALID_ARGUMENT',
-      'consume() has no option "costs": it takes cost, id',
+      'consume() has no option "costs": it takes cost, id, ahead',
+    ],
+    [
+      'a look ahead that is neither wanted nor not',
+      (limiter) => limiter.consume('a', { ahead: 1 as never }),
+      'INVALID_ARGUMENT',
+      'ahead must be true or false, got 1',
     ],
     [
       'a bare cost',

@@ -24,6 +24,7 @@ export function decisionOfOne(tier: Tier, rule: Rule, verdict: Verdict, decidedB
     delayMs: verdict.delayMs,
     limitedBy: refused && !ignored ? tier.name : undefined,
     reason: ignored ? undefined : verdict.reason,
+    nextAfterMs: verdict.nextAfterMs,
     wouldRefuse: ignored && verdict.reason !== 'hold-ended' ? [tier.name] : NOBODY,
     decidedBy,
     tiers: NO_TIERS,
@@ -55,6 +56,7 @@ export function decisionOfTiers(ruled: readonly Ruled[], verdicts: readonly Verd
     delayMs: longest === undefined ? Math.max(...spoken.map((part) => part.delayMs)) : 0,
     limitedBy: longest?.tier.name,
     reason: longest?.reason,
+    nextAfterMs: longest === undefined ? scarcest.nextAfterMs : undefined,
     wouldRefuse: parts.filter(wouldRefuse).map(({ tier }) => tier.name),
     decidedBy,
     tiers,
@@ -66,6 +68,7 @@ function wouldRefuse({ tier, allowed, reason }: Verdict & { readonly tier: Tier 
   return tier.shadow && !allowed && reason !== 'hold-ended'
 }
 
-function plain({ allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason }: TierVerdict): TierVerdict {
-  return { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason }
+function plain(verdict: TierVerdict): TierVerdict {
+  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = verdict
+  return { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }

@@ -6,6 +6,7 @@ import { type Request, watching } from '../core/request.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Memo, Store } from '../core/store.ts'
 import { decisionOfOne, decisionOfTiers, type Ruled } from './decision-of.ts'
+import { noteRules } from './rules-of.ts'
 import { type AmountRule, amountsOf, type Target, targetsOf } from './targets.ts'
 import type { Tier } from './tier.ts'
 
@@ -110,10 +111,12 @@ export class Desk {
     const ruled = asked.map(({ tier }, index): Ruled => ({ tier, rule: rules[index] as Rule }))
     const first = asked[0] as Asked
     const firstRuled = ruled[0] as Ruled
-    const decisionOf = (verdicts: readonly Verdict[]): Decision =>
-      isTiered
+    const decisionOf = (verdicts: readonly Verdict[]): Decision => {
+      const decision = isTiered
         ? decisionOfTiers(ruled, verdicts, store.kind)
         : decisionOfOne(firstRuled.tier, firstRuled.rule, verdicts[0] as Verdict, store.kind)
+      return this.#hasPolicies ? noteRules(decision, ruled) : decision
+    }
     if (asked.length === 1 && id === undefined) {
       const answer = first.tier.shelf.decide(
         first.key,

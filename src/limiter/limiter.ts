@@ -35,6 +35,12 @@ export interface ConsumeOptions<Tier extends string = never> extends CostOptions
    * decision and not counted again. A refusal is not remembered: nothing was counted, and it may try again.
    */
   readonly id?: string
+  /**
+   * Whether a decision that is allowed also tells `nextAfterMs`, when more than what remains would pass. It costs the store a second
+   * look at the key.
+   * @default false
+   */
+  readonly ahead?: boolean
 }
 
 /** Options of `reserve`. */
@@ -47,6 +53,12 @@ export interface ReserveOptions<Tier extends string = never> {
    * @default 60_000
    */
   readonly holdMs?: number
+  /**
+   * Whether a decision that is allowed also tells `nextAfterMs`, when more than what remains would pass. It costs the store a second
+   * look at the key.
+   * @default false
+   */
+  readonly ahead?: boolean
 }
 
 /** Options of `acquire`. */
@@ -83,6 +95,8 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   readonly name: string
   /** The rules by the names of their tiers; of a limiter of one rule, by its own name. */
   readonly rules: Readonly<Record<string, Rule>>
+  /** The names of the limits that only watch. */
+  readonly shadows: readonly string[]
   /** Takes the cost if it passes, from all tiers or from none. A refused request takes nothing, however often it is tried. */
   consume(key: Key<Tier>, options?: ConsumeOptions<Tier>): Promise<Decision<Tier>>
   /** What `consume` would answer; `remaining` is what is left now. Takes nothing. */

@@ -39,6 +39,7 @@ const NO_OPTIONS = Object.freeze({})
 export class TieredLimiter implements Limiter<string> {
   readonly name: string
   readonly rules: Readonly<Record<string, Rule>>
+  readonly shadows: readonly string[]
   readonly #parts: LimiterParts
   readonly #desk: Desk
   readonly #room: WaitingRoom
@@ -48,6 +49,7 @@ export class TieredLimiter implements Limiter<string> {
   constructor(parts: LimiterParts) {
     this.name = parts.name
     this.rules = Object.fromEntries(parts.tiers.map(({ name, rule }) => [name, rule]))
+    this.shadows = parts.tiers.filter(({ shadow }) => shadow).map(({ name }) => name)
     this.#parts = parts
     this.#desk = new Desk(parts)
     this.#room = new WaitingRoom(parts.name, parts.maxWaiting, parts.clock)
@@ -56,12 +58,13 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   async consume(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Promise<Decision> {
-    if (options !== NO_OPTIONS) knownOptions('consume()', options, ['cost', 'id'], 'INVALID_ARGUMENT')
-    const { cost, id } = options
+    if (options !== NO_OPTIONS) knownOptions('consume()', options, ['cost', 'id', 'ahead'], 'INVALID_ARGUMENT')
+    const { cost, id, ahead } = options
     if (id !== undefined && (typeof id !== 'string' || id.length < 1 || id.length > 200)) {
       throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
     }
-    const answer = this.#consume(key, cost, id)
+    demandAhead(ahead)
+    const answer = this.#consume(key, cost, id, ahead)
     // A store that need not wait must not cost its callers a turn of the event loop.
     return this.#decided(key, cost, answer instanceof Promise ? await answer : answer)
   }
@@ -88,10 +91,11 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   async reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
-    knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
-    const { estimate, holdMs = 60_000 } = options
+    knownOptions('reserve()', options, ['estimate', 'holdMs', 'ahead'], 'INVALID_ARGUMENT')
+    const { estimate, holdMs = 60_000, ahead } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
-    const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs)
+    demandAhead(ahead)
+    const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs, ahead)
     this.#decided(key, estimate, held.decision)
     return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
@@ -198,13 +202,19 @@ export class TieredLimiter implements Limiter<string> {
     return this.close()
   }
 
-  #consume(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
+  #consume(
+    key: Key<string>,
+    cost: unknown,
+    id: string | undefined,
+    ahead: boolean | undefined,
+  ): Decision | Promise<Decision> {
     const { only } = this.#desk
     if (only === undefined || id !== undefined) {
-      return this.#desk.ask(this.#desk.asking(this.#desk.targets(key), cost, COST, consuming), id)
+      const consume = (amount: number, tier: Tier): Request => consuming(amount, tier, ahead)
+      return this.#desk.ask(this.#desk.asking(this.#desk.targets(key), cost, COST, consume), id)
     }
     const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
-    return this.#desk.askOne(only, key as Subject, consuming(amount, only))
+    return this.#desk.askOne(only, key as Subject, consuming(amount, only, ahead))
   }
 
   async #peek(targets: readonly Target[], cost: unknown): Promise<Decision> {
@@ -235,6 +245,11 @@ export class TieredLimiter implements Limiter<string> {
   }
 }
 
-function consuming(amount: number, { blockForMs }: Tier): Request {
-  return { action: 'consume', amount, blockForMs }
+function consuming(amount: number, { blockForMs }: Tier, ahead: boolean | undefined): Request {
+  return { action: 'consume', amount, blockForMs, ahead }
+}
+
+function demandAhead(ahead: unknown): void {
+  if (ahead === undefined || typeof ahead === 'boolean') return
+  throw new LimiterError('INVALID_ARGUMENT', `ahead must be true or false, got ${show(ahead)}`)
 }

@@ -4,6 +4,8 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Store } from '../core/store.ts'
 import type { WorkedExample } from '../core/worked-example.ts'
 import * as ruleExamples from '../rules/worked-examples.ts'
+import { aheadChecks } from './ahead-checks.ts'
+import { aheadExamples } from './ahead-examples.ts'
 import { jointChecks } from './joint-checks.ts'
 import { operationExamples } from './operation-examples.ts'
 import { playExample } from './play-example.ts'
@@ -42,7 +44,7 @@ export function storeContract(options: StoreContractOptions): readonly ContractC
     )
   }
   const run = randomUUID()
-  const played = [...Object.values(ruleExamples).flat(), ...operationExamples, ...examples]
+  const played = [...Object.values(ruleExamples).flat(), ...operationExamples, ...aheadExamples, ...examples]
   const checks = [
     ...played.map((example) => ({
       title: example.title,
@@ -50,6 +52,7 @@ export function storeContract(options: StoreContractOptions): readonly ContractC
     })),
     ...storeChecks,
     ...jointChecks,
+    ...aheadChecks,
   ]
   return checks.map(({ title, check }, index) => ({
     title,

@@ -15,7 +15,7 @@ export interface Site {
 }
 
 /** How to start a site that lets `limit` pass in `windowMs`, by the key that `keyOf` makes of the header `x-client`. */
-export interface SiteOptions {
+interface SiteOptions {
   readonly options: DropInOptions
   readonly limit: number
   readonly windowMs: number

@@ -76,6 +76,21 @@ describe('tiers in several slots', () => {
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(0)
   })
 
+  it('tell ahead how it is without what was given back', async () => {
+    const clock = manualClock(1_000_000)
+    const { limiter } = await watchedLimiter({ rare: log(5), later: log(100) }, { clock })
+    await limiter.consume({ rare: 'key', later: 'free' }, { cost: { rare: 2 } })
+    await limiter.charge({ later: 'full' }, 100)
+    clock.advance(1_000)
+    const full = { rare: 'key', later: 'full' }
+    const rare = { allowed: true, remaining: 3, nextAfterMs: HOUR_MS - 1_000 }
+    const refused = await limiter.consume(full, { cost: { rare: 3 }, ahead: true })
+    expect(refused).toMatchObject({ limitedBy: 'later', nextAfterMs: undefined, tiers: { rare } })
+    await seePlenty(limiter)
+    const { decision } = await limiter.reserve(full, { estimate: { rare: 3 }, ahead: true })
+    expect(decision).toMatchObject({ limitedBy: 'later', nextAfterMs: undefined, tiers: { rare } })
+  })
+
   it('are decided together where they share one, and give that back together', async () => {
     const tiers = { rare: log(5), other: bucket(6), later: log(100) }
     const { limiter, connection } = await watchedLimiter(tiers, { sharedTag: true })

@@ -78,9 +78,14 @@ describe.each(ruleNames())('%s', (name) => {
     }
     for (const request of [...MALFORMED, 'shadow:1', 'changing:1']) {
       expect(await errorOf(run(name, ...start, NOW, request))).toBe(`${REQUESTS}${request}`)
+      expect(await errorOf(run(name, ...start, NOW, `ahead:${request}`))).toBe(`${REQUESTS}${request}`)
+    }
+    for (const request of ['ahead', 'Ahead:1', 'ahead:ahead:1', 'ahead:ahead:ahead:1']) {
+      expect(await errorOf(run(name, ...start, NOW, request))).toBe(`${REQUESTS}${request}`)
     }
     for (const [request, message] of WRONG_NUMBERS) {
       expect(await errorOf(run(name, ...start, NOW, request))).toBe(`ERR sluice: ${message}`)
+      expect(await errorOf(run(name, ...start, NOW, `ahead:${request}`))).toBe(`ERR sluice: ${message}`)
     }
     expect(await redis.dbsize()).toBe(0)
   })

@@ -102,7 +102,7 @@ it.each(Object.entries(configurations))('%s decides on Lua 5.4 as in memory', (n
         const args = [
           ...values(required),
           moment.nowMs,
-          requestText(requestOf(moment.action, moment.amount)),
+          requestText(requestOf(moment.action, moment.amount, moment.ahead)),
           ...values(optional),
         ].join('\n')
         expect(run(name, source, key, args)).toBe(replyOf(moment))
@@ -169,8 +169,9 @@ it('says on Lua 5.4 what is wrong in whole numbers', () => {
 })
 
 function replyOf({ ruling, nowMs }: Moment): string {
-  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, block } = ruling
+  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, block, nextAfterMs } = ruling
   const blockedMs = block === undefined ? 0 : Math.max(0, block.untilMs - nowMs)
   const waitMs = allowed ? delayMs : blockedMs
-  return [allowed ? 1 : 0, remaining, retryAfterMs === Infinity ? -1 : retryAfterMs, resetAfterMs, waitMs].join(' ')
+  const laterMs = nextAfterMs ?? (retryAfterMs === Infinity ? -1 : retryAfterMs)
+  return [allowed ? 1 : 0, remaining, laterMs, resetAfterMs, waitMs].join(' ')
 }

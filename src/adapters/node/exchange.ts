@@ -10,16 +10,24 @@ export function headerOf({ headers }: Pick<IncomingMessage, 'headers'>, name: st
 }
 
 /** Puts what a passage has to say on a Node response, and tells the passage when that is answered. */
-export function startAnswer(response: ServerResponse, { lines, finish }: Passage): void {
+export function startAnswer(response: ServerResponse, passage: Passage): void {
   putLines(
-    lines,
+    passage.lines,
     (name) => response.getHeader(name),
     (name, value) => response.setHeader(name, value),
   )
+  awaitAnswer(response, passage)
+}
+
+/** Tells a passage when its Node response is answered, or when the client did not wait for that. */
+export function awaitAnswer(response: ServerResponse, { finish }: Passage): void {
   if (finish === undefined) return
-  const end = (): void => void finish(response.writableFinished ? response.statusCode : undefined)
+  // On HTTP/2 an answer that nobody waited for is finished too, but has not ended; and only its stream says that it is destroyed.
+  const isAnswered = (): boolean => response.writableEnded && response.writableFinished
+  const end = (): void => void finish(isAnswered() ? response.statusCode : undefined)
+  const { stream } = response as { readonly stream?: { readonly destroyed: boolean } }
   // Who has hung up while the limiter was asked is gone already.
-  if (response.destroyed) end()
+  if (response.destroyed || stream?.destroyed === true) end()
   else response.once('close', end)
 }
 

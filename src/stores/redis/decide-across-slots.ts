@@ -107,8 +107,9 @@ class SlotDecision {
     })
     const { verdicts } = await decideInOneSlot(this.#runner, undoing, this.#nowMs)
     for (const [index, at] of takers.entries()) {
-      const { remaining, resetAfterMs } = verdicts[index] as Verdict
-      this.verdicts[places[at] as number] = { ...(decided.verdicts[at] as Verdict), remaining, resetAfterMs }
+      const { remaining, resetAfterMs, nextAfterMs } = verdicts[index] as Verdict
+      const verdict = { ...(decided.verdicts[at] as Verdict), remaining, resetAfterMs, nextAfterMs }
+      this.verdicts[places[at] as number] = verdict
     }
   }
 
@@ -151,8 +152,9 @@ function takersOf({ orders }: Group, verdicts: readonly Verdict[]): readonly num
 }
 
 function undoOf(request: Request, takenMs: number): Request {
-  if (request.action === 'hold') return { action: 'settle', id: request.id, amount: 0 }
-  return { action: 'giveBack', amount: amountOf(request), takenMs }
+  const { ahead } = request
+  if (request.action === 'hold') return { action: 'settle', id: request.id, amount: 0, ahead }
+  return { action: 'giveBack', amount: amountOf(request), takenMs, ahead }
 }
 
 function looking(group: Group): Group {
@@ -160,7 +162,7 @@ function looking(group: Group): Group {
 }
 
 function looked(request: Request): Request {
-  return isTaking(request) ? { action: 'peek', amount: amountOf(request) } : request
+  return isTaking(request) ? { action: 'peek', amount: amountOf(request), ahead: request.ahead } : request
 }
 
 function amountOf(request: Request): number {

@@ -41,7 +41,13 @@ export async function decideInOneSlot(
     orders.length,
   )
   for (const [index, { shelf }] of orders.entries()) shelf.lastRemaining = (verdicts[index] as Verdict).remaining
-  return { verdicts, timesMs: rest }
+  return { verdicts: memo === undefined ? verdicts : known(orders, verdicts), timesMs: rest }
+}
+
+// What passed may have passed before, with the same id and without a look ahead: then a zero says nothing.
+function known(orders: readonly RedisOrder[], verdicts: readonly Verdict[]): readonly Verdict[] {
+  if (verdicts.some(({ allowed }, index) => !allowed && orders[index]?.shadow === false)) return verdicts
+  return verdicts.map((verdict) => (verdict.nextAfterMs === 0 ? { ...verdict, nextAfterMs: undefined } : verdict))
 }
 
 /** What the key of an order is called on the server. */

@@ -21,8 +21,8 @@ export function decodeVerdicts(
   return { verdicts, rest: numbers.slice(requests.length * NUMBERS) }
 }
 
-function verdictAt(numbers: readonly number[], at: number, { action }: Request): Verdict {
-  const [flag, remaining, retryAfterMs, resetAfterMs, waitMs] = numbers.slice(at, at + NUMBERS) as [
+function verdictAt(numbers: readonly number[], at: number, { action, ahead }: Request): Verdict {
+  const [flag, remaining, laterMs, resetAfterMs, waitMs] = numbers.slice(at, at + NUMBERS) as [
     number,
     number,
     number,
@@ -33,10 +33,12 @@ function verdictAt(numbers: readonly number[], at: number, { action }: Request):
   return {
     allowed,
     remaining,
-    retryAfterMs: retryAfterMs === NEVER ? Number.POSITIVE_INFINITY : retryAfterMs,
+    retryAfterMs: allowed ? 0 : laterMs === NEVER ? Number.POSITIVE_INFINITY : laterMs,
     resetAfterMs,
     delayMs: allowed ? waitMs : 0,
-    reason: allowed ? undefined : reasonOf(action, retryAfterMs, waitMs),
+    reason: allowed ? undefined : reasonOf(action, laterMs, waitMs),
+    // What is allowed need not be tried again: in that place stands what was asked for.
+    nextAfterMs: allowed && ahead === true ? laterMs : undefined,
   }
 }
 

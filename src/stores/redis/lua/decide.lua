@@ -1,4 +1,4 @@
--- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers.
+-- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
 local function decide(rule, entry, request, nowMs, isShadow)
   if tonumber(request) then
     return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
@@ -21,8 +21,15 @@ local function decide(rule, entry, request, nowMs, isShadow)
   elseif request == 'reset' then
     entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
     entry.state, entry.holds, entry.counted = nil, nil, true
+  elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
+    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+      decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
+    if allowed == 1 then
+      retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
+    end
+    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
   else
-    return asking()(rule, entry, request, nowMs, isShadow)
+    return asking().answer(rule, entry, request, nowMs, isShadow)
   end
   return judge(rule, entry, cost, nowMs, false)
 end

@@ -13,11 +13,12 @@ local function adjust(rule, entry, cost, nowMs, takenMs)
   end
 end
 
--- What answers requests of several numbers. Made when one comes, and then once: every function that is made costs every call.
-local answerLong
+-- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
+-- made costs every call.
+local askedFunctions
 local function asking()
-  if answerLong then
-    return answerLong
+  if askedFunctions then
+    return askedFunctions
   end
   -- Ten calendar years.
   local longestMs = 315619200000
@@ -117,7 +118,19 @@ local function asking()
     return 0, 0, blockedMs, entry.resetAfterMs, 0
   end
 
-  function answerLong(rule, entry, request, nowMs, isShadow)
+  -- Time until more than remaining would pass, on a key that has been decided.
+  local function nextAfter(rule, entry, remaining, nowMs)
+    if remaining >= rule.limit then
+      return 0
+    end
+    local timeMs = entry.timeMs
+    local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
+    -- The time of the decision is that of the first look.
+    entry.timeMs = timeMs
+    return nextAfterMs
+  end
+
+  local function answer(rule, entry, request, nowMs, isShadow)
     local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
     blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
     asked = asked or request
@@ -146,5 +159,6 @@ local function asking()
     return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
   end
 
-  return answerLong
+  askedFunctions = { answer = answer, nextAfter = nextAfter }
+  return askedFunctions
 end

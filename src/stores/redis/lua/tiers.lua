@@ -84,10 +84,22 @@ local function readPart(key, at)
   if string.sub(request, 1, 7) == 'shadow:' then
     request, isShadow = string.sub(request, 8), true
   end
-  local cost = tonumber(request)
-    or tonumber(string.match(request, '^(%w+):blockFor:') or string.match(request, '^hold:(%d+)'))
-  local part =
-    { key = key, rule = rule, ruleText = ruleText, request = request, isShadow = isShadow, cost = cost, entry = nil }
+  local cost, ahead = tonumber(request), nil
+  if not cost then
+    ahead = string.match(request, '^ahead:(.*)$')
+    local asked = ahead or request
+    cost = tonumber(asked) or tonumber(string.match(asked, '^(%w+):blockFor:') or string.match(asked, '^hold:(%d+)'))
+  end
+  local part = {
+    key = key,
+    rule = rule,
+    ruleText = ruleText,
+    request = request,
+    isShadow = isShadow,
+    isAhead = ahead ~= nil,
+    cost = cost,
+    entry = nil,
+  }
   return part, next
 end
 
@@ -120,6 +132,9 @@ local function decideTiers(values, count, nowMs, isServerTime)
       part.entry = entryOf(part, values[index], nowMs)
       reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
         judge(part.rule, part.entry, part.cost, nowMs, false)
+      if part.isAhead then
+        reply[last - 2] = asking().nextAfter(part.rule, part.entry, reply[last - 3], nowMs)
+      end
     end
   end
   for index, part in ipairs(parts) do

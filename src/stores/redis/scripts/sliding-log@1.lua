@@ -4,9 +4,9 @@
 -- ARGV[1]      limit: requests in any window, whole number >= 1
 -- ARGV[2]      windowMs: length of the window in milliseconds, whole number >= 1
 -- ARGV[3]      nowMs: time in milliseconds, whole number >= 0, or -1 for the server's, default -1
--- ARGV[4..3+n] request: of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1
+-- ARGV[4..3+n] request: of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; before any of these ahead:; default 1
 -- ARGV[4+n]    maxDebt: how far a charge may go beyond the limit, whole number >= 0, default limit
--- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
+-- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
 -- state        sliding-log@1: newest time, total, then pairs of time and cost, oldest first
 
 -- Whole numbers above this one cannot be told from their neighbours.
@@ -478,11 +478,12 @@ local function adjust(rule, entry, cost, nowMs, takenMs)
   end
 end
 
--- What answers requests of several numbers. Made when one comes, and then once: every function that is made costs every call.
-local answerLong
+-- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
+-- made costs every call.
+local askedFunctions
 local function asking()
-  if answerLong then
-    return answerLong
+  if askedFunctions then
+    return askedFunctions
   end
   -- Ten calendar years.
   local longestMs = 315619200000
@@ -582,7 +583,19 @@ local function asking()
     return 0, 0, blockedMs, entry.resetAfterMs, 0
   end
 
-  function answerLong(rule, entry, request, nowMs, isShadow)
+  -- Time until more than remaining would pass, on a key that has been decided.
+  local function nextAfter(rule, entry, remaining, nowMs)
+    if remaining >= rule.limit then
+      return 0
+    end
+    local timeMs = entry.timeMs
+    local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
+    -- The time of the decision is that of the first look.
+    entry.timeMs = timeMs
+    return nextAfterMs
+  end
+
+  local function answer(rule, entry, request, nowMs, isShadow)
     local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
     blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
     asked = asked or request
@@ -611,10 +624,11 @@ local function asking()
     return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
   end
 
-  return answerLong
+  askedFunctions = { answer = answer, nextAfter = nextAfter }
+  return askedFunctions
 end
 
--- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers.
+-- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
 local function decide(rule, entry, request, nowMs, isShadow)
   if tonumber(request) then
     return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
@@ -637,8 +651,15 @@ local function decide(rule, entry, request, nowMs, isShadow)
   elseif request == 'reset' then
     entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
     entry.state, entry.holds, entry.counted = nil, nil, true
+  elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
+    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+      decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
+    if allowed == 1 then
+      retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
+    end
+    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
   else
-    return asking()(rule, entry, request, nowMs, isShadow)
+    return asking().answer(rule, entry, request, nowMs, isShadow)
   end
   return judge(rule, entry, cost, nowMs, false)
 end

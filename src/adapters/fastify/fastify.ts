@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
+import { knownOptions, oneOf, show } from '../../core/check.ts'
+import type { Decision } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { GATE_OPTIONS } from '../gate/options.ts'
+import { type LimitHook, limitHook } from './limit-hook.ts'
+import type { FastifyOptions, FastifyPluginOptions, FastifyRouteOptions, RateLimitConfig } from './options.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the last limiter in front of this handler has decided. */
+    rateLimit?: Decision
+  }
+  interface FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider> {
+    /** A limiter as a hook, for wherever one may stand. The options are merged over those of the plugin. */
+    rateLimit(options?: Partial<FastifyOptions<string>>): LimitHook
+  }
+  // A property written here could not stand beside that of another plugin of this name.
+  interface FastifyContextConfig extends RateLimitConfig {}
+}
+
+/**
+ * A limiter as a plugin of Fastify 4 and 5: `await app.register(rateLimit, { limiter })` limits all routes of the instance that it is
+ * registered on. The config of a route changes options, brings a limiter of its own instead, or switches the limiter off;
+ * `app.rateLimit()` is a hook for anything else. The decision is in `request.rateLimit`. What the limiter could not do goes to the
+ * error handler.
+ */
+export const rateLimit: FastifyPluginAsync<FastifyPluginOptions<string>> = Object.assign(plugin, {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: 'sluice',
+})
+
+type Options = FastifyRouteOptions<string>
+type Stage = NonNullable<Options['hook']>
+
+const STAGES: readonly Stage[] = ['onRequest', 'preParsing', 'preValidation', 'preHandler']
+const OWN = Symbol('a limiter of its own')
+
+async function plugin(app: FastifyInstance, given: FastifyPluginOptions<string>): Promise<void> {
+  // What register() takes for itself is among the options too.
+  const { prefix, logLevel, logSerializers, global = true, ...rest } = given as typeof given & Record<string, unknown>
+  if (typeof global !== 'boolean') {
+    throw new LimiterError('INVALID_OPTION', `global must be true or false, got ${show(global)}`)
+  }
+  const base = merged('rateLimit()', { stage: 'onRequest', options: {} }, rest, ['hook', 'global'])
+  // Where only some routes are limited, each may bring its limiter. One that is there is checked now.
+  const hook = global || base.options.limiter !== undefined ? hookOf('rateLimit()', base) : undefined
+  limitRoutes(app, base, global ? hook : undefined)
+  if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', undefined)
+  const make = (more: Options = {}): LimitHook => hookOf('app.rateLimit()', merged('app.rateLimit()', base, more, []))
+  // The nearest plugin answers for its instance, also below one that has this name already.
+  if (app.hasDecorator('rateLimit')) Object.assign(app, { rateLimit: make })
+  else app.decorate('rateLimit', make as never)
+}
+
+function limitRoutes(app: FastifyInstance, base: Place, everywhere: LimitHook | undefined): void {
+  const seen = Symbol('seen')
+  app.addHook('onRoute', (route) => {
+    const config: RateLimitConfig & { [OWN]?: true } = { ...route.config }
+    const { rateLimit: own, [OWN]: isThere = false } = config
+    const isBrought = typeof own === 'object' && own?.limiter !== undefined
+    route.config = Object.assign(config, { [seen]: true }, isBrought && { [OWN]: true })
+    if (own === undefined && everywhere !== undefined) addHook(route, base.stage, everywhere)
+    if (own === undefined || own === false) return
+    // Where a route is seen by two plugins, a limiter of its own stands there once.
+    if (isBrought && isThere) return
+    naming(route, () => {
+      const place = merged('config.rateLimit', base, own, ['hook'])
+      addHook(route, place.stage, hookOf('config.rateLimit', place))
+    })
+  })
+  // Routes that were added while nobody awaited register() have been there before the hook above.
+  app.addHook(base.stage as 'onRequest', async (request, reply) => {
+    const config: RateLimitConfig = request.routeOptions.config
+    if (seen in config || request.is404) return undefined
+    if (config.rateLimit === undefined) return everywhere?.(request, reply)
+    const { method, url } = request.routeOptions
+    const rule = 'must be added after the plugin is there: await app.register(rateLimit, …)'
+    throw new LimiterError('INVALID_OPTION', `${method} ${url}: a route with config.rateLimit ${rule}`)
+  })
+}
+
+/** Options, and when they are applied. */
+interface Place {
+  readonly stage: Stage
+  readonly options: Partial<FastifyOptions<string>>
+}
+
+function merged(what: string, base: Place, given: object, more: readonly string[]): Place {
+  knownOptions(what, given, [...GATE_OPTIONS, 'onRefused', ...more])
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const { hook = base.stage, ...options } = set
+  return { stage: oneOf('hook', hook, STAGES), options: { ...base.options, ...options } }
+}
+
+// Whether there is a limiter is among what it checks.
+function hookOf(what: string, { options }: Place): LimitHook {
+  return limitHook(what, options as FastifyOptions<string>)
+}
+
+function addHook(route: RouteOptions, stage: Stage, hook: LimitHook): void {
+  const own = route as { [Name in Stage]?: unknown }
+  own[stage] = [own[stage] ?? [], hook].flat()
+}
+
+function naming(route: RouteOptions, build: () => void): void {
+  try {
+    build()
+  } catch (error) {
+    const { code, message } = error as LimiterError
+    throw new LimiterError(code, `${[route.method].flat().join(', ')} ${route.url}: ${message}`, { cause: error })
+  }
+}
