@@ -1,8 +1,5 @@
 export {
-  byApiKey,
   byIp,
-  byUser,
-  byUserOrIp,
   type GateOptions,
   type KeyOf,
   type KeyOption,
@@ -10,5 +7,6 @@ export {
   type UserOf,
 } from '../gate/index.ts'
 export { rateLimit } from './fastify.ts'
+export { byApiKey, byUser, byUserOrIp } from './keys.ts'
 export type { LimitHook } from './limit-hook.ts'
 export type { FastifyOptions, FastifyPluginOptions, FastifyRouteOptions, RateLimitConfig } from './options.ts'

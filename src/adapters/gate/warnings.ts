@@ -48,7 +48,7 @@ export function watchfulReader<Request>(reader: Reader<Request>, warn: Warn): Re
 }
 
 // On the request itself: a WeakMap of things that live for a moment costs more than the decision.
-const COUNTED_BY = Symbol('counted by')
+const COUNTED_BY: unique symbol = Symbol('counted by')
 
 /** Notes that a limiter counts a request, and warns when it has done so before. */
 export function noteCount(request: { [COUNTED_BY]?: readonly AnyLimiter[] }, limiter: AnyLimiter, warn: Warn): void {

@@ -55,9 +55,11 @@ koa.use((context) => {
   context.body = context.state.rateLimit?.remaining
 })
 
-export const GET = inFetch.rateLimit({ limiter, trustProxy: 1 })(async (request, context: { params: string }) => {
+const GET = inFetch.rateLimit({ limiter, trustProxy: 1 })(async (request, context: { params: string }) => {
   return Response.json({ params: context.params, left: inFetch.decisionOf(request)?.remaining })
 })
-export const listener = inNode.rateLimit({ limiter })((_request, response, decision) => {
+const listener = inNode.rateLimit({ limiter })((_request, response, decision) => {
   response.end(`${decision?.remaining}`)
 })
+
+console.log(typeof GET, typeof listener)
