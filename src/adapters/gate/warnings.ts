@@ -64,6 +64,8 @@ interface Sighting {
   readonly limiter: WeakRef<AnyLimiter>
   /** How many limiters of this name, one after the other, were asked once and then replaced. */
   readonly replaced: number
+  /** Whether that has been told: who makes limiters in a handler makes what warns of it there too. */
+  readonly isTold: boolean
   asked: number
 }
 
@@ -76,12 +78,13 @@ export function noteLimiter(limiter: AnyLimiter, warn: Warn): Sighting {
   const last = sightings.get(limiter.name)
   if (last?.limiter.deref() === limiter) return last
   const replaced = last?.asked === 1 ? last.replaced + 1 : 0
-  if (replaced >= SUSPICIOUS) {
+  const isSuspicious = replaced >= SUSPICIOUS
+  if (isSuspicious && last?.isTold !== true) {
     const made = `${replaced + 1} limiters named "${limiter.name}" were made, and each was asked once`
     warn('LIMITER_IN_HANDLER', `${made}: make it once, outside of the handler, or nothing is ever counted`)
   }
   if (sightings.size >= MOST_NAMES) sightings.clear()
-  const sighting = { limiter: new WeakRef(limiter), replaced, asked: 0 }
+  const sighting = { limiter: new WeakRef(limiter), replaced, isTold: isSuspicious || last?.isTold === true, asked: 0 }
   sightings.set(limiter.name, sighting)
   return sighting
 }
