@@ -92,6 +92,16 @@ describe('keys', () => {
     expect(byIp()({}, { ...reader, address: () => 'unix:' })).toBeUndefined()
   })
 
+  it('knows every address, however many there are', () => {
+    const find = byIp()
+    const key = (index: number) =>
+      find({}, { ...reader, address: () => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
+    for (let index = 0; index < 2_500; index++)
+      expect(key(index)).toMatchObject({ name: expect.stringMatching(/^10\.0/) })
+    expect(key(300)).toEqual({ kind: 'ip', name: '10.0.1.44' })
+    expect(key(300)).toEqual({ kind: 'ip', name: '10.0.1.44' })
+  })
+
   it('finds secrets, and keeps their SHA-256', () => {
     const hashed = { kind: 'api-key', name: 'ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0' }
     expect(byApiKey()({}, header({ 'x-api-key': 'abc' }))).toEqual(hashed)
