@@ -1,13 +1,3 @@
-export {
-  byApiKey,
-  byIp,
-  byUser,
-  byUserOrIp,
-  type GateOptions,
-  type KeyOf,
-  type KeyOption,
-  type UserId,
-  type UserOf,
-} from '../gate/index.ts'
+export * from '../gate/index.ts'
 export { decisionOf, type FetchOptions, type FetchWrapper, rateLimit } from './fetch.ts'
 export type { FetchRequest, FetchResponse, RequestLike, ResponseLike } from './global-types.ts'

@@ -1,14 +1,4 @@
-export {
-  byApiKey,
-  byIp,
-  byUser,
-  byUserOrIp,
-  type GateOptions,
-  type KeyOf,
-  type KeyOption,
-  type UserId,
-  type UserOf,
-} from '../gate/index.ts'
+export * from '../gate/index.ts'
 export { requestOf } from './context.ts'
 export { RateLimit, RateLimitDecision, SkipRateLimit } from './decorators.ts'
 export { RateLimitException, type RefusalDetails } from './exception.ts'
