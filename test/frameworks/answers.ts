@@ -7,7 +7,8 @@ import { listOf } from './asking.ts'
 /** How requests are answered: forms of headers, methods, origins, errors. */
 export function answers<Request>(stage: Stage<Request>): void {
   const { frame, limiter, name } = stage
-  const daily = (limit: number) => limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+  const daily = (limit: number) =>
+    limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000, anchor: 'first-hit' }) })
   const key = (): string => 'somebody'
   const left = async (one: ReturnType<typeof daily>) => (await one.peek('somebody')).remaining
 

@@ -7,7 +7,8 @@ import { burst, countOf } from './asking.ts'
 /** What counts, and what is given back. */
 export function counting<Request>(stage: Stage<Request>): void {
   const { limiter, name } = stage
-  const daily = (limit: number) => limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+  const daily = (limit: number) =>
+    limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000, anchor: 'first-hit' }) })
   const key = (): string => 'somebody'
 
   /** Waits until so much is left: what is given back is given back after the answer. */

@@ -6,7 +6,8 @@ import type { Stage } from './adapter-suite.ts'
 /** Who the client is, and who only says so. */
 export function identity<Request>(stage: Stage<Request>): void {
   const { frame, limiter, name } = stage
-  const daily = (limit: number) => limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+  const daily = (limit: number) =>
+    limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000, anchor: 'first-hit' }) })
   const asking =
     (url: string) =>
     async (headers: Record<string, string>): Promise<unknown> => {
@@ -59,7 +60,11 @@ export function identity<Request>(stage: Stage<Request>): void {
 
     it('tells opaque keys apart by every character, and keeps none of them readable', async () => {
       const store = memoryStore()
-      const keys = createLimiter({ name: name(), rule: fixedWindow({ limit: 1, windowMs: 86_400_000 }), store })
+      const keys = createLimiter({
+        name: name(),
+        rule: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
+        store,
+      })
       const seen: unknown[] = []
       keys.on('decided', ({ key }) => seen.push(key))
       const { url } = await stage.start({ app: { limiter: keys, key: byApiKey('X-Api-Key') } })
@@ -96,7 +101,11 @@ export function identity<Request>(stage: Stage<Request>): void {
 
     it('stays bounded under many names, and remembers who was refused', async () => {
       const store = memoryStore({ maxKeys: 50 })
-      const bounded = createLimiter({ name: name(), rule: fixedWindow({ limit: 1, windowMs: 86_400_000 }), store })
+      const bounded = createLimiter({
+        name: name(),
+        rule: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
+        store,
+      })
       const key = (request: Request): string => frame.header(request, 'x-key') as string
       const { url } = await stage.start({ app: { limiter: bounded, key } })
       const ask = asking(url)
