@@ -13,6 +13,7 @@ export function admission<Request>(stage: Stage<Request>): void {
     it('lets the limit pass on every path and then refuses, with headers and a problem', async () => {
       const log = limiter({ name: name(), rule: slidingLog({ limit: 2, windowMs: 60_000 }) })
       const { url } = await stage.start({ app: { limiter: log } })
+      const startMs = performance.now()
       const first = await fetch(url)
       expect(first.status).toBe(200)
       expect(await first.json()).toEqual({ remaining: 1 })
@@ -32,8 +33,10 @@ export function admission<Request>(stage: Stage<Request>): void {
       })
       const [limit] = listOf(refused, 'ratelimit')
       expect(limit?.parameters).toEqual({ r: 0, t: Number(refused.headers.get('retry-after')) })
+      // The first one leaves the log a minute after it came: no more has gone by since than this test has taken.
+      const tookMs = performance.now() - startMs
       expect(limit?.parameters.t).toBeLessThanOrEqual(60)
-      expect(limit?.parameters.t).toBeGreaterThan(40)
+      expect(limit?.parameters.t).toBeGreaterThanOrEqual(Math.ceil((60_000 - tookMs) / 1_000))
     })
 
     it('admits exactly the limit of 200 parallel requests on one pool, and of 50 in one packet', async () => {
