@@ -10,7 +10,9 @@ const PARAMETER = /^-- (\w+) +(.+)$/
 const WORDS = ['exact', 'holds', 'needs', 'valid']
 const HOLDS = ['pooled', 'dated', 'leased']
 const TIERS = 'tiers'
-const FRAME = ['holds', 'entry', 'frame', 'requests', 'decide', 'keys']
+const FRAME = ['holds', 'entry', 'frame', 'requests', 'decide']
+const FRAMED = ['readEntry', 'noteEntry', 'steady', 'judge', 'decide', 'holding', 'asking']
+const LIBRARY = /\b(?:math\.(?:max|min|floor|ceil)|struct\.(?:pack|unpack))\b/g
 const SIGNATURE = /^local function step\((.+), state, nowMs, cost, force, takenMs\)$/m
 
 /** The names of all rules that have a script. */
@@ -62,7 +64,11 @@ function assembleRule(name, version) {
   const numbered = numberArguments(rule)
   return joined(headerOf(rule, version, numbered), [
     ...stepOf(rule),
-    ...FRAME.map(part),
+    part('writes'),
+    part('plain'),
+    frame(),
+    part('keys'),
+    part('runs'),
     mainOf(rule, numbered),
     part('main'),
   ])
@@ -71,19 +77,43 @@ function assembleRule(name, version) {
 function assembleTiers(version) {
   const main = [
     'local nowMs, isServerTime = clock(ARGV[1])',
-    `local reply = decideOnce(whole('idMs', ARGV[2] or 0, 0, ${LONGEST_MS}), nowMs, isServerTime)`,
+    "local reply = decideAll(ARGV[2] or '0', nowMs, isServerTime)",
     'return math.tointeger and whole64(reply) or reply',
   ]
-  return joined(tiersHeader(version), [...FRAME.map(part), rulesByName(), part('tiers'), main.join('\n')])
+  const parts = [part('writes'), part('plain'), frame(), part('keys'), rulesByName(), part('tiers')]
+  return joined(tiersHeader(version), [...parts, main.join('\n')])
 }
 
 function joined(header, sections) {
   const prelude = usedOf(part('prelude'), sections.join('\n'))
-  return `${[header, ...prelude, ...sections].join('\n\n')}\n`
+  return `${[header, withLocals([...prelude, ...sections].join('\n\n'))].join('\n\n')}\n`
+}
+
+/** The same text with what it calls most as locals: to find `max` in `math`, and that among the globals, takes as long as the call. */
+function withLocals(text) {
+  const found = [...new Set(text.match(LIBRARY))].sort()
+  const localOf = (name) => name.replace('.', '_')
+  const names = `local ${found.map(localOf).join(', ')} = ${found.join(', ')}`
+  return `${names}\n\n${text.replaceAll(LIBRARY, localOf)}`
 }
 
 function stepOf({ needs, step }) {
   return needs === undefined ? [step] : [readFileSync(join(SRC, `rules/${needs}.lua`), 'utf8').trimEnd(), step]
+}
+
+/** What only some decisions need, as one function: made when one comes, and then once. Every function that is made costs every call. */
+function frame() {
+  const made = FRAMED.map((name) => `${name} = ${name}`).join(', ')
+  return [
+    '-- What only some decisions need. Made when one comes, and then once: every function that is made costs every call.',
+    'local frameFunctions',
+    'local function frame()',
+    '  if frameFunctions then\n    return frameFunctions\n  end\n',
+    FRAME.map((name) => indented(part(name))).join('\n\n'),
+    `\n  frameFunctions = { ${made} }`,
+    '  return frameFunctions',
+    'end',
+  ].join('\n')
 }
 
 function part(name) {
@@ -126,7 +156,13 @@ function headerOf({ name, purpose, state }, version, numbered) {
   return header(`${name}, version ${version}: ${purpose}`, [
     ['KEYS[1..n]', 'what the state of each subject is kept under; on a Cluster all in one slot'],
     ...numbered.map((argument) => [`ARGV[${argument.place}]`, `${argument.name}: ${argument.text}`]),
+    ['t*', 'before all of a request: it is made t times, one right after the other'],
+    ['=', 'before the first request: it is the only one and for all keys, and what follows comes right after it'],
     ['returns', REPLY],
+    [
+      'short:',
+      'before nowMs: what is allowed at once returns only remaining, resetAfterMs; anything else -1 and then all five',
+    ],
     ['state', state],
   ])
 }
@@ -152,6 +188,7 @@ function tiersHeader(version) {
     ['request', REQUEST.replace('key', 'tier').replace('; default 1', '')],
     ['shadow:', 'before a request: the tier counts what passes, and never refuses'],
     ['changing:', 'before all of that: the parameters may change, and the state says by which ones it was counted'],
+    ['d*', DECISIONS],
     ['returns', `${REPLY.replace('key', 'tier')}; and at last for each tier the time of its decision`],
   ])
 }
@@ -165,10 +202,14 @@ function mainOf(rule, numbered) {
   const read = numbered.filter(({ name }) => name !== 'nowMs' && name !== 'request')
   const firstRequest = numbered.findIndex((argument) => argument.name === 'request') + 1
   return [
+    `local firstRequest = ${firstRequest}`,
+    '-- One for all keys, or one for each.',
+    "local forAll = string.match(ARGV[firstRequest] or '', '^=(.+)$')",
+    'local requests = forAll and 1 or #KEYS',
     ...read.map((argument) => readArgument(argument, argumentAt(argument))),
     ...checkOf(rule),
-    `local nowMs, isServerTime = clock(ARGV[${firstRequest - 1}])`,
-    `local firstRequest = ${firstRequest}`,
+    `local isShort = string.sub(ARGV[${firstRequest - 1}] or '', 1, 6) == 'short:'`,
+    `local nowMs, isServerTime = clock(isShort and string.sub(ARGV[${firstRequest - 1}], 7) or ARGV[${firstRequest - 1}])`,
     '',
     `local rule = ${tableOf(rule)}`,
   ].join('\n')
@@ -227,7 +268,7 @@ function tableOf({ name, parameters, holds, valid }, size) {
 }
 
 function argumentAt({ place }) {
-  return `ARGV[${place.endsWith('+n') ? `${place.slice(0, -2)} + #KEYS` : place}]`
+  return `ARGV[${place.endsWith('+n') ? `${place.slice(0, -2)} + requests` : place}]`
 }
 
 function readArgument({ name, least, most, choices, fallback }, argument) {
@@ -247,5 +288,7 @@ const LONGEST_MS = 315_619_200_000
 const NOW = "time in milliseconds, whole number >= 0, or -1 for the server's, default -1"
 const REQUEST =
   'of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; before any of these ahead:; default 1'
+const DECISIONS =
+  'instead of idMs: the keys are those of d decisions over the same tiers, and the requests of the second and all later ones come after the tiers'
 const REPLY =
   'for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)'

@@ -40,6 +40,17 @@ export interface Shelf {
    * @param rule absent: the one that the shelf was opened with. Another one only where `changing` was said.
    */
   decide(key: string, request: Request, nowMs: number, rule?: Rule): Answer
+  /**
+   * The same, and resolves with what `make` makes of the verdict. Optional, for stores that never answer at once: it saves each
+   * decision a promise.
+   */
+  decideInto?<Made>(
+    key: string,
+    request: Request,
+    nowMs: number,
+    rule: Rule,
+    make: (verdict: Verdict) => Made,
+  ): Promise<Made>
 }
 
 /** One key's part in a decision over several. */

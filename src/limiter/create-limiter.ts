@@ -4,6 +4,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { DenialCache } from './denial-cache.ts'
 import { Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import { PolicyCache } from './policy-cache.ts'
@@ -44,6 +45,12 @@ export interface CommonOptions {
    * @default 10_000
    */
   readonly policyCacheSize?: number
+  /**
+   * A key that a shared store refused is refused here until it passes again by the store's own `retryAfterMs`, but no longer than so
+   * many milliseconds: that is how late this process notices that another one gave back, reset or unblocked. 0 asks every time.
+   * @default 1_000
+   */
+  readonly denialCacheMs?: number
 }
 
 /** Options of a limiter of one rule. */
@@ -61,7 +68,7 @@ export interface TiersOptions<TierName extends string = string> extends CommonOp
   readonly sharedTag?: boolean
 }
 
-const COMMON = ['name', 'store', 'clock', 'idMs', 'maxWaiting', 'policyCacheMs', 'policyCacheSize']
+const COMMON = ['name', 'store', 'clock', 'idMs', 'maxWaiting', 'policyCacheMs', 'policyCacheSize', 'denialCacheMs']
 const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy']
 
 /** Makes a limiter of one rule. Wrong options throw here, at once, and not at the first request. */
@@ -71,7 +78,7 @@ export function createLimiter<TierName extends string>(options: TiersOptions<Tie
 export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
   const isTiered = typeof options === 'object' && options !== null && 'tiers' in options
   knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'sharedTag'] : [...COMMON, ...LIMIT])
-  const { name, store, clock, idMs = 60_000, maxWaiting = 1_000 } = options
+  const { name, store, clock, idMs = 60_000, maxWaiting = 1_000, denialCacheMs = 1_000 } = options
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
@@ -83,6 +90,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     throw new LimiterError('INVALID_OPTION', `sharedTag must be true or false, got ${show(sharedTag)}`)
   }
   const policies = policySettings(options)
+  wholeNumber('denialCacheMs', denialCacheMs, 0)
   const used = store ?? memoryStore()
   const listeners = new Listeners()
   const tiers = Object.entries(limits).map(([tierName, { rule, shadow = false, blockForMs, policy }]): Tier => {
@@ -96,7 +104,9 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
       })
     const place = { limiterName: name, tierName: isTiered ? tierName : undefined, rule, sharedTag }
     const shelf = used.open({ ...place, changing: cache !== undefined })
-    return { name: tierName, rule, shadow, blockForMs, policy: cache, shelf }
+    const isCached = used.kind !== 'memory' && !shadow && denialCacheMs > 0
+    const denials = isCached ? new DenialCache(denialCacheMs) : undefined
+    return { name: tierName, rule, shadow, blockForMs, policy: cache, shelf, denials }
   })
   return new TieredLimiter({
     name,

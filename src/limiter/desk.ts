@@ -1,11 +1,12 @@
-import { type Clock, readClock, STORE_TIME } from '../core/clock.ts'
-import type { Decision, Verdict } from '../core/decision.ts'
+import { type Clock, readClock, STORE_TIME, timerNowMs } from '../core/clock.ts'
+import type { DecidedBy, Decision, Verdict } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { type Request, watching } from '../core/request.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Memo, Store } from '../core/store.ts'
 import { decisionOfOne, decisionOfTiers, type Ruled } from './decision-of.ts'
+import { findDenied, forgetFreed, noteAnswer } from './denials.ts'
 import { noteRules } from './rules-of.ts'
 import { type AmountRule, amountsOf, type Target, targetsOf } from './targets.ts'
 import type { Tier } from './tier.ts'
@@ -73,24 +74,39 @@ export class Desk {
     throw new LimiterError('INVALID_ARGUMENT', `${amountRule.what} must name a tier that the key names`)
   }
 
-  /** Asks about a single key: most decisions are such, and nothing is made for them on the way. */
-  askOne(tier: Tier, subject: Subject, request: Request): Decision | Promise<Decision> {
+  /** Takes from a single key: most decisions are such, and nothing is made for them that is not needed. */
+  consumeOne(tier: Tier, subject: Subject, amount: number, ahead: boolean | undefined): Decision | Promise<Decision> {
     this.demandOpen()
-    const { store } = this.#options
-    const asked = tier.shadow ? watching(request) : request
-    const answer = tier.shelf.decide(encodeSubject(subject), asked, this.#nowMs(), tier.rule)
-    if ('allowed' in answer) return decisionOfOne(tier, tier.rule, answer, store.kind)
-    return answer.then((verdict) => decisionOfOne(tier, tier.rule, verdict, store.kind))
+    const { kind } = this.#options.store
+    const { rule, shelf, denials } = tier
+    const key = encodeSubject(subject)
+    const nowMs = this.#nowMs()
+    const request: Request = { action: 'consume', amount, blockForMs: tier.shadow ? undefined : tier.blockForMs, ahead }
+    if (denials === undefined && shelf.decideInto === undefined) {
+      const answer = shelf.decide(key, request, nowMs, rule)
+      if ('allowed' in answer) return decisionOfOne(tier, rule, answer, kind)
+      return answer.then((verdict) => decisionOfOne(tier, rule, verdict, kind))
+    }
+    const askedMs = localMs(nowMs)
+    const denied = denials?.find(key, amount, rule, askedMs)
+    if (denied !== undefined) return decisionOfOne(tier, rule, denied, 'denial-cache')
+    const make = (verdict: Verdict): Decision => {
+      if (!verdict.allowed) denials?.note(key, amount, rule, verdict, askedMs, localMs(nowMs))
+      return decisionOfOne(tier, rule, verdict, kind)
+    }
+    if (shelf.decideInto !== undefined) return shelf.decideInto(key, request, nowMs, rule, make)
+    const answer = shelf.decide(key, request, nowMs, rule)
+    return 'allowed' in answer ? make(answer) : answer.then(make)
+  }
+
+  /** Takes from all targets or from none, unless one of them is known to refuse. */
+  consume(asked: readonly Asked[], id: string | undefined): Decision | Promise<Decision> {
+    return this.#askAny(asked, id, id === undefined)
   }
 
   /** Asks the store, at once when it can answer at once. */
-  ask(asked: readonly Asked[], id?: string): Decision | Promise<Decision> {
-    if (this.#hasPolicies) return this.#askByPolicy(asked, id)
-    return this.#askBy(
-      asked,
-      asked.map(({ tier }) => tier.rule),
-      id,
-    )
+  ask(asked: readonly Asked[]): Decision | Promise<Decision> {
+    return this.#askAny(asked, undefined, false)
   }
 
   /** Ends the asking: later calls throw. Answers whether it was open. */
@@ -100,30 +116,44 @@ export class Desk {
     return wasOpen
   }
 
-  async #askByPolicy(asked: readonly Asked[], id: string | undefined): Promise<Decision> {
-    const rules = asked.map(({ tier, key, subject }) => tier.policy?.ruleFor(key, subject) ?? tier.rule)
-    return this.#askBy(asked, await Promise.all(rules), id)
+  #askAny(asked: readonly Asked[], id: string | undefined, mayBeKnown: boolean): Decision | Promise<Decision> {
+    if (this.#hasPolicies) return this.#askByPolicy(asked, id, mayBeKnown)
+    return this.#askBy(
+      asked,
+      asked.map(({ tier }) => tier.rule),
+      id,
+      mayBeKnown,
+    )
   }
 
-  #askBy(asked: readonly Asked[], rules: readonly Rule[], id: string | undefined): Decision | Promise<Decision> {
-    const { store, isTiered } = this.#options
+  async #askByPolicy(asked: readonly Asked[], id: string | undefined, mayBeKnown: boolean): Promise<Decision> {
+    const rules = asked.map(({ tier, key, subject }) => tier.policy?.ruleFor(key, subject) ?? tier.rule)
+    return this.#askBy(asked, await Promise.all(rules), id, mayBeKnown)
+  }
+
+  #askBy(
+    asked: readonly Asked[],
+    rules: readonly Rule[],
+    id: string | undefined,
+    mayBeKnown: boolean,
+  ): Decision | Promise<Decision> {
+    const { store } = this.#options
     const nowMs = this.#nowMs()
+    const askedMs = localMs(nowMs)
     const ruled = asked.map(({ tier }, index): Ruled => ({ tier, rule: rules[index] as Rule }))
-    const first = asked[0] as Asked
-    const firstRuled = ruled[0] as Ruled
+    const denied = mayBeKnown ? findDenied(asked, rules, askedMs) : undefined
+    if (denied !== undefined) {
+      const refusing = denied.places.map((place) => ruled[place] as Ruled)
+      return this.#decisionOf(refusing, denied.verdicts, 'denial-cache')
+    }
+    forgetFreed(asked)
     const decisionOf = (verdicts: readonly Verdict[]): Decision => {
-      const decision = isTiered
-        ? decisionOfTiers(ruled, verdicts, store.kind)
-        : decisionOfOne(firstRuled.tier, firstRuled.rule, verdicts[0] as Verdict, store.kind)
-      return this.#hasPolicies ? noteRules(decision, ruled) : decision
+      noteAnswer(asked, rules, verdicts, askedMs, localMs(nowMs))
+      return this.#decisionOf(ruled, verdicts, store.kind)
     }
     if (asked.length === 1 && id === undefined) {
-      const answer = first.tier.shelf.decide(
-        first.key,
-        first.tier.shadow ? watching(first.request) : first.request,
-        nowMs,
-        firstRuled.rule,
-      )
+      const { tier, key, request } = asked[0] as Asked
+      const answer = tier.shelf.decide(key, tier.shadow ? watching(request) : request, nowMs, rules[0] as Rule)
       return 'allowed' in answer ? decisionOf([answer]) : answer.then((verdict) => decisionOf([verdict]))
     }
     const orders = asked.map(({ tier, key, request }, index) => {
@@ -131,6 +161,14 @@ export class Desk {
     })
     const answer = store.decideTogether(orders, nowMs, id === undefined ? undefined : this.#memo(asked, id))
     return answer instanceof Promise ? answer.then(decisionOf) : decisionOf(answer)
+  }
+
+  #decisionOf(ruled: readonly Ruled[], verdicts: readonly Verdict[], decidedBy: DecidedBy): Decision {
+    const { tier, rule } = ruled[0] as Ruled
+    const decision = this.#options.isTiered
+      ? decisionOfTiers(ruled, verdicts, decidedBy)
+      : decisionOfOne(tier, rule, verdicts[0] as Verdict, decidedBy)
+    return this.#hasPolicies ? noteRules(decision, ruled) : decision
   }
 
   #nowMs(): number {
@@ -143,4 +181,9 @@ export class Desk {
     const names = asked.map(({ tier }) => tier.name).join(',')
     return { id: encodeSubject({ kind: 'id', name: `${names}:${id}` }), ms: this.#options.idMs }
   }
+}
+
+/** The time by which refusals are remembered: the caller's own, or where the store has its own, one that never jumps. */
+function localMs(nowMs: number): number {
+  return nowMs === STORE_TIME ? timerNowMs(undefined) : nowMs
 }

@@ -54,6 +54,11 @@ export class Listeners {
     }
   }
 
+  /** Whether anybody listens to anything. */
+  get hasAny(): boolean {
+    return this.#byName.size > 0
+  }
+
   /** Whether anybody listens to `name`: ask before making an event. */
   has(name: keyof LimiterEvents): boolean {
     return this.#byName.size > 0 && this.#byName.has(name)

@@ -2,6 +2,7 @@ import { milliseconds, show } from '../core/check.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Shelf } from '../core/store.ts'
+import type { DenialCache } from './denial-cache.ts'
 import type { Policy, PolicyCache } from './policy-cache.ts'
 
 /** A limit: a rule, and what to do beyond it. */
@@ -33,6 +34,8 @@ export interface Tier {
   readonly blockForMs: number | undefined
   readonly policy: PolicyCache | undefined
   readonly shelf: Shelf
+  /** Absent where the store is as near as a cache, and for a limit that refuses nobody. */
+  readonly denials: DenialCache | undefined
 }
 
 const METHODS = { rule: 'step', store: 'open', clock: 'nowMs' } as const

@@ -34,6 +34,7 @@ export interface LimiterParts extends DeskOptions {
 const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 const AMOUNT: AmountRule = { what: 'amount', least: 1 }
 const NO_OPTIONS = Object.freeze({})
+const CONSUME_OPTIONS = ['cost', 'id', 'ahead']
 
 /** A limiter of one tier or many. */
 export class TieredLimiter implements Limiter<string> {
@@ -57,16 +58,22 @@ export class TieredLimiter implements Limiter<string> {
     this.#listeners = parts.listeners
   }
 
-  async consume(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Promise<Decision> {
-    if (options !== NO_OPTIONS) knownOptions('consume()', options, ['cost', 'id', 'ahead'], 'INVALID_ARGUMENT')
-    const { cost, id, ahead } = options
-    if (id !== undefined && (typeof id !== 'string' || id.length < 1 || id.length > 200)) {
-      throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
+  // Not an async function: a decision that is made at once, or by a promise of its own, needs no other.
+  consume(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Promise<Decision> {
+    try {
+      if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
+      const { cost, id, ahead } = options
+      if (id !== undefined && (typeof id !== 'string' || id.length < 1 || id.length > 200)) {
+        throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
+      }
+      demandAhead(ahead)
+      const answer = this.#consume(key, cost, id, ahead)
+      if (!(answer instanceof Promise)) return Promise.resolve(this.#decided(key, cost, answer))
+      if (!this.#listeners.hasAny) return answer
+      return answer.then((decision) => this.#decided(key, cost, decision))
+    } catch (error) {
+      return Promise.reject(error)
     }
-    demandAhead(ahead)
-    const answer = this.#consume(key, cost, id, ahead)
-    // A store that need not wait must not cost its callers a turn of the event loop.
-    return this.#decided(key, cost, answer instanceof Promise ? await answer : answer)
   }
 
   async peek(key: Key<string>, options: CostOptions<string> = NO_OPTIONS): Promise<Decision> {
@@ -211,10 +218,10 @@ export class TieredLimiter implements Limiter<string> {
     const { only } = this.#desk
     if (only === undefined || id !== undefined) {
       const consume = (amount: number, tier: Tier): Request => consuming(amount, tier, ahead)
-      return this.#desk.ask(this.#desk.asking(this.#desk.targets(key), cost, COST, consume), id)
+      return this.#desk.consume(this.#desk.asking(this.#desk.targets(key), cost, COST, consume), id)
     }
     const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
-    return this.#desk.askOne(only, key as Subject, consuming(amount, only, ahead))
+    return this.#desk.consumeOne(only, key as Subject, amount, ahead)
   }
 
   async #peek(targets: readonly Target[], cost: unknown): Promise<Decision> {

@@ -1,9 +1,9 @@
 import { strict as assert } from 'node:assert'
 import type { Decision } from '../core/decision.ts'
-import { createLimiter } from '../limiter/create-limiter.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { askingLimiter } from './asking-limiter.ts'
 import { manualClock } from './manual-clock.ts'
 import type { StoreCheck } from './store-checks.ts'
 
@@ -15,7 +15,7 @@ export const aheadChecks: readonly StoreCheck[] = [
   {
     title: 'ahead: only who asks is told, and the count is the same',
     async check(store, name) {
-      const limiter = createLimiter({ name, rule: minute, store, clock: manualClock(60_000) })
+      const limiter = askingLimiter({ name, rule: minute, store, clock: manualClock(60_000) })
       assert.equal((await limiter.consume('a')).nextAfterMs, undefined)
       assert.equal((await limiter.consume('a', { ahead: false })).nextAfterMs, undefined)
       const last = await limiter.consume('a', { ahead: true })
@@ -28,7 +28,7 @@ export const aheadChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const clock = manualClock(60_000)
       const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
-      const limiter = createLimiter({ name, rule, store, clock })
+      const limiter = askingLimiter({ name, rule, store, clock })
       const hold = await limiter.reserve('a', { estimate: 60, holdMs: 1_000, ahead: true })
       assert.deepEqual([hold.decision.remaining, hold.decision.nextAfterMs], [40, 1_000])
       clock.advance(400)
@@ -42,7 +42,7 @@ export const aheadChecks: readonly StoreCheck[] = [
     title: 'ahead: of tiers each tells its own, also when another refuses',
     async check(store, name) {
       const tiers = { user: minute, ip: second, global: slidingWindow({ limit: 10, windowMs: 1_000 }) }
-      const limiter = createLimiter({ name, tiers, store, clock: manualClock(60_000) })
+      const limiter = askingLimiter({ name, tiers, store, clock: manualClock(60_000) })
       const luis = { user: 'luis', ip: '203.0.113.7', global: 'all' }
       const passed = await limiter.consume(luis, { cost: { ip: 4 }, ahead: true })
       assert.deepEqual([passed.remaining, passed.limit, passed.nextAfterMs], [1, 5, 1_000])
@@ -59,7 +59,7 @@ export const aheadChecks: readonly StoreCheck[] = [
     title: 'ids: repeat what was told ahead, and tell nothing that nobody asked for',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = createLimiter({ name, tiers: { user: minute, ip: second }, store, clock, idMs: 1_000 })
+      const limiter = askingLimiter({ name, tiers: { user: minute, ip: second }, store, clock, idMs: 1_000 })
       const first = await limiter.consume('a', { id: 'one', ahead: true })
       assert.deepEqual(nexts(first), { user: 60_000, ip: 1_000 })
       clock.advance(400)

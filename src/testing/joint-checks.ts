@@ -1,10 +1,10 @@
 import { strict as assert } from 'node:assert'
 import type { Decision } from '../core/decision.ts'
-import { createLimiter } from '../limiter/create-limiter.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { askingLimiter } from './asking-limiter.ts'
 import { manualClock } from './manual-clock.ts'
 import type { StoreCheck } from './store-checks.ts'
 
@@ -18,7 +18,7 @@ export const jointChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const clock = manualClock(60_000)
       const tiers = { user: minute, ip: second, global: slidingWindow({ limit: 10, windowMs: 1_000 }) }
-      const limiter = createLimiter({ name, tiers, store, clock })
+      const limiter = askingLimiter({ name, tiers, store, clock })
       const luis = { user: 'luis', ip: '203.0.113.7', global: 'all' }
       const first = await limiter.consume(luis, { cost: { ip: 4 } })
       assert.deepEqual(numbers(first), [true, 1, 0, undefined])
@@ -40,7 +40,7 @@ export const jointChecks: readonly StoreCheck[] = [
         user: minute,
         ip: { rule: tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 }), shadow: true },
       }
-      const limiter = createLimiter({ name, tiers, store, clock: manualClock(60_000) })
+      const limiter = askingLimiter({ name, tiers, store, clock: manualClock(60_000) })
       const decisions = [await limiter.consume('a'), await limiter.consume('a'), await limiter.consume('a')]
       assert.deepEqual(decisions.map(numbers), [
         [true, 2, 0, undefined],
@@ -59,7 +59,7 @@ export const jointChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const clock = manualClock(60_000)
       const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
-      const limiter = createLimiter({ name, rule, store, clock })
+      const limiter = askingLimiter({ name, rule, store, clock })
       const hold = await limiter.reserve('a', { estimate: 60, holdMs: 1_000 })
       assert.deepEqual([hold.allowed, hold.decision.remaining], [true, 40])
       const refused = await limiter.reserve('a', { estimate: 60 })
@@ -76,7 +76,7 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'holds: go back by themselves when they expire, once, and only into the window that they came from',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = createLimiter({ name, rule: fixedWindow({ limit: 10, windowMs: 60_000 }), store, clock })
+      const limiter = askingLimiter({ name, rule: fixedWindow({ limit: 10, windowMs: 60_000 }), store, clock })
       const lost = await limiter.reserve('a', { estimate: 4, holdMs: 1_000 })
       const long = await limiter.reserve('a', { estimate: 5, holdMs: 90_000 })
       clock.advance(999)
@@ -95,12 +95,12 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'holds: give a bucket no more than has not been refilled meanwhile',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = createLimiter({ name, rule: second, store, clock })
+      const limiter = askingLimiter({ name, rule: second, store, clock })
       const hold = await limiter.reserve('a', { estimate: 5 })
       clock.advance(3_000)
       assert.equal((await limiter.consume('a', { cost: 3 })).remaining, 0)
       assert.equal((await hold.cancel()).remaining, 2)
-      const slow = createLimiter({
+      const slow = askingLimiter({
         name: `${name} slow`,
         rule: tokenBucket({ capacity: 10, refill: 1, periodMs: 3_600_000 }),
         store,
@@ -118,7 +118,7 @@ export const jointChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const clock = manualClock(60_000)
       const tiers = { places: concurrency({ limit: 1, leaseMs: 3_000 }), starts: minute }
-      const limiter = createLimiter({ name, tiers, store, clock })
+      const limiter = askingLimiter({ name, tiers, store, clock })
       const lease = await limiter.acquire('a', { heartbeat: false })
       clock.advance(2_000)
       assert.deepEqual(numbers((await limiter.acquire('a')).decision), [false, 0, 1_000, 'places'])
@@ -140,7 +140,7 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'ids: count a request once that is sent twice, and forget them in time',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = createLimiter({ name, rule: minute, store, clock, idMs: 1_000 })
+      const limiter = askingLimiter({ name, rule: minute, store, clock, idMs: 1_000 })
       const first = await limiter.consume('a', { id: 'one' })
       clock.advance(999)
       assert.deepEqual(await limiter.consume('a', { id: 'one' }), first)
@@ -158,7 +158,7 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'blockForMs: blocks after a refusal, and for no longer however often it is tried',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = createLimiter({ name, rule: second, blockForMs: 10_000, store, clock })
+      const limiter = askingLimiter({ name, rule: second, blockForMs: 10_000, store, clock })
       await limiter.consume('a', { cost: 5 })
       const refused = await limiter.consume('a')
       assert.deepEqual([...numbers(refused), refused.reason], [false, 0, 10_000, name, 'limit'])
@@ -174,7 +174,7 @@ export const jointChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const clock = manualClock(60_500)
       const rule = fixedWindow({ limit: 1, windowMs: 60_000 })
-      const limiter = createLimiter({ name, rule, blockForMs: 1_000, store, clock })
+      const limiter = askingLimiter({ name, rule, blockForMs: 1_000, store, clock })
       await limiter.consume('a')
       assert.equal((await limiter.consume('a')).retryAfterMs, 59_500)
       for (let tries = 0; tries < 59; tries++) {
@@ -190,7 +190,7 @@ export const jointChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const clock = manualClock(60_000)
       const tiers = { user: { rule: second, blockForMs: 10_000 }, all: minute }
-      const limiter = createLimiter({ name, tiers, store, clock })
+      const limiter = askingLimiter({ name, tiers, store, clock })
       await limiter.consume('a', { cost: { user: 5 } })
       assert.deepEqual(numbers(await limiter.consume('a')), [false, 0, 10_000, 'user'])
       clock.advance(10_000)
@@ -206,7 +206,7 @@ export const jointChecks: readonly StoreCheck[] = [
       let limit = 10
       const rule = fixedWindow({ limit: 4, windowMs: 60_000 })
       const policy = (): typeof rule => fixedWindow({ limit, windowMs: 60_000 })
-      const limiter = createLimiter({ name, rule, policy, store, clock, policyCacheMs: 1_000 })
+      const limiter = askingLimiter({ name, rule, policy, store, clock, policyCacheMs: 1_000 })
       assert.equal((await limiter.consume('a', { cost: 7 })).remaining, 3)
       limit = 100
       assert.equal((await limiter.peek('a')).remaining, 3)

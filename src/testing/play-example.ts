@@ -2,14 +2,14 @@ import { strict as assert } from 'node:assert'
 import type { Decision } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
 import type { ExampleTurn, WorkedExample } from '../core/worked-example.ts'
-import { createLimiter } from '../limiter/create-limiter.ts'
 import type { Limiter } from '../limiter/limiter.ts'
+import { askingLimiter } from './asking-limiter.ts'
 import { manualClock } from './manual-clock.ts'
 
 /** Plays a worked example on a store under a manual clock and throws at the first answer that differs. */
 export async function playExample(store: Store, name: string, { rule, turns }: WorkedExample): Promise<void> {
   const clock = manualClock()
-  await using limiter = createLimiter({ name, rule, store, clock })
+  await using limiter = askingLimiter({ name, rule, store, clock })
   for (const [index, turn] of turns.entries()) {
     const [atMs, action, amount, answer] = turn
     clock.set(atMs)

@@ -1,11 +1,11 @@
 import { strict as assert } from 'node:assert'
 import type { Subject } from '../core/key.ts'
 import type { Store } from '../core/store.ts'
-import { createLimiter } from '../limiter/create-limiter.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { askingLimiter } from './asking-limiter.ts'
 import { manualClock } from './manual-clock.ts'
 
 /** One thing that a store has to do. Rejects when it does not. */
@@ -49,10 +49,10 @@ export const storeChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const clock = manualClock(1)
       const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
-      const first = createLimiter({ name, rule, store, clock })
-      const second = createLimiter({ name, rule, store, clock })
-      const other = createLimiter({ name: `${name}:other`, rule, store, clock })
-      const sliding = createLimiter({ name, rule: slidingWindow({ limit: 5, windowMs: 60_000 }), store, clock })
+      const first = askingLimiter({ name, rule, store, clock })
+      const second = askingLimiter({ name, rule, store, clock })
+      const other = askingLimiter({ name: `${name}:other`, rule, store, clock })
+      const sliding = askingLimiter({ name, rule: slidingWindow({ limit: 5, windowMs: 60_000 }), store, clock })
       await first.consume('a', { cost: 2 })
       assert.equal((await second.consume('a')).remaining, 2)
       assert.equal((await other.consume('a')).remaining, 4)
@@ -62,7 +62,7 @@ export const storeChecks: readonly StoreCheck[] = [
   {
     title: 'store: counts by its own time when it is given none',
     async check(store, name) {
-      const limiter = createLimiter({
+      const limiter = askingLimiter({
         name,
         rule: tokenBucket({ capacity: 2, refill: 1, periodMs: tenYearsMs }),
         store,
@@ -93,7 +93,7 @@ export const storeChecks: readonly StoreCheck[] = [
 ]
 
 function perMinute(store: Store, name: string, limit: number): Limiter {
-  return createLimiter({ name, rule: fixedWindow({ limit, windowMs: 60_000 }), store, clock: manualClock(1) })
+  return askingLimiter({ name, rule: fixedWindow({ limit, windowMs: 60_000 }), store, clock: manualClock(1) })
 }
 
 /** Subjects that a careless encoding would mix up. */

@@ -106,14 +106,14 @@ describe('the scripts on the page', () => {
 
   it('tiers takes what its header says', () => {
     const [header = ''] = getScript('tiers').source.split('\n\n')
-    const lines = [...header.matchAll(/^-- (?:(KEYS\S+|ARGV\S+|request|shadow:|changing:) +| {13})(.+)$/gm)]
+    const lines = [...header.matchAll(/^-- (?:(KEYS\S+|ARGV\S+|request|shadow:|changing:|d\*) +| {13})(.+)$/gm)]
     const rows = lines.map(([, place = '', text = '']) => {
       if (place === 'request') return ['', place, 'of each tier a cost or one of [the words](#what-you-can-ask)']
-      if (place.endsWith(':')) return ['', place, text]
+      if (/[:*]$/.test(place)) return ['', place, text]
       const [, name = '', meaning = text] = /^(\w+): (.+)$/.exec(text) ?? []
       return [place, name, meaning]
     })
-    expect(rows).toHaveLength(5 + ruleNames().length + 3)
+    expect(rows).toHaveLength(5 + ruleNames().length + 4)
     expect(tableOf('### tiers').map((cells) => cells.map(code))).toEqual(rows)
   })
 

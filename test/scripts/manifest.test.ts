@@ -99,11 +99,12 @@ describe.each(versions)('the text of %s', (_, name, { version, sha1 }) => {
   })
 
   it('touches no other keys than those that it was given', () => {
-    const calls = [...text.matchAll(/redis\.call\(([^\n]*)/g)].map(([, args = '']) => args)
-    const onKeys =
-      /^'(GET|MGET|EXISTS|SET|DEL)', (KEYS\[(1|#KEYS)\]|key|\(table\.unpack or unpack\)\((KEYS|missing)\))[,)]/
+    const calls = [...text.matchAll(/\bcall\(([^\n]*)/g)].map(([, args = '']) => args)
+    const onKeys = /^'(GET|MGET|EXISTS|SET|DEL)', (KEYS\[1\]|key|\(table\.unpack or unpack\)\((KEYS|missing)\))[,)]/
     expect(calls.filter((args) => !args.startsWith("'TIME')") && !onKeys.test(args))).toEqual([])
-    expect(calls.length).toBeGreaterThan(4)
+    expect(calls).toHaveLength(6)
+    const notes = [...text.matchAll(/\bnote\(([^\n]*)/g)].map(([, args = '']) => args)
+    expect(notes.filter((args) => !/^(?:(?:part\.)?key|KEYS\[#KEYS\]),/.test(args))).toEqual([])
   })
 })
 
@@ -129,7 +130,7 @@ describe.each(rules.map((rule) => [rule.kind, rule] as const))('the header of %s
     const places = lines.slice(0, lines.indexOf('')).map((line) => /^-- (\S+)/.exec(line)?.[1])
     expect(places[0]).toBe('sluice')
     expect(places.slice(2, 3)).toEqual(['KEYS[1..n]'])
-    expect(places.slice(-2)).toEqual(['returns', 'state'])
+    expect(places.slice(-5)).toEqual(['t*', '=', 'returns', 'short:', 'state'])
     expect(places.filter((place) => place?.startsWith('ARGV'))).toHaveLength(header.parameters.length + 2)
   })
 })
@@ -142,7 +143,7 @@ describe('the header of tiers', () => {
     expect(places.filter((place) => place)).toEqual([
       'sluice',
       ...['KEYS[1..n]', 'KEYS[n+1]', 'ARGV[1]', 'ARGV[2]', 'ARGV[3..]'],
-      ...['request', 'shadow:', 'changing:', 'returns'],
+      ...['request', 'shadow:', 'changing:', 'd*', 'returns'],
     ])
   })
 

@@ -1,7 +1,7 @@
 import type { Verdict } from '../../core/decision.ts'
 import { watching } from '../../core/request.ts'
 import type { Memo, Order } from '../../core/store.ts'
-import { decodeVerdicts } from './decode-verdict.ts'
+import { NUMBERS, numbersOf, verdictAt } from './decode-verdict.ts'
 import type { RedisShelf } from './redis-shelf.ts'
 import { requestText } from './request-text.ts'
 import { getScript } from './script-catalog.ts'
@@ -28,20 +28,38 @@ export async function decideInOneSlot(
 ): Promise<Decided> {
   const keys = orders.map(nameOf)
   const args = [`${nowMs}`, `${memo?.ms ?? 0}`]
-  for (const { shelf, rule, request, shadow } of orders) {
-    const { required, optional } = shelf.textsOf(rule)
-    const asked = `${shelf.isChanging ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${requestText(shadow ? watching(request) : request)}`
-    args.push(rule.kind, ...required, ...optional, asked)
+  for (const order of orders) {
+    const { rule, request } = textsOf(order)
+    args.push(...rule, request)
   }
   const names = memo === undefined ? keys : [...keys, memoKey(keys[0] as string, memo.id)]
   const reply = await runner.run(getScript('tiers'), names, args)
-  const { verdicts, rest } = decodeVerdicts(
-    reply,
-    orders.map(({ request }) => request),
-    orders.length,
-  )
-  for (const [index, { shelf }] of orders.entries()) shelf.lastRemaining = (verdicts[index] as Verdict).remaining
-  return { verdicts: memo === undefined ? verdicts : known(orders, verdicts), timesMs: rest }
+  const numbers = numbersOf(reply, orders.length * NUMBERS_WITH_TIME)
+  const verdicts = verdictsIn(numbers, 0, orders)
+  const timesMs = numbers.slice(orders.length * NUMBERS)
+  return { verdicts: memo === undefined ? verdicts : known(orders, verdicts), timesMs }
+}
+
+/** What the script answers for each order: its verdict's numbers, and after those of all orders the time of its decision. */
+export const NUMBERS_WITH_TIME: number = NUMBERS + 1
+
+/** The verdicts on orders whose numbers start at `first`. */
+export function verdictsIn(numbers: readonly number[], first: number, orders: readonly RedisOrder[]): Verdict[] {
+  return orders.map(({ shelf, request }, index) => {
+    const verdict = verdictAt(numbers, first + index * NUMBERS, request)
+    shelf.lastRemaining = verdict.remaining
+    return verdict
+  })
+}
+
+/** What the script is told of an order's rule, and what it is asked. */
+export function textsOf({ shelf, rule, request, shadow }: RedisOrder): { rule: readonly string[]; request: string } {
+  const { required, optional } = shelf.textsOf(rule)
+  const asked = requestText(shadow ? watching(request) : request)
+  return {
+    rule: [rule.kind, ...required, ...optional],
+    request: `${shelf.isChanging ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${asked}`,
+  }
 }
 
 // What passed may have passed before, with the same id and without a look ahead: then a zero says nothing.

@@ -2,39 +2,73 @@ import type { Reason, Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Request } from '../../core/request.ts'
 
-/** What a script answers for one key: allowed, remaining, retryAfterMs, resetAfterMs, waitMs. */
-const NUMBERS = 5
+/** What a script answers for one request: allowed, remaining, retryAfterMs, resetAfterMs, waitMs. */
+export const NUMBERS = 5
 
-/** The verdicts in a script's reply, and what comes after them. Numbers may be texts: some clients are set so. */
-export function decodeVerdicts(
-  reply: unknown,
-  requests: readonly Request[],
-  after = 0,
-): { readonly verdicts: readonly Verdict[]; readonly rest: readonly number[] } {
-  const length = requests.length * NUMBERS + after
-  const numbers = Array.isArray(reply) && reply.length === length ? reply.map(Number) : []
-  if (numbers.length !== length || !numbers.every(Number.isSafeInteger)) {
-    const message = `Redis answered something else than ${length} whole numbers: ${String(reply)}`
-    throw new LimiterError('STORE_FAILED', message)
-  }
-  const verdicts = requests.map((request, index) => verdictAt(numbers, index * NUMBERS, request))
-  return { verdicts, rest: numbers.slice(requests.length * NUMBERS) }
+/** A script's reply as whole numbers. They may be texts: some clients are set so. */
+export function numbersOf(reply: unknown, length: number): readonly number[] {
+  const numbers = wholeNumbers(reply)
+  return numbers?.length === length ? numbers : wrongReply(reply, `${length} whole numbers`)
 }
 
-function verdictAt(numbers: readonly number[], at: number, { action, ahead }: Request): Verdict {
-  const [flag, remaining, laterMs, resetAfterMs, waitMs] = numbers.slice(at, at + NUMBERS) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  const allowed = flag === 1
+/**
+ * A short reply: its numbers, and where the answer to each of so many requests starts. What is allowed at once has two, remaining and
+ * resetAfterMs; anything else has -1 and then all five.
+ */
+export class ShortReply {
+  readonly #numbers: readonly number[]
+  readonly #starts: number[] = []
+
+  constructor(reply: unknown, size: number) {
+    const numbers = wholeNumbers(reply) ?? []
+    let at = 0
+    for (let index = 0; index < size; index++) {
+      this.#starts.push(at)
+      at += numbers[at] === LONG ? NUMBERS + 1 : SHORT_NUMBERS
+    }
+    if (numbers.length !== at) wrongReply(reply, `the answers to ${size} requests in whole numbers`)
+    this.#numbers = numbers
+  }
+
+  /** The verdict on the request in this place. */
+  verdict(place: number, request: Request): Verdict {
+    const numbers = this.#numbers
+    const at = this.#starts[place] as number
+    const remaining = numbers[at] as number
+    if (remaining === LONG) return verdictAt(numbers, at + 1, request)
+    return {
+      allowed: true,
+      remaining,
+      retryAfterMs: 0,
+      resetAfterMs: numbers[at + 1] as number,
+      delayMs: 0,
+      reason: undefined,
+      nextAfterMs: request.ahead === true ? 0 : undefined,
+    }
+  }
+}
+
+function wholeNumbers(reply: unknown): readonly number[] | undefined {
+  if (!Array.isArray(reply)) return undefined
+  if (reply.every(Number.isSafeInteger)) return reply
+  const numbers = reply.map(Number)
+  return numbers.every(Number.isSafeInteger) ? numbers : undefined
+}
+
+function wrongReply(reply: unknown, expected: string): never {
+  throw new LimiterError('STORE_FAILED', `Redis answered something else than ${expected}: ${String(reply)}`)
+}
+
+/** The verdict on a request whose numbers start at `at`. */
+export function verdictAt(numbers: readonly number[], at: number, { action, ahead }: Request): Verdict {
+  const allowed = numbers[at] === 1
+  const laterMs = numbers[at + 2] as number
+  const waitMs = numbers[at + 4] as number
   return {
     allowed,
-    remaining,
+    remaining: numbers[at + 1] as number,
     retryAfterMs: allowed ? 0 : laterMs === NEVER ? Number.POSITIVE_INFINITY : laterMs,
-    resetAfterMs,
+    resetAfterMs: numbers[at + 3] as number,
     delayMs: allowed ? waitMs : 0,
     reason: allowed ? undefined : reasonOf(action, laterMs, waitMs),
     // What is allowed need not be tried again: in that place stands what was asked for.
@@ -49,3 +83,5 @@ function reasonOf(action: Request['action'], retryAfterMs: number, blockedMs: nu
 }
 
 const NEVER = -1
+const LONG = -1
+const SHORT_NUMBERS = 2

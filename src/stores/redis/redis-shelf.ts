@@ -5,52 +5,74 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Place, Shelf } from '../../core/store.ts'
-import { decodeVerdicts } from './decode-verdict.ts'
-import { requestText } from './request-text.ts'
+import { Batch, type BatchOptions } from './batch.ts'
+import type { Batcher } from './batcher.ts'
+import type { RedisOrder } from './decide-in-one-slot.ts'
+import { type RuleTexts, ruleTexts } from './rule-texts.ts'
 import { listScripts, type Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
+import type { SlotLayout } from './slot-layout.ts'
 
-/** Decides on the keys of one limit whose rule may change. */
-export type DecideChanging = (
-  shelf: RedisShelf,
-  key: string,
-  request: Request,
-  nowMs: number,
-  rule: Rule,
-) => Promise<Verdict>
+/** What the shelves of a store share. */
+export interface ShelfOptions {
+  readonly runner: ScriptRunner
+  readonly batcher: Batcher
+  readonly layout: SlotLayout
+  readonly prefix: string
+  /** Decides what goes by a rule of its own. */
+  readonly decideAlone: (order: RedisOrder, nowMs: number) => Promise<Verdict>
+}
 
-/** The keys of one limit on Redis. Every decision is one run of one script, and so is atomic. */
+/** The keys of one limit on Redis. Every decision is part of one run of one script, and so is atomic. */
 export class RedisShelf implements Shelf {
   readonly isChanging: boolean
   /** What was last seen to be left of this limit, by any key: how scarce it is. */
   lastRemaining: number
-  readonly #runner: ScriptRunner
+  readonly #options: ShelfOptions
   readonly #rule: Rule
-  readonly #script: Script
   readonly #keys: string
   readonly #isTagged: boolean
-  readonly #decideChanging: DecideChanging
+  readonly #batches: BatchOptions
   readonly #texts = new WeakMap<Rule, RuleTexts>()
+  readonly #ownTexts: RuleTexts
+  #batch: Batch | undefined
 
-  constructor(runner: ScriptRunner, prefix: string, place: Place, decideChanging: DecideChanging) {
-    this.isChanging = place.changing === true
-    this.lastRemaining = place.rule.limit
-    this.#runner = runner
-    this.#rule = place.rule
-    this.#script = scriptOf(place.rule)
-    this.#keys = `${prefix}${encodeScope(place)}:`
-    this.#isTagged = place.sharedTag === true
-    this.#decideChanging = decideChanging
-    this.textsOf(place.rule)
+  constructor(options: ShelfOptions, place: Place) {
+    const { rule, changing, sharedTag } = place
+    const script = scriptOf(rule)
+    this.isChanging = changing === true
+    this.lastRemaining = rule.limit
+    this.#options = options
+    this.#rule = rule
+    this.#keys = `${options.prefix}${encodeScope(place)}:`
+    this.#isTagged = sharedTag === true
+    this.#batches = { runner: options.runner, layout: options.layout, script, most: options.batcher.mostFor([place]) }
+    this.#ownTexts = ruleTexts(rule, script)
   }
 
-  async decide(key: string, request: Request, nowMs: number, rule: Rule = this.#rule): Promise<Verdict> {
-    if (this.isChanging) return this.#decideChanging(this, key, request, nowMs, rule)
-    const { required, optional } = this.textsOf(rule)
-    const args = [...required, `${nowMs}`, requestText(request), ...optional]
-    const reply = await this.#runner.run(this.#script, [this.nameOf(key)], args)
-    const [verdict] = decodeVerdicts(reply, [request]).verdicts
-    return verdict as Verdict
+  decide(key: string, request: Request, nowMs: number, rule: Rule = this.#rule): Promise<Verdict> {
+    return this.decideInto(key, request, nowMs, rule, asItIs)
+  }
+
+  decideInto<Made>(
+    key: string,
+    request: Request,
+    nowMs: number,
+    rule: Rule,
+    make: (verdict: Verdict) => Made,
+  ): Promise<Made> {
+    const { batcher, decideAlone } = this.#options
+    if (this.isChanging) return decideAlone({ shelf: this, key, request, rule, shadow: false }, nowMs).then(make)
+    const texts = this.textsOf(rule)
+    let batch = this.#batch
+    if (batch === undefined || !batch.takes(texts, nowMs)) {
+      batch = new Batch(this.#batches, texts, nowMs)
+      this.#batch = batch
+      batcher.open(batch)
+    }
+    const made = batch.add(this.nameOf(key), request, make)
+    batcher.joined(batch)
+    return made
   }
 
   /** What a key is called on the server. With a tag, the keys of one subject lie in one slot of a Cluster. */
@@ -60,19 +82,15 @@ export class RedisShelf implements Shelf {
 
   /** A rule's parameters as its script takes them. */
   textsOf(rule: Rule): RuleTexts {
-    const known = this.#texts.get(rule)
-    if (known !== undefined) return known
-    const text = (name: string): string => parameter(rule, name)
-    const texts = { required: this.#script.required.map(text), optional: this.#script.optional.map(text) }
-    this.#texts.set(rule, texts)
-    return texts
+    if (rule === this.#rule) return this.#ownTexts
+    const known = this.#texts.get(rule) ?? ruleTexts(rule, this.#batches.script)
+    this.#texts.set(rule, known)
+    return known
   }
 }
 
-/** The parameters of a rule that its script always takes, and those that it has defaults for. */
-export interface RuleTexts {
-  readonly required: readonly string[]
-  readonly optional: readonly string[]
+function asItIs(verdict: Verdict): Verdict {
+  return verdict
 }
 
 function scriptOf(rule: Rule): Script {
@@ -80,10 +98,4 @@ function scriptOf(rule: Rule): Script {
   if (script !== undefined && rule.kind !== 'tiers') return script
   const known = [...new Set(listScripts().map(({ name }) => name))].filter((name) => name !== 'tiers').join(', ')
   throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(rule.kind)}: it has ${known}`)
-}
-
-function parameter(rule: Rule, name: string): string {
-  const value = rule.parameters[name]
-  if (value !== undefined) return `${value}`
-  throw new LimiterError('INVALID_OPTION', `the rule ${rule.kind} has no parameter ${name}, which its script takes`)
 }

@@ -141,11 +141,11 @@ describe('two stores on one client', () => {
 
 describe('a script', () => {
   it('is loaded at its first use and run by its SHA-1 from then on', async () => {
-    const limiter = limiterOn(redis)
-    await Promise.all(Array.from({ length: 15 }, () => limiter.consume('a')))
-    for (let request = 0; request < 5; request++) await limiter.consume('a')
+    const limiter = limiterOn(redis, { maxBatch: 1 })
+    await Promise.all(Array.from({ length: 7 }, () => limiter.consume('a')))
+    for (let request = 0; request < 3; request++) await limiter.consume('a')
     expect(await callsOf('script\\|load')).toBe(1)
-    expect(await callsOf('evalsha')).toBe(20)
+    expect(await callsOf('evalsha')).toBe(10)
     // The one that asks what the engine is.
     expect(await callsOf('eval')).toBe(1)
   })
@@ -230,12 +230,13 @@ describe('an engine', () => {
 describe('redisStore refuses', () => {
   it('options that are wrong', () => {
     expect(() => redisStore(redis, { prefx: 'a' } as never)).toThrow(
-      'redisStore() has no option "prefx": it takes prefix, garnetLuaTransactions',
+      'redisStore() has no option "prefx": it takes prefix, maxBatch, garnetLuaTransactions',
     )
     expect(() => redisStore(redis, { prefix: 5 as never })).toThrow(
       'prefix must be a string of at most 100 characters, got 5',
     )
     expect(() => redisStore(redis, { prefix: 'x'.repeat(101) })).toThrow('prefix must be a string of at most 100')
+    expect(() => redisStore(redis, { maxBatch: 0 })).toThrow('maxBatch must be a whole number from 1 to 1000, got 0')
     expect(() => redisStore(redis, { garnetLuaTransactions: 'yes' as never })).toThrow(
       'garnetLuaTransactions must be true or false, got "yes"',
     )
@@ -253,13 +254,13 @@ describe('redisStore refuses', () => {
     )
   })
 
-  it.each([[null], [[1, 2, 3]], [[1, 2, 3, 4, 'x']], ['OK'], [[1, 2, 3, 4, 2 ** 60]]])(
+  it.each([[null], [[1]], [[1, 2, 3]], [[-1, 1, 2, 3, 4]], [[1, 'x']], ['OK'], [[1, 2 ** 60]]])(
     'the reply %j',
     async (reply) => {
       const strange = ownConnection(async (_key, [name]) => (name === 'EVAL' ? 0 : reply))
       await expect(limiterOn(strange).consume('a')).rejects.toMatchObject({
         code: 'STORE_FAILED',
-        message: `Redis answered something else than 5 whole numbers: ${reply}`,
+        message: `Redis answered something else than the answers to 1 requests in whole numbers: ${reply}`,
       })
     },
   )

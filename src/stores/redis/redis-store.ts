@@ -1,14 +1,17 @@
-import { knownOptions, show } from '../../core/check.ts'
+import { knownOptions, show, wholeNumber } from '../../core/check.ts'
 import type { Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Store } from '../../core/store.ts'
+import type { Memo, Store } from '../../core/store.ts'
+import { Batcher } from './batcher.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
-import { isCrossSlot } from './clients/is-cross-slot.ts'
+import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, type RedisOrder } from './decide-in-one-slot.ts'
-import { type DecideChanging, RedisShelf } from './redis-shelf.ts'
+import { RedisShelf } from './redis-shelf.ts'
 import { getScript, listScripts } from './script-catalog.ts'
 import { ScriptRunner } from './script-runner.ts'
+import { SlotLayout } from './slot-layout.ts'
+import { type Orders, TierBatch } from './tier-batch.ts'
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -17,6 +20,12 @@ export interface RedisStoreOptions {
    * @default 'sluice:'
    */
   readonly prefix?: string
+  /**
+   * How many decisions may go to the server in one call, 1 to 1,000. With 1 every decision is a call of its own: for a proxy that
+   * spreads keys over several servers and does not say so.
+   * @default 64
+   */
+  readonly maxBatch?: number
   /**
    * Only for Garnet, which is refused otherwise: it was started with `--lua-transaction-mode`, so its scripts are atomic.
    * @default false
@@ -38,8 +47,8 @@ export interface RedisStore extends Store {
  * @param client of ioredis, node-redis, iovalkey or Valkey GLIDE, or an object with `send` and `sendToAll`.
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
-  knownOptions('redisStore()', options, ['prefix', 'garnetLuaTransactions'])
-  const { prefix = 'sluice:', garnetLuaTransactions = false } = options
+  knownOptions('redisStore()', options, ['prefix', 'maxBatch', 'garnetLuaTransactions'])
+  const { prefix = 'sluice:', maxBatch = 64, garnetLuaTransactions = false } = options
   if (typeof prefix !== 'string' || prefix.length > 100) {
     throw new LimiterError('INVALID_OPTION', `prefix must be a string of at most 100 characters, got ${show(prefix)}`)
   }
@@ -48,26 +57,47 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     throw new LimiterError('INVALID_OPTION', `garnetLuaTransactions must be true or false, got ${got}`)
   }
   const runner = new ScriptRunner(connectionOf(client), garnetLuaTransactions)
-  const decideChanging: DecideChanging = async (shelf, key, request, nowMs, rule) => {
-    const { verdicts } = await decideInOneSlot(runner, [{ shelf, key, request, rule, shadow: false }], nowMs)
-    return verdicts[0] as Verdict
+  const batcher = new Batcher(wholeNumber('maxBatch', maxBatch, 1, 1_000))
+  const layout = new SlotLayout()
+  const shelves = {
+    runner,
+    batcher,
+    layout,
+    prefix,
+    decideAlone: async (order: RedisOrder, nowMs: number): Promise<Verdict> => {
+      batcher.flush()
+      return (await decideInOneSlot(runner, [order], nowMs)).verdicts[0] as Verdict
+    },
   }
-  let isCluster = false
+  const decideAlone = async (orders: Orders, nowMs: number, memo?: Memo): Promise<readonly Verdict[]> => {
+    if (!layout.isCluster) {
+      try {
+        return (await decideInOneSlot(runner, orders, nowMs, memo)).verdicts
+      } catch (error) {
+        // A Cluster says so, and has decided nothing.
+        if (!isCrossSlot(error)) throw error
+        layout.learn(error)
+      }
+    }
+    return decideAcrossSlots(runner, orders, nowMs, memo)
+  }
+  let tierBatch: TierBatch | undefined
   return {
     kind: 'redis',
-    open: (place) => new RedisShelf(runner, prefix, place, decideChanging),
-    async decideTogether(orders, nowMs, memo) {
-      const asked = orders as readonly RedisOrder[]
-      if (!isCluster) {
-        try {
-          return (await decideInOneSlot(runner, asked, nowMs, memo)).verdicts
-        } catch (error) {
-          // A Cluster says so, and has decided nothing.
-          if (!isCrossSlot(error)) throw error
-          isCluster = true
-        }
+    open: (place) => new RedisShelf(shelves, place),
+    decideTogether(given, nowMs, memo) {
+      const orders = given as Orders
+      if (memo !== undefined || layout.isCluster) {
+        batcher.flush()
+        return decideAlone(orders, nowMs, memo)
       }
-      return decideAcrossSlots(runner, asked, nowMs, memo)
+      if (tierBatch === undefined || !tierBatch.takes(orders, nowMs)) {
+        tierBatch = new TierBatch(runner, batcher.mostFor(orders), nowMs, (alone) => decideAlone(alone, nowMs))
+        batcher.open(tierBatch)
+      }
+      const verdicts = tierBatch.add(orders)
+      batcher.joined(tierBatch)
+      return verdicts
     },
     async warmUp() {
       const newest = new Set(listScripts().map(({ name }) => getScript(name)))

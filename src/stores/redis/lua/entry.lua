@@ -28,12 +28,12 @@ local function readEntry(isState, value)
   return entry
 end
 
--- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
-local function writeEntry(key, entry, isServerTime)
+-- Notes what is to be kept of an entry if it has changed, and answers what the key then holds instead of value.
+local function noteEntry(key, entry, value)
   if not entry.changed then
-    return
+    return value
   elseif entry.resetAfterMs > 0 then
-    local value = entry.state
+    value = entry.state
     if entry.blockAtMs or entry.holds or entry.asMade then
       -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
       local kept = not entry.counted and entry.asMade or entry
@@ -41,9 +41,10 @@ local function writeEntry(key, entry, isServerTime)
       local holds = kept.holds and holding().pack(kept.holds) or ''
       value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
     end
-    local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
-    redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
+    note(key, value, entry.resetAfterMs)
+    return value
   elseif entry.exists then
-    redis.call('DEL', key)
+    note(key, false)
   end
+  return false
 end

@@ -1,6 +1,8 @@
 -- The values of all keys, with one call for all of them.
 local function readKeys()
-  if #KEYS < 1 or #KEYS > 1000 then
+  if #KEYS == 1 then
+    return { redis.call('GET', KEYS[1]) }
+  elseif #KEYS < 1 or #KEYS > 1000 then
     error('sluice: one call decides 1 to 1000 keys, got ' .. #KEYS, 0)
   end
   local values, missing = redis.call('MGET', (table.unpack or unpack)(KEYS)), {}

@@ -16,7 +16,7 @@ local function readChanging(rule, ruleText, value, nowMs)
   -- The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change
   -- is a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up.
   local function recount(maker, entry)
-    local timeMs, state = steady(maker, entry, nowMs), entry.state
+    local timeMs, state = frame().steady(maker, entry, nowMs), entry.state
     entry.leastMs = timeMs
     local _, resetAfterMs, next
     if rule.holds == 'leased' then
@@ -29,10 +29,12 @@ local function readChanging(rule, ruleText, value, nowMs)
     _, _, resetAfterMs, _, next = rule.step(nil, timeMs, used, true)
     entry.state = resetAfterMs > 0 and next or nil
     entry.holds = entry.holds
-      and holding().map(entry.holds, function(hold)
+      and frame().holding().map(entry.holds, function(hold)
         -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
         local _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
-        return holding().with(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
+        return frame()
+          .holding()
+          .with(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
       end)
   end
 
@@ -53,7 +55,7 @@ local function readChanging(rule, ruleText, value, nowMs)
     end
     maker = madeStamp:sub(17) == ruleText and rule or ruleOf(words[1], words, 2)
   end
-  local entry = readEntry(maker.isState, value)
+  local entry = frame().readEntry(maker.isState, value)
   entry.stamp = stampOf(-0.5)
   entry.asMade = { stamp = madeStamp or entry.stamp, state = entry.state, holds = entry.holds }
   if maker ~= rule then
@@ -69,79 +71,131 @@ local function readChanging(rule, ruleText, value, nowMs)
   return entry
 end
 
--- What one tier is about, as ARGV[at] and what follows it say. Answers where the next one starts.
-local function readPart(key, at)
-  local rule = ruleOf(ARGV[at], ARGV, at + 1)
-  local next = at + 2 + rule.size
-  if #ARGV < next - 1 then
-    local takes = rule.size .. ' parameters, - for a default, and a request'
-    error('sluice: the tier ' .. rule.name .. ' takes ' .. takes .. ', got ' .. #ARGV - at, 0)
+-- The rules of the tiers, as ARGV[at] and what follows it say, each with its request. Answers where the rest starts.
+local function readTiers(count, at)
+  local tiers = {}
+  for index = 1, count do
+    local rule = ruleOf(ARGV[at], ARGV, at + 1)
+    local next = at + 2 + rule.size
+    if #ARGV < next - 1 then
+      local takes = rule.size .. ' parameters, - for a default, and a request'
+      error('sluice: the tier ' .. rule.name .. ' takes ' .. takes .. ', got ' .. #ARGV - at, 0)
+    end
+    tiers[index] = { rule = rule, at = at, request = ARGV[next - 1] }
+    at = next
   end
-  local request, ruleText, isShadow = ARGV[next - 1], nil, false
+  return tiers, at
+end
+
+-- What one tier is asked.
+local function readPart(tier, request)
+  local ruleText, isShadow = nil, false
   if string.sub(request, 1, 9) == 'changing:' then
-    request, ruleText = string.sub(request, 10), table.concat(ARGV, ' ', at, at + rule.size)
+    request, ruleText = string.sub(request, 10), table.concat(ARGV, ' ', tier.at, tier.at + tier.rule.size)
   end
   if string.sub(request, 1, 7) == 'shadow:' then
     request, isShadow = string.sub(request, 8), true
   end
-  local cost, ahead = tonumber(request), nil
+  local cost, ahead, isPlain = tonumber(request), nil, true
   if not cost then
     ahead = string.match(request, '^ahead:(.*)$')
     local asked = ahead or request
-    cost = tonumber(asked) or tonumber(string.match(asked, '^(%w+):blockFor:') or string.match(asked, '^hold:(%d+)'))
+    cost = tonumber(asked)
+    isPlain = cost ~= nil
+    cost = cost or tonumber(string.match(asked, '^(%w+):blockFor:') or string.match(asked, '^hold:(%d+)'))
   end
-  local part = {
-    key = key,
-    rule = rule,
+  return {
+    rule = tier.rule,
     ruleText = ruleText,
     request = request,
     isShadow = isShadow,
     isAhead = ahead ~= nil,
     cost = cost,
+    isPlain = isPlain and not ruleText and cost >= 1 and cost <= tier.rule.limit and cost % 1 == 0,
+    key = nil,
+    value = nil,
     entry = nil,
+    state = nil,
   }
-  return part, next
 end
 
-local function entryOf(part, value, nowMs)
+local function entryOf(part, nowMs)
   if part.ruleText then
-    return readChanging(part.rule, part.ruleText, value, nowMs)
+    return readChanging(part.rule, part.ruleText, part.value, nowMs)
   end
-  return readEntry(part.rule.isState, value)
+  return frame().readEntry(part.rule.isState, part.value)
 end
 
--- Reads every key, decides every tier, and writes only then. What costs or holds is taken from all tiers or from none.
-local function decideTiers(values, count, nowMs, isServerTime)
-  local parts, at, isRefused, reply = {}, 3, false, {}
-  for index = 1, count do
-    local part
-    part, at = readPart(KEYS[index], at)
-    parts[index] = part
-    part.entry = entryOf(part, values[index], nowMs)
-    local last = 5 * index
+-- Decides every tier plainly into reply[at + 1..]. Answers whether all of them passed so, and then has noted what was taken.
+local function takePlainly(parts, nowMs, reply, at)
+  local last = at + 5 * #parts
+  for index, part in ipairs(parts) do
+    local allowed
+    if part.isPlain then
+      local first = at + 5 * index - 4
+      allowed, reply[first + 1], reply[first + 2], reply[first + 3], reply[first + 4], reply[last + index], part.state =
+        decidePlainly(part.rule, part.value, part.cost + 0.0, nowMs, part.isAhead)
+      reply[first] = allowed
+    end
+    if allowed ~= 1 then
+      return false
+    end
+  end
+  for index, part in ipairs(parts) do
+    note(part.key, part.state, reply[at + 5 * index - 1])
+  end
+  return true
+end
+
+-- Decides every tier into reply[at + 1..] and notes what is taken: all that costs or holds, or none. Answers whether that passed.
+local function take(parts, nowMs, reply, at)
+  if takePlainly(parts, nowMs, reply, at) then
+    return true
+  end
+  local isRefused = false
+  for index, part in ipairs(parts) do
+    local last = at + 5 * index
+    part.entry = entryOf(part, nowMs)
     reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
-      decide(part.rule, part.entry, part.request, nowMs, part.isShadow)
+      frame().decide(part.rule, part.entry, part.request, nowMs, part.isShadow)
     isRefused = isRefused or (part.cost and not part.isShadow and reply[last - 4] == 0)
   end
-  if at <= #ARGV then
-    error('sluice: there are more arguments than ' .. count .. ' tiers take, got ' .. ARGV[at], 0)
-  end
-  for index, part in ipairs(isRefused and parts or {}) do
-    local last = 5 * index
-    if part.cost and reply[last - 4] == 1 then
-      part.entry = entryOf(part, values[index], nowMs)
+  for index, part in ipairs(parts) do
+    local last = at + 5 * index
+    if isRefused and part.cost and reply[last - 4] == 1 then
+      part.entry = entryOf(part, nowMs)
       reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
-        judge(part.rule, part.entry, part.cost, nowMs, false)
+        frame().judge(part.rule, part.entry, part.cost, nowMs, false)
       if part.isAhead then
-        reply[last - 2] = asking().nextAfter(part.rule, part.entry, reply[last - 3], nowMs)
+        reply[last - 2] = frame().asking().nextAfter(part.rule, part.entry, reply[last - 3], nowMs)
       end
     end
   end
   for index, part in ipairs(parts) do
-    writeEntry(part.key, part.entry, isServerTime)
-    reply[5 * count + index] = part.entry.timeMs
+    frame().noteEntry(part.key, part.entry)
+    reply[at + 5 * #parts + index] = part.entry.timeMs
   end
-  return reply, not isRefused
+  return not isRefused
+end
+
+-- What a decision is about: the keys from first on, and the requests from ARGV[at] on, or those beside the tiers.
+local function readParts(tiers, values, first, at, idKey)
+  local parts, seen = {}, {}
+  if idKey then
+    seen[idKey] = true
+  end
+  for index, tier in ipairs(tiers) do
+    local part, key = readPart(tier, at and ARGV[at + index - 1] or tier.request), KEYS[first + index - 1]
+    if seen[key] then
+      error('sluice: each tier has a key of its own, got twice ' .. key, 0)
+    end
+    seen[key], part.key, part.value = true, key, slots[key] and notedValues[slots[key]]
+    if part.value == nil then
+      part.value = values[first + index - 1]
+    end
+    parts[index] = part
+  end
+  return parts
 end
 
 -- What an id was first answered with is kept under a key of its own: when that ends, and the reply. Answers nil when it is over.
@@ -162,30 +216,46 @@ local function recall(known, count, nowMs)
   return reply
 end
 
-local function decideOnce(idMs, nowMs, isServerTime)
-  local values, count, seen = readKeys(), idMs > 0 and #KEYS - 1 or #KEYS, {}
+-- One decision, or with n* as many over the same tiers, one after the other: what one takes the next sees.
+local function decideAll(idText, nowMs, isServerTime)
+  local many = string.match(idText, '^(%d+)%*$')
+  local times = many and whole('the number of decisions', many, 1, 1000) or 1
+  local idMs = many and 0 or whole('idMs', idText, 0, 315619200000)
+  local values, keys, reply = readKeys(), idMs > 0 and #KEYS - 1 or #KEYS, {}
+  local count = keys / times
   if count < 1 then
     error('sluice: with an idMs the last key is that of the id, and every tier has one before it, got 1 key', 0)
-  end
-  for _, key in ipairs(KEYS) do
-    if seen[key] then
-      error('sluice: each tier has a key of its own, got twice ' .. key, 0)
-    end
-    seen[key] = true
+  elseif count % 1 ~= 0 then
+    error(string.format('sluice: each decision has as many keys, got %.0f for %.0f decisions', keys, times), 0)
   end
   local known = idMs > 0 and values[#KEYS]
-  local reply, isAllowed = known and recall(known, count, nowMs), false
-  if reply then
-    return reply
+  if known then
+    reply = recall(known, count, nowMs)
+    if reply then
+      return reply
+    end
+    reply = {}
   end
-  reply, isAllowed = decideTiers(values, count, nowMs, isServerTime)
+  local tiers, at = readTiers(count, 3)
+  local last = at - 1 + (times - 1) * count
+  if #ARGV > last then
+    error(string.format('sluice: there are more arguments than %.0f tiers take, got ', count) .. ARGV[last + 1], 0)
+  elseif #ARGV < last then
+    error(string.format('sluice: %.0f decisions take %.0f arguments, got %.0f', times, last, #ARGV), 0)
+  end
+  local isAllowed
+  for turn = 0, times - 1 do
+    local parts =
+      readParts(tiers, values, turn * count + 1, turn > 0 and at + (turn - 1) * count, idMs > 0 and KEYS[#KEYS])
+    isAllowed = take(parts, nowMs, reply, turn * 6 * count)
+  end
   if idMs > 0 and isAllowed then
     local packed = { struct.pack('<d', nowMs + idMs) }
     for index, number in ipairs(reply) do
       packed[index + 1] = struct.pack('<d', number)
     end
-    local ttlMs = isServerTime and idMs or idMs + 60000
-    redis.call('SET', KEYS[#KEYS], table.concat(packed), 'PX', string.format('%.0f', ttlMs))
+    note(KEYS[#KEYS], table.concat(packed), idMs)
   end
+  writeAll(isServerTime)
   return reply
 end

@@ -9,8 +9,13 @@
 -- ARGV[5+n]    mode: what fits passes at once or after waitMs, so that the outflow is even: police or shape, default police
 -- ARGV[6+n]    maxWaitMs: longest wait in mode shape, whole number >= 0, default math.ceil(capacity * periodMs / leak)
 -- ARGV[7+n]    maxDebt: how far a charge may overfill the bucket, whole number >= 0, default capacity
+-- t*           before all of a request: it is made t times, one right after the other
+-- =            before the first request: it is the only one and for all keys, and what follows comes right after it
 -- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
+-- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs; anything else -1 and then all five
 -- state        leaky-bucket@1: time, what is in the bucket in units of request * millisecond
+
+local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = math.ceil, math.floor, math.max, math.min, struct.pack, struct.unpack
 
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
@@ -44,538 +49,604 @@ local function clock(text)
     return whole('nowMs', text, 0), false
   end
   local time = redis.call('TIME')
-  return time[1] * 1000.0 + math.floor(time[2] / 1000), true
+  return time[1] * 1000.0 + math_floor(time[2] / 1000), true
 end
 
 local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
   local level = 0
   if state then
-    local atMs, stateLevel = struct.unpack('<dd', state)
+    local atMs, stateLevel = struct_unpack('<dd', state)
     -- Leaking for no longer than it takes to run dry keeps the product exact after any absence.
-    local leakMs = math.min(math.max(0, nowMs - atMs), math.ceil(stateLevel / leak))
-    level = math.max(0, stateLevel - leak * leakMs)
+    local leakMs = math_min(math_max(0, nowMs - atMs), math_ceil(stateLevel / leak))
+    level = math_max(0, stateLevel - leak * leakMs)
   end
   -- A part of a request is a whole number of units, which the division that made it has blurred.
-  local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
+  local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
   local full = capacity * periodMs
-  local queueMs = mode == 'shape' and math.ceil(level / leak) or 0
-  local retryAfterMs = force and 0 or math.max(0, math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
+  local queueMs = mode == 'shape' and math_ceil(level / leak) or 0
+  local retryAfterMs = force and 0 or math_max(0, math_ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
   local next, returned
   if retryAfterMs == 0 then
-    returned = cost < 0 and math.min(-cost, level / periodMs) or 0
-    level = math.max(0, math.min(level + units, math.max(level, (capacity + maxDebt) * periodMs)))
-    next = struct.pack('<dd', nowMs, level)
+    returned = cost < 0 and math_min(-cost, level / periodMs) or 0
+    level = math_max(0, math_min(level + units, math_max(level, (capacity + maxDebt) * periodMs)))
+    next = struct_pack('<dd', nowMs, level)
   end
-  local remaining = math.floor((full - level) / periodMs)
+  local remaining = math_floor((full - level) / periodMs)
   if mode == 'shape' then
-    remaining = math.min(remaining, math.floor((maxWaitMs * leak - level) / periodMs) + 1)
+    remaining = math_min(remaining, math_floor((maxWaitMs * leak - level) / periodMs) + 1)
   end
-  return retryAfterMs, math.max(0, remaining), math.ceil(level / leak), queueMs, next, returned
+  return retryAfterMs, math_max(0, remaining), math_ceil(level / leak), queueMs, next, returned
 end
 
--- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
--- that is made costs every call.
-local heldFunctions
-local function holding()
-  if heldFunctions then
-    return heldFunctions
-  end
+-- What is to be written once everything has been decided, by key: later decisions of the same call see it. False is a key to forget.
+local notedKeys, notedValues, notedTtls, slots, count = {}, {}, {}, {}, 0
 
-  local function read(value, at, count)
-    local holds = {}
-    for index = 1, count do
-      local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
-      holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
-    end
-    return holds
+local function note(key, value, ttlMs)
+  local slot = slots[key]
+  if not slot then
+    slot = count + 1
+    count, slots[key], notedKeys[slot] = slot, slot, key
   end
-
-  local function pack(holds)
-    local packed = { struct.pack('<d', -#holds - 0.5) }
-    for index, hold in ipairs(holds) do
-      packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
-    end
-    return table.concat(packed)
-  end
-
-  -- Gives back what holds took. What a lease took comes back by itself.
-  local function returned(rule, state, holds, timeMs)
-    if rule.holds == 'leased' or not state then
-      return state
-    end
-    local rest = holds
-    if rule.holds == 'pooled' then
-      -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
-      local sum, _, resetAfterMs, next = 0, nil, nil, nil
-      rest = {}
-      for _, hold in ipairs(holds) do
-        if hold.left % 1 == 0 then
-          sum = sum + hold.left
-        else
-          rest[#rest + 1] = hold
-        end
-      end
-      _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
-      state = resetAfterMs > 0 and next or nil
-    end
-    for _, hold in ipairs(rest) do
-      if not state then
-        return nil
-      end
-      local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
-      state = resetAfterMs > 0 and next or nil
-    end
-    return state
-  end
-
-  -- The holds for which keep answers a hold: the same one or another.
-  local function map(holds, keep)
-    local kept = {}
-    for _, hold in ipairs(holds) do
-      kept[#kept + 1] = keep(hold)
-    end
-    return #kept > 0 and kept or nil
-  end
-
-  local function with(hold, left, takenMs, untilMs)
-    return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
-  end
-
-  -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
-  local function moveBack(rule, entry, nowMs, mostLagMs)
-    if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
-      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
-    end
-    local timeMs, stateBackMs = nowMs, 0
-    local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
-    if atMs - nowMs > mostLagMs then
-      local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
-      entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
-      stateBackMs = atMs - nowMs
-    else
-      timeMs = math.max(atMs, nowMs)
-    end
-    local isAhead = stateBackMs > 0
-    for _, hold in ipairs(entry.holds or {}) do
-      isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
-    end
-    entry.holds = isAhead
-        and entry.holds
-        and map(entry.holds, function(hold)
-          local backMs = stateBackMs
-          if hold.takenMs - backMs - nowMs > mostLagMs then
-            backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
-          end
-          return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
-        end)
-      or entry.holds
-    return timeMs
-  end
-
-  local function returnExpired(rule, entry, timeMs)
-    local expired, isLive = {}, true
-    for _, hold in ipairs(entry.holds) do
-      isLive = isLive and hold.untilMs > timeMs
-    end
-    if isLive then
-      return
-    end
-    entry.holds = map(entry.holds, function(hold)
-      if hold.untilMs > timeMs then
-        return hold
-      end
-      expired[#expired + 1] = hold
-    end)
-    entry.state = returned(rule, entry.state, expired, timeMs)
-  end
-
-  -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
-  local function clip(rule, entry, timeMs)
-    if rule.holds ~= 'pooled' then
-      return
-    end
-    local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
-    entry.holds = map(entry.holds, function(hold)
-      return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
-    end)
-  end
-
-  local function add(entry, hold)
-    local added = {}
-    for index, other in ipairs(entry.holds or {}) do
-      added[index] = other
-    end
-    added[#added + 1] = hold
-    entry.holds = added
-  end
-
-  -- When a refused cost passes if nobody comes but holds expire, from timeMs.
-  local function passesAfter(rule, entry, timeMs, cost)
-    local state, atMs, pending = entry.state, timeMs, {}
-    if rule.holds ~= 'leased' then
-      pending = map(entry.holds, function(hold)
-        return hold
-      end)
-      table.sort(pending, function(one, other)
-        return one.untilMs < other.untilMs
-      end)
-    end
-    for _, hold in ipairs(pending) do
-      local passesMs = atMs + rule.step(state, atMs, cost, false)
-      if passesMs <= hold.untilMs then
-        return passesMs - timeMs
-      end
-      atMs = hold.untilMs
-      state = returned(rule, state, { hold }, atMs)
-    end
-    return atMs + rule.step(state, atMs, cost, false) - timeMs
-  end
-
-  -- Time until all holds have expired and what they gave back is fresh.
-  local function freshAfter(rule, entry, timeMs)
-    local lastMs = timeMs
-    for _, hold in ipairs(entry.holds) do
-      lastMs = math.max(lastMs, hold.untilMs)
-    end
-    local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
-    if emptied then
-      _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
-    end
-    return math.max(lastMs - timeMs, resetAfterMs)
-  end
-
-  heldFunctions = {
-    read = read,
-    pack = pack,
-    map = map,
-    with = with,
-    moveBack = moveBack,
-    returnExpired = returnExpired,
-    clip = clip,
-    add = add,
-    passesAfter = passesAfter,
-    freshAfter = freshAfter,
-  }
-  return heldFunctions
-end
-
--- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
--- times, and n holds are the number -n - 0.5 and five numbers each.
-local function readEntry(isState, value)
-  if not value then
-    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
-  end
-  -- With all the fields that every decision sets: a table that grows costs more.
-  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
-  local mark = #value >= 8 and struct.unpack('<d', value) or 0
-  if mark == -math.huge and #value >= 24 then
-    local _
-    _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
-    at, mark = 25, #value >= 32 and struct.unpack('<d', value, 25) or 0
-  end
-  local count = -mark - 0.5
-  if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
-    entry.holds = holding().read(value, at, count)
-    at = at + 8 + count * 40
-    mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
-  end
-  if at > 1 then
-    entry.state = at <= #value and value:sub(at) or nil
-    entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
-  end
-  if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
-    error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
-  end
-  return entry
+  notedValues[slot], notedTtls[slot] = value, ttlMs
 end
 
 -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
-local function writeEntry(key, entry, isServerTime)
-  if not entry.changed then
-    return
-  elseif entry.resetAfterMs > 0 then
-    local value = entry.state
-    if entry.blockAtMs or entry.holds or entry.asMade then
-      -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
-      local kept = not entry.counted and entry.asMade or entry
-      local block = entry.blockAtMs and struct.pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
-      local holds = kept.holds and holding().pack(kept.holds) or ''
-      value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
+local function writeAll(isServerTime)
+  local call, integer, laterMs = redis.call, math.tointeger, isServerTime and 0 or 60000
+  for slot = 1, count do
+    local key, value = notedKeys[slot], notedValues[slot]
+    if value then
+      local ttlMs = notedTtls[slot] + laterMs
+      -- Numbers reach commands in full, but on Lua 5.4 as 5.0 unless they are integers.
+      call('SET', key, value, 'PX', integer and integer(ttlMs) or ttlMs)
+    else
+      call('DEL', key)
     end
-    local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
-    redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
-  elseif entry.exists then
-    redis.call('DEL', key)
   end
 end
 
--- The time to decide at. A key's time never runs backwards: a small step back of the clock is waited out at the key's own time.
--- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
--- it were not, a client that is always refused would start over at every request and never get out.
-local function steady(rule, entry, nowMs)
-  -- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
-  local mostLagMs = 60000
-  local timeMs = math.max(nowMs, entry.state and struct.unpack('<d', entry.state) or 0)
-  if timeMs - nowMs > mostLagMs or entry.holds or (entry.blockAtMs or 0) - nowMs > mostLagMs then
-    timeMs = holding().moveBack(rule, entry, nowMs, mostLagMs)
+-- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state;
+-- or nothing when the key needs the frame.
+local function decidePlainly(rule, value, cost, nowMs, isAhead)
+  local timeMs = nowMs
+  if value then
+    local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
+    if atMs % 1 ~= 0 or not rule.isState(value) or atMs - nowMs > 60000 then
+      return nil
+    end
+    timeMs = math_max(nowMs, atMs)
   end
-  if entry.leastMs then
-    -- A second look in one decision is not earlier than the first.
-    timeMs, entry.leastMs = math.max(timeMs, entry.leastMs), nil
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state = rule.step(value or nil, timeMs, cost, false)
+  local lagMs = timeMs - nowMs
+  if retryAfterMs > 0 then
+    return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
   end
-  if entry.holds then
-    holding().returnExpired(rule, entry, timeMs)
+  local nextAfterMs = 0
+  if isAhead and remaining < rule.limit then
+    nextAfterMs = rule.step(state, timeMs, remaining + 1, false)
+    nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
   end
-  return timeMs
+  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state
 end
 
--- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
-local function judge(rule, entry, cost, nowMs, take, newHold)
-  local timeMs = steady(rule, entry, nowMs)
-  local blockedMs = entry.untilMs and math.max(0, entry.untilMs - nowMs) or 0
-  local never = cost > rule.limit
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state =
-    rule.step(entry.state, timeMs, never and 0 or cost, false)
-  local passes = retryAfterMs == 0
-  local allowed = passes and not never and blockedMs == 0
-  if allowed and take then
+-- What only some decisions need. Made when one comes, and then once: every function that is made costs every call.
+local frameFunctions
+local function frame()
+  if frameFunctions then
+    return frameFunctions
+  end
+
+  -- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
+  -- that is made costs every call.
+  local heldFunctions
+  local function holding()
+    if heldFunctions then
+      return heldFunctions
+    end
+
+    local function read(value, at, count)
+      local holds = {}
+      for index = 1, count do
+        local id, amount, left, takenMs, untilMs = struct_unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+        holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
+      end
+      return holds
+    end
+
+    local function pack(holds)
+      local packed = { struct_pack('<d', -#holds - 0.5) }
+      for index, hold in ipairs(holds) do
+        packed[index + 1] = struct_pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
+      end
+      return table.concat(packed)
+    end
+
+    -- Gives back what holds took. What a lease took comes back by itself.
+    local function returned(rule, state, holds, timeMs)
+      if rule.holds == 'leased' or not state then
+        return state
+      end
+      local rest = holds
+      if rule.holds == 'pooled' then
+        -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
+        local sum, _, resetAfterMs, next = 0, nil, nil, nil
+        rest = {}
+        for _, hold in ipairs(holds) do
+          if hold.left % 1 == 0 then
+            sum = sum + hold.left
+          else
+            rest[#rest + 1] = hold
+          end
+        end
+        _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
+        state = resetAfterMs > 0 and next or nil
+      end
+      for _, hold in ipairs(rest) do
+        if not state then
+          return nil
+        end
+        local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
+        state = resetAfterMs > 0 and next or nil
+      end
+      return state
+    end
+
+    -- The holds for which keep answers a hold: the same one or another.
+    local function map(holds, keep)
+      local kept = {}
+      for _, hold in ipairs(holds) do
+        kept[#kept + 1] = keep(hold)
+      end
+      return #kept > 0 and kept or nil
+    end
+
+    local function with(hold, left, takenMs, untilMs)
+      return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
+    end
+
+    -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
+    local function moveBack(rule, entry, nowMs, mostLagMs)
+      if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
+        entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
+      end
+      local timeMs, stateBackMs = nowMs, 0
+      local atMs = entry.state and struct_unpack('<d', entry.state) or nowMs
+      if atMs - nowMs > mostLagMs then
+        local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
+        entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
+        stateBackMs = atMs - nowMs
+      else
+        timeMs = math_max(atMs, nowMs)
+      end
+      local isAhead = stateBackMs > 0
+      for _, hold in ipairs(entry.holds or {}) do
+        isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
+      end
+      entry.holds = isAhead
+          and entry.holds
+          and map(entry.holds, function(hold)
+            local backMs = stateBackMs
+            if hold.takenMs - backMs - nowMs > mostLagMs then
+              backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+            end
+            return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+          end)
+        or entry.holds
+      return timeMs
+    end
+
+    local function returnExpired(rule, entry, timeMs)
+      local expired, isLive = {}, true
+      for _, hold in ipairs(entry.holds) do
+        isLive = isLive and hold.untilMs > timeMs
+      end
+      if isLive then
+        return
+      end
+      entry.holds = map(entry.holds, function(hold)
+        if hold.untilMs > timeMs then
+          return hold
+        end
+        expired[#expired + 1] = hold
+      end)
+      entry.state = returned(rule, entry.state, expired, timeMs)
+    end
+
+    -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
+    local function clip(rule, entry, timeMs)
+      if rule.holds ~= 'pooled' then
+        return
+      end
+      local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
+      entry.holds = map(entry.holds, function(hold)
+        return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
+      end)
+    end
+
+    local function add(entry, hold)
+      local added = {}
+      for index, other in ipairs(entry.holds or {}) do
+        added[index] = other
+      end
+      added[#added + 1] = hold
+      entry.holds = added
+    end
+
+    -- When a refused cost passes if nobody comes but holds expire, from timeMs.
+    local function passesAfter(rule, entry, timeMs, cost)
+      local state, atMs, pending = entry.state, timeMs, {}
+      if rule.holds ~= 'leased' then
+        pending = map(entry.holds, function(hold)
+          return hold
+        end)
+        table.sort(pending, function(one, other)
+          return one.untilMs < other.untilMs
+        end)
+      end
+      for _, hold in ipairs(pending) do
+        local passesMs = atMs + rule.step(state, atMs, cost, false)
+        if passesMs <= hold.untilMs then
+          return passesMs - timeMs
+        end
+        atMs = hold.untilMs
+        state = returned(rule, state, { hold }, atMs)
+      end
+      return atMs + rule.step(state, atMs, cost, false) - timeMs
+    end
+
+    -- Time until all holds have expired and what they gave back is fresh.
+    local function freshAfter(rule, entry, timeMs)
+      local lastMs = timeMs
+      for _, hold in ipairs(entry.holds) do
+        lastMs = math_max(lastMs, hold.untilMs)
+      end
+      local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
+      if emptied then
+        _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
+      end
+      return math_max(lastMs - timeMs, resetAfterMs)
+    end
+
+    heldFunctions = {
+      read = read,
+      pack = pack,
+      map = map,
+      with = with,
+      moveBack = moveBack,
+      returnExpired = returnExpired,
+      clip = clip,
+      add = add,
+      passesAfter = passesAfter,
+      freshAfter = freshAfter,
+    }
+    return heldFunctions
+  end
+
+  -- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
+  -- times, and n holds are the number -n - 0.5 and five numbers each.
+  local function readEntry(isState, value)
+    if not value then
+      return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
+    end
+    -- With all the fields that every decision sets: a table that grows costs more.
+    local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
+    local mark = #value >= 8 and struct_unpack('<d', value) or 0
+    if mark == -math.huge and #value >= 24 then
+      local _
+      _, entry.blockAtMs, entry.untilMs = struct_unpack('<ddd', value)
+      at, mark = 25, #value >= 32 and struct_unpack('<d', value, 25) or 0
+    end
+    local count = -mark - 0.5
+    if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
+      entry.holds = holding().read(value, at, count)
+      at = at + 8 + count * 40
+      mark = #value >= at + 7 and struct_unpack('<d', value, at) or 0
+    end
+    if at > 1 then
+      entry.state = at <= #value and value:sub(at) or nil
+      entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
+    end
+    if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
+      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    end
+    return entry
+  end
+
+  -- Notes what is to be kept of an entry if it has changed, and answers what the key then holds instead of value.
+  local function noteEntry(key, entry, value)
+    if not entry.changed then
+      return value
+    elseif entry.resetAfterMs > 0 then
+      value = entry.state
+      if entry.blockAtMs or entry.holds or entry.asMade then
+        -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
+        local kept = not entry.counted and entry.asMade or entry
+        local block = entry.blockAtMs and struct_pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
+        local holds = kept.holds and holding().pack(kept.holds) or ''
+        value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
+      end
+      note(key, value, entry.resetAfterMs)
+      return value
+    elseif entry.exists then
+      note(key, false)
+    end
+    return false
+  end
+
+  -- The time to decide at. A key's time never runs backwards: a small step back of the clock is waited out at the key's own time.
+  -- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
+  -- it were not, a client that is always refused would start over at every request and never get out.
+  local function steady(rule, entry, nowMs)
+    -- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+    local mostLagMs = 60000
+    local timeMs = math_max(nowMs, entry.state and struct_unpack('<d', entry.state) or 0)
+    if timeMs - nowMs > mostLagMs or entry.holds or (entry.blockAtMs or 0) - nowMs > mostLagMs then
+      timeMs = holding().moveBack(rule, entry, nowMs, mostLagMs)
+    end
+    if entry.leastMs then
+      -- A second look in one decision is not earlier than the first.
+      timeMs, entry.leastMs = math_max(timeMs, entry.leastMs), nil
+    end
     if entry.holds then
+      holding().returnExpired(rule, entry, timeMs)
+    end
+    return timeMs
+  end
+
+  -- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
+  -- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
+  local function judge(rule, entry, cost, nowMs, take, newHold)
+    local timeMs = steady(rule, entry, nowMs)
+    local blockedMs = entry.untilMs and math_max(0, entry.untilMs - nowMs) or 0
+    local never = cost > rule.limit
+    local retryAfterMs, remaining, resetAfterMs, delayMs, state =
+      rule.step(entry.state, timeMs, never and 0 or cost, false)
+    local passes = retryAfterMs == 0
+    local allowed = passes and not never and blockedMs == 0
+    if allowed and take then
+      if entry.holds then
+        holding().clip(rule, entry, timeMs)
+      end
+      if newHold then
+        holding().add(entry, holding().with(newHold, newHold.amount, timeMs, timeMs + newHold.holdMs))
+      end
+      if entry.blockAtMs then
+        -- What passes proves that a block is over.
+        entry.blockAtMs, entry.untilMs = nil, nil
+      end
+      entry.state, entry.changed, entry.counted = resetAfterMs > 0 and state or nil, true, true
+    elseif passes then
+      -- The step has counted a cost that is not taken after all: show the state as it stays.
+      local _
+      _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
+    elseif entry.holds and not never then
+      retryAfterMs = holding().passesAfter(rule, entry, timeMs, cost)
+    end
+    if entry.holds then
+      resetAfterMs = holding().freshAfter(rule, entry, timeMs)
+    end
+    -- Rules count from the key's own time; callers count from the clock's.
+    local lagMs = timeMs - nowMs
+    resetAfterMs = math_max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
+    entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
+    if allowed then
+      return 1, remaining, 0, resetAfterMs, delayMs
+    end
+    retryAfterMs = never and -1 or math_max(blockedMs, passes and 0 or retryAfterMs + lagMs)
+    return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
+  end
+
+  -- Adds cost, negative to give back, whatever is left. A block that is over goes with the change.
+  local function adjust(rule, entry, cost, nowMs, takenMs)
+    local timeMs = steady(rule, entry, nowMs)
+    if cost > 0 and entry.holds then
       holding().clip(rule, entry, timeMs)
     end
-    if newHold then
-      holding().add(entry, holding().with(newHold, newHold.amount, timeMs, timeMs + newHold.holdMs))
+    local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+    entry.changed = entry.changed or entry.exists or resetAfterMs > 0
+    entry.counted = true
+    entry.state = resetAfterMs > 0 and state or nil
+    if entry.untilMs and entry.untilMs <= nowMs then
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nil, nil
     end
-    if entry.blockAtMs then
-      -- What passes proves that a block is over.
-      entry.blockAtMs, entry.untilMs = nil, nil
+  end
+
+  -- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
+  -- made costs every call.
+  local askedFunctions
+  local function asking()
+    if askedFunctions then
+      return askedFunctions
     end
-    entry.state, entry.changed, entry.counted = resetAfterMs > 0 and state or nil, true, true
-  elseif passes then
-    -- The step has counted a cost that is not taken after all: show the state as it stays.
-    local _
-    _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
-  elseif entry.holds and not never then
-    retryAfterMs = holding().passesAfter(rule, entry, timeMs, cost)
-  end
-  if entry.holds then
-    resetAfterMs = holding().freshAfter(rule, entry, timeMs)
-  end
-  -- Rules count from the key's own time; callers count from the clock's.
-  local lagMs = timeMs - nowMs
-  resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
-  entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
-  if allowed then
-    return 1, remaining, 0, resetAfterMs, delayMs
-  end
-  retryAfterMs = never and -1 or math.max(blockedMs, passes and 0 or retryAfterMs + lagMs)
-  return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
-end
+    -- Ten calendar years.
+    local longestMs = 315619200000
 
--- Adds cost, negative to give back, whatever is left. A block that is over goes with the change.
-local function adjust(rule, entry, cost, nowMs, takenMs)
-  local timeMs = steady(rule, entry, nowMs)
-  if cost > 0 and entry.holds then
-    holding().clip(rule, entry, timeMs)
-  end
-  local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
-  entry.changed = entry.changed or entry.exists or resetAfterMs > 0
-  entry.counted = true
-  entry.state = resetAfterMs > 0 and state or nil
-  if entry.untilMs and entry.untilMs <= nowMs then
-    entry.changed, entry.blockAtMs, entry.untilMs = true, nil, nil
-  end
-end
-
--- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
--- made costs every call.
-local askedFunctions
-local function asking()
-  if askedFunctions then
-    return askedFunctions
-  end
-  -- Ten calendar years.
-  local longestMs = 315619200000
-
-  local function findHold(entry, id)
-    for _, hold in ipairs(entry.holds or {}) do
-      if hold.id == id then
-        return hold
+    local function findHold(entry, id)
+      for _, hold in ipairs(entry.holds or {}) do
+        if hold.id == id then
+          return hold
+        end
       end
     end
-  end
 
-  -- Ends a hold of which used was used. Answers whether it was there.
-  local function settle(rule, entry, id, used, nowMs)
-    entry.leastMs = steady(rule, entry, nowMs)
-    local settled = findHold(entry, id)
-    if not settled then
-      return false
-    end
-    entry.holds = holding().map(entry.holds, function(hold)
-      return hold ~= settled and hold or nil
-    end)
-    local rest = settled.amount - used
-    if rest < 0 then
-      adjust(rule, entry, -rest, nowMs)
-    else
-      adjust(rule, entry, -math.min(rest, settled.left), nowMs, settled.takenMs)
-    end
-    entry.changed = true
-    return true
-  end
-
-  -- Lets a hold last for holdMs from now. Answers whether it was there.
-  local function renew(rule, entry, id, holdMs, nowMs)
-    local timeMs = steady(rule, entry, nowMs)
-    local renewed = findHold(entry, id)
-    entry.leastMs = timeMs
-    if not renewed then
-      return false
-    end
-    local takenMs = renewed.takenMs
-    if rule.holds == 'leased' then
-      -- A lease counts from when it was taken: to last longer it is taken again.
-      local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
-      if (amount or 0) < renewed.amount then
+    -- Ends a hold of which used was used. Answers whether it was there.
+    local function settle(rule, entry, id, used, nowMs)
+      entry.leastMs = steady(rule, entry, nowMs)
+      local settled = findHold(entry, id)
+      if not settled then
         return false
       end
-      _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
-      takenMs = timeMs
+      entry.holds = holding().map(entry.holds, function(hold)
+        return hold ~= settled and hold or nil
+      end)
+      local rest = settled.amount - used
+      if rest < 0 then
+        adjust(rule, entry, -rest, nowMs)
+      else
+        adjust(rule, entry, -math_min(rest, settled.left), nowMs, settled.takenMs)
+      end
+      entry.changed = true
+      return true
     end
-    entry.holds = holding().map(entry.holds, function(hold)
-      return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
-    end)
-    entry.changed, entry.counted, entry.leastMs = true, true, nil
-    if entry.untilMs and entry.untilMs <= nowMs then
-      entry.blockAtMs, entry.untilMs = nil, nil
+
+    -- Lets a hold last for holdMs from now. Answers whether it was there.
+    local function renew(rule, entry, id, holdMs, nowMs)
+      local timeMs = steady(rule, entry, nowMs)
+      local renewed = findHold(entry, id)
+      entry.leastMs = timeMs
+      if not renewed then
+        return false
+      end
+      local takenMs = renewed.takenMs
+      if rule.holds == 'leased' then
+        -- A lease counts from when it was taken: to last longer it is taken again.
+        local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
+        if (amount or 0) < renewed.amount then
+          return false
+        end
+        _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
+        takenMs = timeMs
+      end
+      entry.holds = holding().map(entry.holds, function(hold)
+        return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
+      end)
+      entry.changed, entry.counted, entry.leastMs = true, true, nil
+      if entry.untilMs and entry.untilMs <= nowMs then
+        entry.blockAtMs, entry.untilMs = nil, nil
+      end
+      return true
     end
-    return true
+
+    -- Takes amount for a time, unless a thousand hold already. Answers at last whether that is so.
+    local function hold(rule, entry, amount, id, holdMs, nowMs)
+      entry.leastMs = steady(rule, entry, nowMs)
+      if not entry.holds or #entry.holds < 1000 then
+        return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
+      end
+      local firstMs = math.huge
+      for _, other in ipairs(entry.holds) do
+        firstMs = math_min(firstMs, other.untilMs - nowMs)
+      end
+      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
+      if allowed == 1 or retryAfterMs >= 0 then
+        retryAfterMs = math_max(firstMs, retryAfterMs)
+      end
+      return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
+    end
+
+    -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
+    local function take(rule, entry, request, nowMs, blockForMs)
+      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
+      local amount, id, holdMs = string.match(request, '^hold:(%d+):(%d+):(%d+)$')
+      if amount then
+        amount, id = whole('the amount of a hold', amount, 1), whole('the id of a hold', id, 1)
+        holdMs = whole('the milliseconds of a hold', holdMs, 1, longestMs)
+        allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
+      else
+        allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+          judge(rule, entry, whole('the cost', request, 1), nowMs, true)
+      end
+      if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
+        return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+      end
+      -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
+      local blockedMs = math_max(retryAfterMs, blockForMs)
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
+      entry.resetAfterMs = math_max(resetAfterMs, blockedMs)
+      return 0, 0, blockedMs, entry.resetAfterMs, 0
+    end
+
+    -- Time until more than remaining would pass, on a key that has been decided.
+    local function nextAfter(rule, entry, remaining, nowMs)
+      if remaining >= rule.limit then
+        return 0
+      end
+      local timeMs = entry.timeMs
+      local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
+      -- The time of the decision is that of the first look.
+      entry.timeMs = timeMs
+      return nextAfterMs
+    end
+
+    local function answer(rule, entry, request, nowMs, isShadow)
+      local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
+      blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
+      asked = asked or request
+      if tonumber(asked) or string.match(asked, '^hold:%d+:%d+:%d+$') then
+        -- What is only watched blocks nobody.
+        return take(rule, entry, asked, nowMs, not isShadow and blockForMs)
+      end
+      local operation, first, second = string.match(request, '^(%a+):(%d+):(%d+)$')
+      local isFound
+      if operation == 'giveBack' then
+        local takenMs = whole('the time of a giveBack', second, 0)
+        adjust(rule, entry, -whole('the amount of a giveBack', first, 1), nowMs, takenMs)
+        return judge(rule, entry, 1, nowMs, false)
+      elseif operation == 'settle' then
+        local used = whole('the amount of a settle', second, 0)
+        isFound = settle(rule, entry, whole('the id of a settle', first, 1), used, nowMs)
+      elseif operation == 'renew' then
+        local holdMs = whole('the milliseconds of a renew', second, 1, longestMs)
+        isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
+      else
+        local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
+        local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
+        error('sluice: a request is ' .. known .. ', got ' .. request, 0)
+      end
+      local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
+      return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+    end
+
+    askedFunctions = { answer = answer, nextAfter = nextAfter }
+    return askedFunctions
   end
 
-  -- Takes amount for a time, unless a thousand hold already. Answers at last whether that is so.
-  local function hold(rule, entry, amount, id, holdMs, nowMs)
-    entry.leastMs = steady(rule, entry, nowMs)
-    if not entry.holds or #entry.holds < 1000 then
-      return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
+  -- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
+  local function decide(rule, entry, request, nowMs, isShadow)
+    if tonumber(request) then
+      return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
     end
-    local firstMs = math.huge
-    for _, other in ipairs(entry.holds) do
-      firstMs = math.min(firstMs, other.untilMs - nowMs)
-    end
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
-    if allowed == 1 or retryAfterMs >= 0 then
-      retryAfterMs = math.max(firstMs, retryAfterMs)
-    end
-    return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
-  end
-
-  -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
-  local function take(rule, entry, request, nowMs, blockForMs)
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
-    local amount, id, holdMs = string.match(request, '^hold:(%d+):(%d+):(%d+)$')
-    if amount then
-      amount, id = whole('the amount of a hold', amount, 1), whole('the id of a hold', id, 1)
-      holdMs = whole('the milliseconds of a hold', holdMs, 1, longestMs)
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
-    else
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
-        judge(rule, entry, whole('the cost', request, 1), nowMs, true)
-    end
-    if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
+    local cost = 1
+    local operation, amount = string.match(request, '^(%a+):(%d+)$')
+    operation = operation or request
+    if operation == 'peek' then
+      cost = whole('the cost of a peek', amount or 1, 0)
+    elseif operation == 'charge' then
+      adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
+    elseif operation == 'giveBack' then
+      adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
+    elseif operation == 'block' then
+      -- Ten calendar years at most.
+      local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
+    elseif request == 'unblock' then
+      entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
+    elseif request == 'reset' then
+      entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
+      entry.state, entry.holds, entry.counted = nil, nil, true
+    elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
+      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+        decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
+      if allowed == 1 then
+        retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
+      end
       return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
-    end
-    -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
-    local blockedMs = math.max(retryAfterMs, blockForMs)
-    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
-    entry.resetAfterMs = math.max(resetAfterMs, blockedMs)
-    return 0, 0, blockedMs, entry.resetAfterMs, 0
-  end
-
-  -- Time until more than remaining would pass, on a key that has been decided.
-  local function nextAfter(rule, entry, remaining, nowMs)
-    if remaining >= rule.limit then
-      return 0
-    end
-    local timeMs = entry.timeMs
-    local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
-    -- The time of the decision is that of the first look.
-    entry.timeMs = timeMs
-    return nextAfterMs
-  end
-
-  local function answer(rule, entry, request, nowMs, isShadow)
-    local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
-    blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
-    asked = asked or request
-    if tonumber(asked) or string.match(asked, '^hold:%d+:%d+:%d+$') then
-      -- What is only watched blocks nobody.
-      return take(rule, entry, asked, nowMs, not isShadow and blockForMs)
-    end
-    local operation, first, second = string.match(request, '^(%a+):(%d+):(%d+)$')
-    local isFound
-    if operation == 'giveBack' then
-      local takenMs = whole('the time of a giveBack', second, 0)
-      adjust(rule, entry, -whole('the amount of a giveBack', first, 1), nowMs, takenMs)
-      return judge(rule, entry, 1, nowMs, false)
-    elseif operation == 'settle' then
-      local used = whole('the amount of a settle', second, 0)
-      isFound = settle(rule, entry, whole('the id of a settle', first, 1), used, nowMs)
-    elseif operation == 'renew' then
-      local holdMs = whole('the milliseconds of a renew', second, 1, longestMs)
-      isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
     else
-      local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
-      local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
-      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
+      return asking().answer(rule, entry, request, nowMs, isShadow)
     end
-    local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
-    return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+    return judge(rule, entry, cost, nowMs, false)
   end
 
-  askedFunctions = { answer = answer, nextAfter = nextAfter }
-  return askedFunctions
-end
-
--- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
-local function decide(rule, entry, request, nowMs, isShadow)
-  if tonumber(request) then
-    return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
-  end
-  local cost = 1
-  local operation, amount = string.match(request, '^(%a+):(%d+)$')
-  operation = operation or request
-  if operation == 'peek' then
-    cost = whole('the cost of a peek', amount or 1, 0)
-  elseif operation == 'charge' then
-    adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
-  elseif operation == 'giveBack' then
-    adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
-  elseif operation == 'block' then
-    -- Ten calendar years at most.
-    local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
-    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
-  elseif request == 'unblock' then
-    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
-  elseif request == 'reset' then
-    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
-    entry.state, entry.holds, entry.counted = nil, nil, true
-  elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
-      decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
-    if allowed == 1 then
-      retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
-    end
-    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
-  else
-    return asking().answer(rule, entry, request, nowMs, isShadow)
-  end
-  return judge(rule, entry, cost, nowMs, false)
+  frameFunctions = { readEntry = readEntry, noteEntry = noteEntry, steady = steady, judge = judge, decide = decide, holding = holding, asking = asking }
+  return frameFunctions
 end
 
 -- The values of all keys, with one call for all of them.
 local function readKeys()
-  if #KEYS < 1 or #KEYS > 1000 then
+  if #KEYS == 1 then
+    return { redis.call('GET', KEYS[1]) }
+  elseif #KEYS < 1 or #KEYS > 1000 then
     error('sluice: one call decides 1 to 1000 keys, got ' .. #KEYS, 0)
   end
   local values, missing = redis.call('MGET', (table.unpack or unpack)(KEYS)), {}
@@ -599,15 +670,35 @@ local function whole64(reply)
   return reply
 end
 
+-- How often a request is made, the request, and its cost if it is no more than one that can pass: n*request is n times the same.
+local function readRequest(text, limit)
+  local times, request = 1, text
+  local cost, isAhead = tonumber(text), false
+  if not cost then
+    local many, one = string.match(text, '^(%d+)%*(.+)$')
+    if many then
+      times, request = whole('the times of a request', many, 1, 1000), one
+    end
+    local ahead = string.match(request, '^ahead:(.+)$')
+    cost, isAhead = tonumber(ahead or request), ahead ~= nil
+  end
+  local isPlain = cost and cost >= 1 and cost <= limit and cost % 1 == 0
+  return times, request, isPlain and cost + 0.0 or nil, isAhead
+end
+
+local firstRequest = 5
+-- One for all keys, or one for each.
+local forAll = string.match(ARGV[firstRequest] or '', '^=(.+)$')
+local requests = forAll and 1 or #KEYS
 local capacity = whole('capacity', ARGV[1], 1)
 local leak = whole('leak', ARGV[2], 1)
 local periodMs = whole('periodMs', ARGV[3], 1)
-local mode = choice('mode', ARGV[5 + #KEYS] or 'police', 'police', 'shape')
-local maxWaitMs = whole('maxWaitMs', ARGV[6 + #KEYS] or math.ceil(capacity * periodMs / leak), 0)
-local maxDebt = whole('maxDebt', ARGV[7 + #KEYS] or capacity, 0)
+local mode = choice('mode', ARGV[5 + requests] or 'police', 'police', 'shape')
+local maxWaitMs = whole('maxWaitMs', ARGV[6 + requests] or math_ceil(capacity * periodMs / leak), 0)
+local maxDebt = whole('maxDebt', ARGV[7 + requests] or capacity, 0)
 exactly('(capacity + maxDebt) * periodMs', (capacity + maxDebt) * periodMs)
-local nowMs, isServerTime = clock(ARGV[4])
-local firstRequest = 5
+local isShort = string.sub(ARGV[4] or '', 1, 6) == 'short:'
+local nowMs, isServerTime = clock(isShort and string.sub(ARGV[4], 7) or ARGV[4])
 
 local rule = {
   limit = capacity,
@@ -621,23 +712,48 @@ local rule = {
 }
 
 -- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
-local reply
-if #KEYS == 1 then
-  local entry = readEntry(rule.isState, redis.call('GET', KEYS[1]))
-  reply = { decide(rule, entry, ARGV[firstRequest] or '1', nowMs) }
-  writeEntry(KEYS[1], entry, isServerTime)
-else
-  local values, entries = readKeys(), {}
-  reply = {}
-  for index, key in ipairs(KEYS) do
-    entries[key] = entries[key] or readEntry(rule.isState, values[index])
+local values, reply, at, left = readKeys(), {}, 0, 1000
+local asked, times, request, cost, isAhead
+for index, key in ipairs(KEYS) do
+  local text = forAll or ARGV[firstRequest + index - 1] or '1'
+  if text ~= asked then
+    asked, times, request, cost, isAhead = text, readRequest(text, rule.limit)
   end
-  for index, key in ipairs(KEYS) do
-    local request, at = ARGV[firstRequest + index - 1] or '1', 5 * index
-    reply[at - 4], reply[at - 3], reply[at - 2], reply[at - 1], reply[at] = decide(rule, entries[key], request, nowMs)
+  left = left - times
+  if left < 0 then
+    error('sluice: one call decides 1 to 1000 requests, got more', 0)
   end
-  for key, entry in pairs(entries) do
-    writeEntry(key, entry, isServerTime)
+  local value = slots[key] and notedValues[slots[key]]
+  if value == nil then
+    value = values[index]
+  end
+  for _ = 1, times do
+    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state
+    if cost then
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state =
+        decidePlainly(rule, value, cost, nowMs, isAhead)
+    end
+    if state then
+      value = state
+      note(key, state, resetAfterMs)
+    elseif not allowed then
+      local entry = frame().readEntry(rule.isState, value)
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
+      value = frame().noteEntry(key, entry, value)
+    end
+    if isShort and allowed == 1 and retryAfterMs == 0 and waitMs == 0 then
+      reply[at + 1], reply[at + 2] = remaining, resetAfterMs
+      at = at + 2
+    else
+      if isShort then
+        at = at + 1
+        reply[at] = -1
+      end
+      reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4], reply[at + 5] =
+        allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+      at = at + 5
+    end
   end
 end
+writeAll(isServerTime)
 return math.tointeger and whole64(reply) or reply

@@ -15,7 +15,10 @@
 -- request      of each tier a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; before any of these ahead:
 -- shadow:      before a request: the tier counts what passes, and never refuses
 -- changing:    before all of that: the parameters may change, and the state says by which ones it was counted
+-- d*           instead of idMs: the keys are those of d decisions over the same tiers, and the requests of the second and all later ones come after the tiers
 -- returns      for each tier five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block); and at last for each tier the time of its decision
+
+local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = math.ceil, math.floor, math.max, math.min, struct.pack, struct.unpack
 
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
@@ -49,520 +52,586 @@ local function clock(text)
     return whole('nowMs', text, 0), false
   end
   local time = redis.call('TIME')
-  return time[1] * 1000.0 + math.floor(time[2] / 1000), true
+  return time[1] * 1000.0 + math_floor(time[2] / 1000), true
 end
 
 -- The count after cost: never below zero, and above ceiling only if it already was.
 local function addBounded(used, cost, ceiling)
   if cost < 0 then
-    return math.max(0, used + cost)
+    return math_max(0, used + cost)
   end
-  return math.max(used, math.min(used + cost, ceiling))
+  return math_max(used, math_min(used + cost, ceiling))
 end
 
--- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
--- that is made costs every call.
-local heldFunctions
-local function holding()
-  if heldFunctions then
-    return heldFunctions
-  end
+-- What is to be written once everything has been decided, by key: later decisions of the same call see it. False is a key to forget.
+local notedKeys, notedValues, notedTtls, slots, count = {}, {}, {}, {}, 0
 
-  local function read(value, at, count)
-    local holds = {}
-    for index = 1, count do
-      local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
-      holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
-    end
-    return holds
+local function note(key, value, ttlMs)
+  local slot = slots[key]
+  if not slot then
+    slot = count + 1
+    count, slots[key], notedKeys[slot] = slot, slot, key
   end
-
-  local function pack(holds)
-    local packed = { struct.pack('<d', -#holds - 0.5) }
-    for index, hold in ipairs(holds) do
-      packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
-    end
-    return table.concat(packed)
-  end
-
-  -- Gives back what holds took. What a lease took comes back by itself.
-  local function returned(rule, state, holds, timeMs)
-    if rule.holds == 'leased' or not state then
-      return state
-    end
-    local rest = holds
-    if rule.holds == 'pooled' then
-      -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
-      local sum, _, resetAfterMs, next = 0, nil, nil, nil
-      rest = {}
-      for _, hold in ipairs(holds) do
-        if hold.left % 1 == 0 then
-          sum = sum + hold.left
-        else
-          rest[#rest + 1] = hold
-        end
-      end
-      _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
-      state = resetAfterMs > 0 and next or nil
-    end
-    for _, hold in ipairs(rest) do
-      if not state then
-        return nil
-      end
-      local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
-      state = resetAfterMs > 0 and next or nil
-    end
-    return state
-  end
-
-  -- The holds for which keep answers a hold: the same one or another.
-  local function map(holds, keep)
-    local kept = {}
-    for _, hold in ipairs(holds) do
-      kept[#kept + 1] = keep(hold)
-    end
-    return #kept > 0 and kept or nil
-  end
-
-  local function with(hold, left, takenMs, untilMs)
-    return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
-  end
-
-  -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
-  local function moveBack(rule, entry, nowMs, mostLagMs)
-    if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
-      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
-    end
-    local timeMs, stateBackMs = nowMs, 0
-    local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
-    if atMs - nowMs > mostLagMs then
-      local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
-      entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
-      stateBackMs = atMs - nowMs
-    else
-      timeMs = math.max(atMs, nowMs)
-    end
-    local isAhead = stateBackMs > 0
-    for _, hold in ipairs(entry.holds or {}) do
-      isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
-    end
-    entry.holds = isAhead
-        and entry.holds
-        and map(entry.holds, function(hold)
-          local backMs = stateBackMs
-          if hold.takenMs - backMs - nowMs > mostLagMs then
-            backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
-          end
-          return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
-        end)
-      or entry.holds
-    return timeMs
-  end
-
-  local function returnExpired(rule, entry, timeMs)
-    local expired, isLive = {}, true
-    for _, hold in ipairs(entry.holds) do
-      isLive = isLive and hold.untilMs > timeMs
-    end
-    if isLive then
-      return
-    end
-    entry.holds = map(entry.holds, function(hold)
-      if hold.untilMs > timeMs then
-        return hold
-      end
-      expired[#expired + 1] = hold
-    end)
-    entry.state = returned(rule, entry.state, expired, timeMs)
-  end
-
-  -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
-  local function clip(rule, entry, timeMs)
-    if rule.holds ~= 'pooled' then
-      return
-    end
-    local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
-    entry.holds = map(entry.holds, function(hold)
-      return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
-    end)
-  end
-
-  local function add(entry, hold)
-    local added = {}
-    for index, other in ipairs(entry.holds or {}) do
-      added[index] = other
-    end
-    added[#added + 1] = hold
-    entry.holds = added
-  end
-
-  -- When a refused cost passes if nobody comes but holds expire, from timeMs.
-  local function passesAfter(rule, entry, timeMs, cost)
-    local state, atMs, pending = entry.state, timeMs, {}
-    if rule.holds ~= 'leased' then
-      pending = map(entry.holds, function(hold)
-        return hold
-      end)
-      table.sort(pending, function(one, other)
-        return one.untilMs < other.untilMs
-      end)
-    end
-    for _, hold in ipairs(pending) do
-      local passesMs = atMs + rule.step(state, atMs, cost, false)
-      if passesMs <= hold.untilMs then
-        return passesMs - timeMs
-      end
-      atMs = hold.untilMs
-      state = returned(rule, state, { hold }, atMs)
-    end
-    return atMs + rule.step(state, atMs, cost, false) - timeMs
-  end
-
-  -- Time until all holds have expired and what they gave back is fresh.
-  local function freshAfter(rule, entry, timeMs)
-    local lastMs = timeMs
-    for _, hold in ipairs(entry.holds) do
-      lastMs = math.max(lastMs, hold.untilMs)
-    end
-    local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
-    if emptied then
-      _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
-    end
-    return math.max(lastMs - timeMs, resetAfterMs)
-  end
-
-  heldFunctions = {
-    read = read,
-    pack = pack,
-    map = map,
-    with = with,
-    moveBack = moveBack,
-    returnExpired = returnExpired,
-    clip = clip,
-    add = add,
-    passesAfter = passesAfter,
-    freshAfter = freshAfter,
-  }
-  return heldFunctions
-end
-
--- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
--- times, and n holds are the number -n - 0.5 and five numbers each.
-local function readEntry(isState, value)
-  if not value then
-    return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
-  end
-  -- With all the fields that every decision sets: a table that grows costs more.
-  local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
-  local mark = #value >= 8 and struct.unpack('<d', value) or 0
-  if mark == -math.huge and #value >= 24 then
-    local _
-    _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
-    at, mark = 25, #value >= 32 and struct.unpack('<d', value, 25) or 0
-  end
-  local count = -mark - 0.5
-  if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
-    entry.holds = holding().read(value, at, count)
-    at = at + 8 + count * 40
-    mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
-  end
-  if at > 1 then
-    entry.state = at <= #value and value:sub(at) or nil
-    entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
-  end
-  if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
-    error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
-  end
-  return entry
+  notedValues[slot], notedTtls[slot] = value, ttlMs
 end
 
 -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
-local function writeEntry(key, entry, isServerTime)
-  if not entry.changed then
-    return
-  elseif entry.resetAfterMs > 0 then
-    local value = entry.state
-    if entry.blockAtMs or entry.holds or entry.asMade then
-      -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
-      local kept = not entry.counted and entry.asMade or entry
-      local block = entry.blockAtMs and struct.pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
-      local holds = kept.holds and holding().pack(kept.holds) or ''
-      value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
+local function writeAll(isServerTime)
+  local call, integer, laterMs = redis.call, math.tointeger, isServerTime and 0 or 60000
+  for slot = 1, count do
+    local key, value = notedKeys[slot], notedValues[slot]
+    if value then
+      local ttlMs = notedTtls[slot] + laterMs
+      -- Numbers reach commands in full, but on Lua 5.4 as 5.0 unless they are integers.
+      call('SET', key, value, 'PX', integer and integer(ttlMs) or ttlMs)
+    else
+      call('DEL', key)
     end
-    local ttlMs = isServerTime and entry.resetAfterMs or entry.resetAfterMs + 60000
-    redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
-  elseif entry.exists then
-    redis.call('DEL', key)
   end
 end
 
--- The time to decide at. A key's time never runs backwards: a small step back of the clock is waited out at the key's own time.
--- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
--- it were not, a client that is always refused would start over at every request and never get out.
-local function steady(rule, entry, nowMs)
-  -- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
-  local mostLagMs = 60000
-  local timeMs = math.max(nowMs, entry.state and struct.unpack('<d', entry.state) or 0)
-  if timeMs - nowMs > mostLagMs or entry.holds or (entry.blockAtMs or 0) - nowMs > mostLagMs then
-    timeMs = holding().moveBack(rule, entry, nowMs, mostLagMs)
+-- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state;
+-- or nothing when the key needs the frame.
+local function decidePlainly(rule, value, cost, nowMs, isAhead)
+  local timeMs = nowMs
+  if value then
+    local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
+    if atMs % 1 ~= 0 or not rule.isState(value) or atMs - nowMs > 60000 then
+      return nil
+    end
+    timeMs = math_max(nowMs, atMs)
   end
-  if entry.leastMs then
-    -- A second look in one decision is not earlier than the first.
-    timeMs, entry.leastMs = math.max(timeMs, entry.leastMs), nil
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state = rule.step(value or nil, timeMs, cost, false)
+  local lagMs = timeMs - nowMs
+  if retryAfterMs > 0 then
+    return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
   end
-  if entry.holds then
-    holding().returnExpired(rule, entry, timeMs)
+  local nextAfterMs = 0
+  if isAhead and remaining < rule.limit then
+    nextAfterMs = rule.step(state, timeMs, remaining + 1, false)
+    nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
   end
-  return timeMs
+  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state
 end
 
--- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
-local function judge(rule, entry, cost, nowMs, take, newHold)
-  local timeMs = steady(rule, entry, nowMs)
-  local blockedMs = entry.untilMs and math.max(0, entry.untilMs - nowMs) or 0
-  local never = cost > rule.limit
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state =
-    rule.step(entry.state, timeMs, never and 0 or cost, false)
-  local passes = retryAfterMs == 0
-  local allowed = passes and not never and blockedMs == 0
-  if allowed and take then
+-- What only some decisions need. Made when one comes, and then once: every function that is made costs every call.
+local frameFunctions
+local function frame()
+  if frameFunctions then
+    return frameFunctions
+  end
+
+  -- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
+  -- that is made costs every call.
+  local heldFunctions
+  local function holding()
+    if heldFunctions then
+      return heldFunctions
+    end
+
+    local function read(value, at, count)
+      local holds = {}
+      for index = 1, count do
+        local id, amount, left, takenMs, untilMs = struct_unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+        holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
+      end
+      return holds
+    end
+
+    local function pack(holds)
+      local packed = { struct_pack('<d', -#holds - 0.5) }
+      for index, hold in ipairs(holds) do
+        packed[index + 1] = struct_pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
+      end
+      return table.concat(packed)
+    end
+
+    -- Gives back what holds took. What a lease took comes back by itself.
+    local function returned(rule, state, holds, timeMs)
+      if rule.holds == 'leased' or not state then
+        return state
+      end
+      local rest = holds
+      if rule.holds == 'pooled' then
+        -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
+        local sum, _, resetAfterMs, next = 0, nil, nil, nil
+        rest = {}
+        for _, hold in ipairs(holds) do
+          if hold.left % 1 == 0 then
+            sum = sum + hold.left
+          else
+            rest[#rest + 1] = hold
+          end
+        end
+        _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
+        state = resetAfterMs > 0 and next or nil
+      end
+      for _, hold in ipairs(rest) do
+        if not state then
+          return nil
+        end
+        local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
+        state = resetAfterMs > 0 and next or nil
+      end
+      return state
+    end
+
+    -- The holds for which keep answers a hold: the same one or another.
+    local function map(holds, keep)
+      local kept = {}
+      for _, hold in ipairs(holds) do
+        kept[#kept + 1] = keep(hold)
+      end
+      return #kept > 0 and kept or nil
+    end
+
+    local function with(hold, left, takenMs, untilMs)
+      return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
+    end
+
+    -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
+    local function moveBack(rule, entry, nowMs, mostLagMs)
+      if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
+        entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
+      end
+      local timeMs, stateBackMs = nowMs, 0
+      local atMs = entry.state and struct_unpack('<d', entry.state) or nowMs
+      if atMs - nowMs > mostLagMs then
+        local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
+        entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
+        stateBackMs = atMs - nowMs
+      else
+        timeMs = math_max(atMs, nowMs)
+      end
+      local isAhead = stateBackMs > 0
+      for _, hold in ipairs(entry.holds or {}) do
+        isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
+      end
+      entry.holds = isAhead
+          and entry.holds
+          and map(entry.holds, function(hold)
+            local backMs = stateBackMs
+            if hold.takenMs - backMs - nowMs > mostLagMs then
+              backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+            end
+            return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+          end)
+        or entry.holds
+      return timeMs
+    end
+
+    local function returnExpired(rule, entry, timeMs)
+      local expired, isLive = {}, true
+      for _, hold in ipairs(entry.holds) do
+        isLive = isLive and hold.untilMs > timeMs
+      end
+      if isLive then
+        return
+      end
+      entry.holds = map(entry.holds, function(hold)
+        if hold.untilMs > timeMs then
+          return hold
+        end
+        expired[#expired + 1] = hold
+      end)
+      entry.state = returned(rule, entry.state, expired, timeMs)
+    end
+
+    -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
+    local function clip(rule, entry, timeMs)
+      if rule.holds ~= 'pooled' then
+        return
+      end
+      local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
+      entry.holds = map(entry.holds, function(hold)
+        return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
+      end)
+    end
+
+    local function add(entry, hold)
+      local added = {}
+      for index, other in ipairs(entry.holds or {}) do
+        added[index] = other
+      end
+      added[#added + 1] = hold
+      entry.holds = added
+    end
+
+    -- When a refused cost passes if nobody comes but holds expire, from timeMs.
+    local function passesAfter(rule, entry, timeMs, cost)
+      local state, atMs, pending = entry.state, timeMs, {}
+      if rule.holds ~= 'leased' then
+        pending = map(entry.holds, function(hold)
+          return hold
+        end)
+        table.sort(pending, function(one, other)
+          return one.untilMs < other.untilMs
+        end)
+      end
+      for _, hold in ipairs(pending) do
+        local passesMs = atMs + rule.step(state, atMs, cost, false)
+        if passesMs <= hold.untilMs then
+          return passesMs - timeMs
+        end
+        atMs = hold.untilMs
+        state = returned(rule, state, { hold }, atMs)
+      end
+      return atMs + rule.step(state, atMs, cost, false) - timeMs
+    end
+
+    -- Time until all holds have expired and what they gave back is fresh.
+    local function freshAfter(rule, entry, timeMs)
+      local lastMs = timeMs
+      for _, hold in ipairs(entry.holds) do
+        lastMs = math_max(lastMs, hold.untilMs)
+      end
+      local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
+      if emptied then
+        _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
+      end
+      return math_max(lastMs - timeMs, resetAfterMs)
+    end
+
+    heldFunctions = {
+      read = read,
+      pack = pack,
+      map = map,
+      with = with,
+      moveBack = moveBack,
+      returnExpired = returnExpired,
+      clip = clip,
+      add = add,
+      passesAfter = passesAfter,
+      freshAfter = freshAfter,
+    }
+    return heldFunctions
+  end
+
+  -- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
+  -- times, and n holds are the number -n - 0.5 and five numbers each.
+  local function readEntry(isState, value)
+    if not value then
+      return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
+    end
+    -- With all the fields that every decision sets: a table that grows costs more.
+    local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
+    local mark = #value >= 8 and struct_unpack('<d', value) or 0
+    if mark == -math.huge and #value >= 24 then
+      local _
+      _, entry.blockAtMs, entry.untilMs = struct_unpack('<ddd', value)
+      at, mark = 25, #value >= 32 and struct_unpack('<d', value, 25) or 0
+    end
+    local count = -mark - 0.5
+    if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
+      entry.holds = holding().read(value, at, count)
+      at = at + 8 + count * 40
+      mark = #value >= at + 7 and struct_unpack('<d', value, at) or 0
+    end
+    if at > 1 then
+      entry.state = at <= #value and value:sub(at) or nil
+      entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
+    end
+    if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
+      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    end
+    return entry
+  end
+
+  -- Notes what is to be kept of an entry if it has changed, and answers what the key then holds instead of value.
+  local function noteEntry(key, entry, value)
+    if not entry.changed then
+      return value
+    elseif entry.resetAfterMs > 0 then
+      value = entry.state
+      if entry.blockAtMs or entry.holds or entry.asMade then
+        -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
+        local kept = not entry.counted and entry.asMade or entry
+        local block = entry.blockAtMs and struct_pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
+        local holds = kept.holds and holding().pack(kept.holds) or ''
+        value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
+      end
+      note(key, value, entry.resetAfterMs)
+      return value
+    elseif entry.exists then
+      note(key, false)
+    end
+    return false
+  end
+
+  -- The time to decide at. A key's time never runs backwards: a small step back of the clock is waited out at the key's own time.
+  -- After a large one the entry moves to the clock's time with its level kept, and that is stored even by a refusal or a peek: if
+  -- it were not, a client that is always refused would start over at every request and never get out.
+  local function steady(rule, entry, nowMs)
+    -- How far a key's own time may be ahead of the clock before the clock counts as set back for good.
+    local mostLagMs = 60000
+    local timeMs = math_max(nowMs, entry.state and struct_unpack('<d', entry.state) or 0)
+    if timeMs - nowMs > mostLagMs or entry.holds or (entry.blockAtMs or 0) - nowMs > mostLagMs then
+      timeMs = holding().moveBack(rule, entry, nowMs, mostLagMs)
+    end
+    if entry.leastMs then
+      -- A second look in one decision is not earlier than the first.
+      timeMs, entry.leastMs = math_max(timeMs, entry.leastMs), nil
+    end
     if entry.holds then
+      holding().returnExpired(rule, entry, timeMs)
+    end
+    return timeMs
+  end
+
+  -- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
+  -- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
+  local function judge(rule, entry, cost, nowMs, take, newHold)
+    local timeMs = steady(rule, entry, nowMs)
+    local blockedMs = entry.untilMs and math_max(0, entry.untilMs - nowMs) or 0
+    local never = cost > rule.limit
+    local retryAfterMs, remaining, resetAfterMs, delayMs, state =
+      rule.step(entry.state, timeMs, never and 0 or cost, false)
+    local passes = retryAfterMs == 0
+    local allowed = passes and not never and blockedMs == 0
+    if allowed and take then
+      if entry.holds then
+        holding().clip(rule, entry, timeMs)
+      end
+      if newHold then
+        holding().add(entry, holding().with(newHold, newHold.amount, timeMs, timeMs + newHold.holdMs))
+      end
+      if entry.blockAtMs then
+        -- What passes proves that a block is over.
+        entry.blockAtMs, entry.untilMs = nil, nil
+      end
+      entry.state, entry.changed, entry.counted = resetAfterMs > 0 and state or nil, true, true
+    elseif passes then
+      -- The step has counted a cost that is not taken after all: show the state as it stays.
+      local _
+      _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
+    elseif entry.holds and not never then
+      retryAfterMs = holding().passesAfter(rule, entry, timeMs, cost)
+    end
+    if entry.holds then
+      resetAfterMs = holding().freshAfter(rule, entry, timeMs)
+    end
+    -- Rules count from the key's own time; callers count from the clock's.
+    local lagMs = timeMs - nowMs
+    resetAfterMs = math_max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
+    entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
+    if allowed then
+      return 1, remaining, 0, resetAfterMs, delayMs
+    end
+    retryAfterMs = never and -1 or math_max(blockedMs, passes and 0 or retryAfterMs + lagMs)
+    return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
+  end
+
+  -- Adds cost, negative to give back, whatever is left. A block that is over goes with the change.
+  local function adjust(rule, entry, cost, nowMs, takenMs)
+    local timeMs = steady(rule, entry, nowMs)
+    if cost > 0 and entry.holds then
       holding().clip(rule, entry, timeMs)
     end
-    if newHold then
-      holding().add(entry, holding().with(newHold, newHold.amount, timeMs, timeMs + newHold.holdMs))
+    local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+    entry.changed = entry.changed or entry.exists or resetAfterMs > 0
+    entry.counted = true
+    entry.state = resetAfterMs > 0 and state or nil
+    if entry.untilMs and entry.untilMs <= nowMs then
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nil, nil
     end
-    if entry.blockAtMs then
-      -- What passes proves that a block is over.
-      entry.blockAtMs, entry.untilMs = nil, nil
+  end
+
+  -- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
+  -- made costs every call.
+  local askedFunctions
+  local function asking()
+    if askedFunctions then
+      return askedFunctions
     end
-    entry.state, entry.changed, entry.counted = resetAfterMs > 0 and state or nil, true, true
-  elseif passes then
-    -- The step has counted a cost that is not taken after all: show the state as it stays.
-    local _
-    _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
-  elseif entry.holds and not never then
-    retryAfterMs = holding().passesAfter(rule, entry, timeMs, cost)
-  end
-  if entry.holds then
-    resetAfterMs = holding().freshAfter(rule, entry, timeMs)
-  end
-  -- Rules count from the key's own time; callers count from the clock's.
-  local lagMs = timeMs - nowMs
-  resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
-  entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
-  if allowed then
-    return 1, remaining, 0, resetAfterMs, delayMs
-  end
-  retryAfterMs = never and -1 or math.max(blockedMs, passes and 0 or retryAfterMs + lagMs)
-  return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
-end
+    -- Ten calendar years.
+    local longestMs = 315619200000
 
--- Adds cost, negative to give back, whatever is left. A block that is over goes with the change.
-local function adjust(rule, entry, cost, nowMs, takenMs)
-  local timeMs = steady(rule, entry, nowMs)
-  if cost > 0 and entry.holds then
-    holding().clip(rule, entry, timeMs)
-  end
-  local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
-  entry.changed = entry.changed or entry.exists or resetAfterMs > 0
-  entry.counted = true
-  entry.state = resetAfterMs > 0 and state or nil
-  if entry.untilMs and entry.untilMs <= nowMs then
-    entry.changed, entry.blockAtMs, entry.untilMs = true, nil, nil
-  end
-end
-
--- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
--- made costs every call.
-local askedFunctions
-local function asking()
-  if askedFunctions then
-    return askedFunctions
-  end
-  -- Ten calendar years.
-  local longestMs = 315619200000
-
-  local function findHold(entry, id)
-    for _, hold in ipairs(entry.holds or {}) do
-      if hold.id == id then
-        return hold
+    local function findHold(entry, id)
+      for _, hold in ipairs(entry.holds or {}) do
+        if hold.id == id then
+          return hold
+        end
       end
     end
-  end
 
-  -- Ends a hold of which used was used. Answers whether it was there.
-  local function settle(rule, entry, id, used, nowMs)
-    entry.leastMs = steady(rule, entry, nowMs)
-    local settled = findHold(entry, id)
-    if not settled then
-      return false
-    end
-    entry.holds = holding().map(entry.holds, function(hold)
-      return hold ~= settled and hold or nil
-    end)
-    local rest = settled.amount - used
-    if rest < 0 then
-      adjust(rule, entry, -rest, nowMs)
-    else
-      adjust(rule, entry, -math.min(rest, settled.left), nowMs, settled.takenMs)
-    end
-    entry.changed = true
-    return true
-  end
-
-  -- Lets a hold last for holdMs from now. Answers whether it was there.
-  local function renew(rule, entry, id, holdMs, nowMs)
-    local timeMs = steady(rule, entry, nowMs)
-    local renewed = findHold(entry, id)
-    entry.leastMs = timeMs
-    if not renewed then
-      return false
-    end
-    local takenMs = renewed.takenMs
-    if rule.holds == 'leased' then
-      -- A lease counts from when it was taken: to last longer it is taken again.
-      local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
-      if (amount or 0) < renewed.amount then
+    -- Ends a hold of which used was used. Answers whether it was there.
+    local function settle(rule, entry, id, used, nowMs)
+      entry.leastMs = steady(rule, entry, nowMs)
+      local settled = findHold(entry, id)
+      if not settled then
         return false
       end
-      _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
-      takenMs = timeMs
+      entry.holds = holding().map(entry.holds, function(hold)
+        return hold ~= settled and hold or nil
+      end)
+      local rest = settled.amount - used
+      if rest < 0 then
+        adjust(rule, entry, -rest, nowMs)
+      else
+        adjust(rule, entry, -math_min(rest, settled.left), nowMs, settled.takenMs)
+      end
+      entry.changed = true
+      return true
     end
-    entry.holds = holding().map(entry.holds, function(hold)
-      return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
-    end)
-    entry.changed, entry.counted, entry.leastMs = true, true, nil
-    if entry.untilMs and entry.untilMs <= nowMs then
-      entry.blockAtMs, entry.untilMs = nil, nil
+
+    -- Lets a hold last for holdMs from now. Answers whether it was there.
+    local function renew(rule, entry, id, holdMs, nowMs)
+      local timeMs = steady(rule, entry, nowMs)
+      local renewed = findHold(entry, id)
+      entry.leastMs = timeMs
+      if not renewed then
+        return false
+      end
+      local takenMs = renewed.takenMs
+      if rule.holds == 'leased' then
+        -- A lease counts from when it was taken: to last longer it is taken again.
+        local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
+        if (amount or 0) < renewed.amount then
+          return false
+        end
+        _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
+        takenMs = timeMs
+      end
+      entry.holds = holding().map(entry.holds, function(hold)
+        return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
+      end)
+      entry.changed, entry.counted, entry.leastMs = true, true, nil
+      if entry.untilMs and entry.untilMs <= nowMs then
+        entry.blockAtMs, entry.untilMs = nil, nil
+      end
+      return true
     end
-    return true
+
+    -- Takes amount for a time, unless a thousand hold already. Answers at last whether that is so.
+    local function hold(rule, entry, amount, id, holdMs, nowMs)
+      entry.leastMs = steady(rule, entry, nowMs)
+      if not entry.holds or #entry.holds < 1000 then
+        return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
+      end
+      local firstMs = math.huge
+      for _, other in ipairs(entry.holds) do
+        firstMs = math_min(firstMs, other.untilMs - nowMs)
+      end
+      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
+      if allowed == 1 or retryAfterMs >= 0 then
+        retryAfterMs = math_max(firstMs, retryAfterMs)
+      end
+      return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
+    end
+
+    -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
+    local function take(rule, entry, request, nowMs, blockForMs)
+      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
+      local amount, id, holdMs = string.match(request, '^hold:(%d+):(%d+):(%d+)$')
+      if amount then
+        amount, id = whole('the amount of a hold', amount, 1), whole('the id of a hold', id, 1)
+        holdMs = whole('the milliseconds of a hold', holdMs, 1, longestMs)
+        allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
+      else
+        allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+          judge(rule, entry, whole('the cost', request, 1), nowMs, true)
+      end
+      if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
+        return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
+      end
+      -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
+      local blockedMs = math_max(retryAfterMs, blockForMs)
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
+      entry.resetAfterMs = math_max(resetAfterMs, blockedMs)
+      return 0, 0, blockedMs, entry.resetAfterMs, 0
+    end
+
+    -- Time until more than remaining would pass, on a key that has been decided.
+    local function nextAfter(rule, entry, remaining, nowMs)
+      if remaining >= rule.limit then
+        return 0
+      end
+      local timeMs = entry.timeMs
+      local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
+      -- The time of the decision is that of the first look.
+      entry.timeMs = timeMs
+      return nextAfterMs
+    end
+
+    local function answer(rule, entry, request, nowMs, isShadow)
+      local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
+      blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
+      asked = asked or request
+      if tonumber(asked) or string.match(asked, '^hold:%d+:%d+:%d+$') then
+        -- What is only watched blocks nobody.
+        return take(rule, entry, asked, nowMs, not isShadow and blockForMs)
+      end
+      local operation, first, second = string.match(request, '^(%a+):(%d+):(%d+)$')
+      local isFound
+      if operation == 'giveBack' then
+        local takenMs = whole('the time of a giveBack', second, 0)
+        adjust(rule, entry, -whole('the amount of a giveBack', first, 1), nowMs, takenMs)
+        return judge(rule, entry, 1, nowMs, false)
+      elseif operation == 'settle' then
+        local used = whole('the amount of a settle', second, 0)
+        isFound = settle(rule, entry, whole('the id of a settle', first, 1), used, nowMs)
+      elseif operation == 'renew' then
+        local holdMs = whole('the milliseconds of a renew', second, 1, longestMs)
+        isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
+      else
+        local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
+        local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
+        error('sluice: a request is ' .. known .. ', got ' .. request, 0)
+      end
+      local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
+      return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+    end
+
+    askedFunctions = { answer = answer, nextAfter = nextAfter }
+    return askedFunctions
   end
 
-  -- Takes amount for a time, unless a thousand hold already. Answers at last whether that is so.
-  local function hold(rule, entry, amount, id, holdMs, nowMs)
-    entry.leastMs = steady(rule, entry, nowMs)
-    if not entry.holds or #entry.holds < 1000 then
-      return judge(rule, entry, amount, nowMs, true, { id = id, amount = amount, holdMs = holdMs })
+  -- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
+  local function decide(rule, entry, request, nowMs, isShadow)
+    if tonumber(request) then
+      return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
     end
-    local firstMs = math.huge
-    for _, other in ipairs(entry.holds) do
-      firstMs = math.min(firstMs, other.untilMs - nowMs)
-    end
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
-    if allowed == 1 or retryAfterMs >= 0 then
-      retryAfterMs = math.max(firstMs, retryAfterMs)
-    end
-    return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
-  end
-
-  -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
-  local function take(rule, entry, request, nowMs, blockForMs)
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
-    local amount, id, holdMs = string.match(request, '^hold:(%d+):(%d+):(%d+)$')
-    if amount then
-      amount, id = whole('the amount of a hold', amount, 1), whole('the id of a hold', id, 1)
-      holdMs = whole('the milliseconds of a hold', holdMs, 1, longestMs)
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
-    else
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
-        judge(rule, entry, whole('the cost', request, 1), nowMs, true)
-    end
-    if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
+    local cost = 1
+    local operation, amount = string.match(request, '^(%a+):(%d+)$')
+    operation = operation or request
+    if operation == 'peek' then
+      cost = whole('the cost of a peek', amount or 1, 0)
+    elseif operation == 'charge' then
+      adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
+    elseif operation == 'giveBack' then
+      adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
+    elseif operation == 'block' then
+      -- Ten calendar years at most.
+      local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
+    elseif request == 'unblock' then
+      entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
+    elseif request == 'reset' then
+      entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
+      entry.state, entry.holds, entry.counted = nil, nil, true
+    elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
+      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
+        decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
+      if allowed == 1 then
+        retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
+      end
       return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
-    end
-    -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
-    local blockedMs = math.max(retryAfterMs, blockForMs)
-    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
-    entry.resetAfterMs = math.max(resetAfterMs, blockedMs)
-    return 0, 0, blockedMs, entry.resetAfterMs, 0
-  end
-
-  -- Time until more than remaining would pass, on a key that has been decided.
-  local function nextAfter(rule, entry, remaining, nowMs)
-    if remaining >= rule.limit then
-      return 0
-    end
-    local timeMs = entry.timeMs
-    local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
-    -- The time of the decision is that of the first look.
-    entry.timeMs = timeMs
-    return nextAfterMs
-  end
-
-  local function answer(rule, entry, request, nowMs, isShadow)
-    local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
-    blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
-    asked = asked or request
-    if tonumber(asked) or string.match(asked, '^hold:%d+:%d+:%d+$') then
-      -- What is only watched blocks nobody.
-      return take(rule, entry, asked, nowMs, not isShadow and blockForMs)
-    end
-    local operation, first, second = string.match(request, '^(%a+):(%d+):(%d+)$')
-    local isFound
-    if operation == 'giveBack' then
-      local takenMs = whole('the time of a giveBack', second, 0)
-      adjust(rule, entry, -whole('the amount of a giveBack', first, 1), nowMs, takenMs)
-      return judge(rule, entry, 1, nowMs, false)
-    elseif operation == 'settle' then
-      local used = whole('the amount of a settle', second, 0)
-      isFound = settle(rule, entry, whole('the id of a settle', first, 1), used, nowMs)
-    elseif operation == 'renew' then
-      local holdMs = whole('the milliseconds of a renew', second, 1, longestMs)
-      isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
     else
-      local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
-      local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
-      error('sluice: a request is ' .. known .. ', got ' .. request, 0)
+      return asking().answer(rule, entry, request, nowMs, isShadow)
     end
-    local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
-    return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+    return judge(rule, entry, cost, nowMs, false)
   end
 
-  askedFunctions = { answer = answer, nextAfter = nextAfter }
-  return askedFunctions
-end
-
--- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
-local function decide(rule, entry, request, nowMs, isShadow)
-  if tonumber(request) then
-    return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
-  end
-  local cost = 1
-  local operation, amount = string.match(request, '^(%a+):(%d+)$')
-  operation = operation or request
-  if operation == 'peek' then
-    cost = whole('the cost of a peek', amount or 1, 0)
-  elseif operation == 'charge' then
-    adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
-  elseif operation == 'giveBack' then
-    adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
-  elseif operation == 'block' then
-    -- Ten calendar years at most.
-    local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
-    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
-  elseif request == 'unblock' then
-    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
-  elseif request == 'reset' then
-    entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
-    entry.state, entry.holds, entry.counted = nil, nil, true
-  elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
-      decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
-    if allowed == 1 then
-      retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
-    end
-    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
-  else
-    return asking().answer(rule, entry, request, nowMs, isShadow)
-  end
-  return judge(rule, entry, cost, nowMs, false)
+  frameFunctions = { readEntry = readEntry, noteEntry = noteEntry, steady = steady, judge = judge, decide = decide, holding = holding, asking = asking }
+  return frameFunctions
 end
 
 -- The values of all keys, with one call for all of them.
 local function readKeys()
-  if #KEYS < 1 or #KEYS > 1000 then
+  if #KEYS == 1 then
+    return { redis.call('GET', KEYS[1]) }
+  elseif #KEYS < 1 or #KEYS > 1000 then
     error('sluice: one call decides 1 to 1000 keys, got ' .. #KEYS, 0)
   end
   local values, missing = redis.call('MGET', (table.unpack or unpack)(KEYS)), {}
@@ -596,11 +665,11 @@ local function ruleOf(name, args, at)
 
     -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
     local function movedBack(line, backMs)
-      local atMs, total = struct.unpack('<dd', line)
-      local moved = { struct.pack('<dd', atMs - backMs, total) }
+      local atMs, total = struct_unpack('<dd', line)
+      local moved = { struct_pack('<dd', atMs - backMs, total) }
       for at = 17, #line, 16 do
-        local timeMs, cost = struct.unpack('<dd', line, at)
-        moved[#moved + 1] = struct.pack('<dd', timeMs - backMs, cost)
+        local timeMs, cost = struct_unpack('<dd', line, at)
+        moved[#moved + 1] = struct_pack('<dd', timeMs - backMs, cost)
       end
       return table.concat(moved)
     end
@@ -608,34 +677,34 @@ local function ruleOf(name, args, at)
     -- The pairs in line[from..] after giving back amount, which is less than their total.
     local function withoutNewest(line, from, amount)
       local at = #line - 15
-      local timeMs, cost = struct.unpack('<dd', line, at)
+      local timeMs, cost = struct_unpack('<dd', line, at)
       while cost <= amount do
         amount = amount - cost
         at = at - 16
-        timeMs, cost = struct.unpack('<dd', line, at)
+        timeMs, cost = struct_unpack('<dd', line, at)
       end
-      return line:sub(from, at - 1) .. struct.pack('<dd', timeMs, cost - amount)
+      return line:sub(from, at - 1) .. struct_pack('<dd', timeMs, cost - amount)
     end
 
     local function withoutOldest(line, from, amount)
-      local timeMs, cost = struct.unpack('<dd', line, from)
+      local timeMs, cost = struct_unpack('<dd', line, from)
       while cost <= amount do
         amount = amount - cost
         from = from + 16
-        timeMs, cost = struct.unpack('<dd', line, from)
+        timeMs, cost = struct_unpack('<dd', line, from)
       end
-      return struct.pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
+      return struct_pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
     end
 
     -- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
     local function withoutTaken(line, from, amount, takenMs)
       local first, last = from, #line - 15
       while first <= last do
-        local at = first + 16 * math.floor((last - first) / 32)
-        local timeMs, cost = struct.unpack('<dd', line, at)
+        local at = first + 16 * math_floor((last - first) / 32)
+        local timeMs, cost = struct_unpack('<dd', line, at)
         if timeMs == takenMs then
-          local kept = cost > amount and struct.pack('<dd', timeMs, cost - amount) or ''
-          return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math.min(amount, cost)
+          local kept = cost > amount and struct_pack('<dd', timeMs, cost - amount) or ''
+          return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math_min(amount, cost)
         elseif timeMs < takenMs then
           first = at + 16
         else
@@ -648,12 +717,12 @@ local function ruleOf(name, args, at)
     -- What still counts: the line, its newest time, its total, and where its first pair is.
     local function since(state, nowMs, spanMs)
       local line, from = state, 17
-      local atMs, total = struct.unpack('<dd', line)
+      local atMs, total = struct_unpack('<dd', line)
       if atMs > nowMs then
         line, atMs = movedBack(line, atMs - nowMs), nowMs
       end
       while from < #line do
-        local timeMs, taken = struct.unpack('<dd', line, from)
+        local timeMs, taken = struct_unpack('<dd', line, from)
         if timeMs > nowMs - spanMs then
           break
         end
@@ -665,11 +734,11 @@ local function ruleOf(name, args, at)
 
     -- The time of the pair with which at least amount has left, oldest first.
     local function timeFreeing(line, from, amount)
-      local timeMs, freed = struct.unpack('<dd', line, from)
+      local timeMs, freed = struct_unpack('<dd', line, from)
       while freed < amount do
         local taken
         from = from + 16
-        timeMs, taken = struct.unpack('<dd', line, from)
+        timeMs, taken = struct_unpack('<dd', line, from)
         freed = freed + taken
       end
       return timeMs
@@ -683,7 +752,7 @@ local function ruleOf(name, args, at)
       end
       if not force and total + cost > limit then
         local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
-        return retryAfterMs, math.max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
+        return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
       end
 
       local before, returned = total, 0
@@ -691,26 +760,26 @@ local function ruleOf(name, args, at)
       if cost < 0 and takenMs then
         pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
       elseif cost < 0 then
-        returned = math.min(-cost, total)
+        returned = math_min(-cost, total)
         pairsLeft = returned < total and without(line, from, returned)
       end
       total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
       if total == 0 then
         return 0, limit, 0, 0, nil, returned
       elseif cost < 0 then
-        atMs = struct.unpack('<d', pairsLeft, #pairsLeft - 15)
+        atMs = struct_unpack('<d', pairsLeft, #pairsLeft - 15)
       elseif total == before then
         pairsLeft = line:sub(from)
       elseif before > 0 and atMs == nowMs then
-        local newest = struct.unpack('<d', line, #line - 7)
-        pairsLeft, added = line:sub(from, -9), struct.pack('<d', newest + (total - before))
+        local newest = struct_unpack('<d', line, #line - 7)
+        pairsLeft, added = line:sub(from, -9), struct_pack('<d', newest + (total - before))
       else
-        pairsLeft, added = line:sub(from), struct.pack('<dd', nowMs, total - before)
+        pairsLeft, added = line:sub(from), struct_pack('<dd', nowMs, total - before)
         atMs = nowMs
       end
       -- Joined at once: Redis hashes every byte of every string that a script makes.
-      local next = struct.pack('<dd', atMs, total) .. pairsLeft .. added
-      return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
+      local next = struct_pack('<dd', atMs, total) .. pairsLeft .. added
+      return 0, math_max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
     end
 
     local function step(limit, leaseMs, maxDebt, state, nowMs, cost, force, takenMs)
@@ -736,7 +805,7 @@ local function ruleOf(name, args, at)
     local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
       local atMs, count, live = nil, 0, false
       if state then
-        atMs, count = struct.unpack('<dd', state)
+        atMs, count = struct_unpack('<dd', state)
         live = nowMs < atMs + windowMs
         count = live and count or 0
       end
@@ -745,7 +814,7 @@ local function ruleOf(name, args, at)
       end
       local leftMs = atMs + windowMs - nowMs
       if not force and count + cost > limit then
-        return leftMs, math.max(0, limit - count), live and leftMs or 0, 0
+        return leftMs, math_max(0, limit - count), live and leftMs or 0, 0
       end
       local before = count
       -- What was taken in an earlier window has left with it.
@@ -755,7 +824,7 @@ local function ruleOf(name, args, at)
       -- A window whose count was given back stays open: it must not restart before its end.
       local resetAfterMs = (live or count > 0) and leftMs or 0
       local returned = cost < 0 and before - count or 0
-      return 0, math.max(0, limit - count), resetAfterMs, 0, struct.pack('<dd', atMs, count), returned
+      return 0, math_max(0, limit - count), resetAfterMs, 0, struct_pack('<dd', atMs, count), returned
     end
 
     local limit = whole('limit', args[at + 0], 1)
@@ -778,34 +847,34 @@ local function ruleOf(name, args, at)
     local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
       local level = 0
       if state then
-        local atMs, stateLevel = struct.unpack('<dd', state)
+        local atMs, stateLevel = struct_unpack('<dd', state)
         -- Leaking for no longer than it takes to run dry keeps the product exact after any absence.
-        local leakMs = math.min(math.max(0, nowMs - atMs), math.ceil(stateLevel / leak))
-        level = math.max(0, stateLevel - leak * leakMs)
+        local leakMs = math_min(math_max(0, nowMs - atMs), math_ceil(stateLevel / leak))
+        level = math_max(0, stateLevel - leak * leakMs)
       end
       -- A part of a request is a whole number of units, which the division that made it has blurred.
-      local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
+      local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
       local full = capacity * periodMs
-      local queueMs = mode == 'shape' and math.ceil(level / leak) or 0
-      local retryAfterMs = force and 0 or math.max(0, math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
+      local queueMs = mode == 'shape' and math_ceil(level / leak) or 0
+      local retryAfterMs = force and 0 or math_max(0, math_ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
       local next, returned
       if retryAfterMs == 0 then
-        returned = cost < 0 and math.min(-cost, level / periodMs) or 0
-        level = math.max(0, math.min(level + units, math.max(level, (capacity + maxDebt) * periodMs)))
-        next = struct.pack('<dd', nowMs, level)
+        returned = cost < 0 and math_min(-cost, level / periodMs) or 0
+        level = math_max(0, math_min(level + units, math_max(level, (capacity + maxDebt) * periodMs)))
+        next = struct_pack('<dd', nowMs, level)
       end
-      local remaining = math.floor((full - level) / periodMs)
+      local remaining = math_floor((full - level) / periodMs)
       if mode == 'shape' then
-        remaining = math.min(remaining, math.floor((maxWaitMs * leak - level) / periodMs) + 1)
+        remaining = math_min(remaining, math_floor((maxWaitMs * leak - level) / periodMs) + 1)
       end
-      return retryAfterMs, math.max(0, remaining), math.ceil(level / leak), queueMs, next, returned
+      return retryAfterMs, math_max(0, remaining), math_ceil(level / leak), queueMs, next, returned
     end
 
     local capacity = whole('capacity', args[at + 0], 1)
     local leak = whole('leak', args[at + 1], 1)
     local periodMs = whole('periodMs', args[at + 2], 1)
     local mode = choice('mode', open(args[at + 3]) or 'police', 'police', 'shape')
-    local maxWaitMs = whole('maxWaitMs', open(args[at + 4]) or math.ceil(capacity * periodMs / leak), 0)
+    local maxWaitMs = whole('maxWaitMs', open(args[at + 4]) or math_ceil(capacity * periodMs / leak), 0)
     local maxDebt = whole('maxDebt', open(args[at + 5]) or capacity, 0)
     exactly('(capacity + maxDebt) * periodMs', (capacity + maxDebt) * periodMs)
     return {
@@ -825,11 +894,11 @@ local function ruleOf(name, args, at)
 
     -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
     local function movedBack(line, backMs)
-      local atMs, total = struct.unpack('<dd', line)
-      local moved = { struct.pack('<dd', atMs - backMs, total) }
+      local atMs, total = struct_unpack('<dd', line)
+      local moved = { struct_pack('<dd', atMs - backMs, total) }
       for at = 17, #line, 16 do
-        local timeMs, cost = struct.unpack('<dd', line, at)
-        moved[#moved + 1] = struct.pack('<dd', timeMs - backMs, cost)
+        local timeMs, cost = struct_unpack('<dd', line, at)
+        moved[#moved + 1] = struct_pack('<dd', timeMs - backMs, cost)
       end
       return table.concat(moved)
     end
@@ -837,34 +906,34 @@ local function ruleOf(name, args, at)
     -- The pairs in line[from..] after giving back amount, which is less than their total.
     local function withoutNewest(line, from, amount)
       local at = #line - 15
-      local timeMs, cost = struct.unpack('<dd', line, at)
+      local timeMs, cost = struct_unpack('<dd', line, at)
       while cost <= amount do
         amount = amount - cost
         at = at - 16
-        timeMs, cost = struct.unpack('<dd', line, at)
+        timeMs, cost = struct_unpack('<dd', line, at)
       end
-      return line:sub(from, at - 1) .. struct.pack('<dd', timeMs, cost - amount)
+      return line:sub(from, at - 1) .. struct_pack('<dd', timeMs, cost - amount)
     end
 
     local function withoutOldest(line, from, amount)
-      local timeMs, cost = struct.unpack('<dd', line, from)
+      local timeMs, cost = struct_unpack('<dd', line, from)
       while cost <= amount do
         amount = amount - cost
         from = from + 16
-        timeMs, cost = struct.unpack('<dd', line, from)
+        timeMs, cost = struct_unpack('<dd', line, from)
       end
-      return struct.pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
+      return struct_pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
     end
 
     -- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
     local function withoutTaken(line, from, amount, takenMs)
       local first, last = from, #line - 15
       while first <= last do
-        local at = first + 16 * math.floor((last - first) / 32)
-        local timeMs, cost = struct.unpack('<dd', line, at)
+        local at = first + 16 * math_floor((last - first) / 32)
+        local timeMs, cost = struct_unpack('<dd', line, at)
         if timeMs == takenMs then
-          local kept = cost > amount and struct.pack('<dd', timeMs, cost - amount) or ''
-          return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math.min(amount, cost)
+          local kept = cost > amount and struct_pack('<dd', timeMs, cost - amount) or ''
+          return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math_min(amount, cost)
         elseif timeMs < takenMs then
           first = at + 16
         else
@@ -877,12 +946,12 @@ local function ruleOf(name, args, at)
     -- What still counts: the line, its newest time, its total, and where its first pair is.
     local function since(state, nowMs, spanMs)
       local line, from = state, 17
-      local atMs, total = struct.unpack('<dd', line)
+      local atMs, total = struct_unpack('<dd', line)
       if atMs > nowMs then
         line, atMs = movedBack(line, atMs - nowMs), nowMs
       end
       while from < #line do
-        local timeMs, taken = struct.unpack('<dd', line, from)
+        local timeMs, taken = struct_unpack('<dd', line, from)
         if timeMs > nowMs - spanMs then
           break
         end
@@ -894,11 +963,11 @@ local function ruleOf(name, args, at)
 
     -- The time of the pair with which at least amount has left, oldest first.
     local function timeFreeing(line, from, amount)
-      local timeMs, freed = struct.unpack('<dd', line, from)
+      local timeMs, freed = struct_unpack('<dd', line, from)
       while freed < amount do
         local taken
         from = from + 16
-        timeMs, taken = struct.unpack('<dd', line, from)
+        timeMs, taken = struct_unpack('<dd', line, from)
         freed = freed + taken
       end
       return timeMs
@@ -912,7 +981,7 @@ local function ruleOf(name, args, at)
       end
       if not force and total + cost > limit then
         local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
-        return retryAfterMs, math.max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
+        return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
       end
 
       local before, returned = total, 0
@@ -920,26 +989,26 @@ local function ruleOf(name, args, at)
       if cost < 0 and takenMs then
         pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
       elseif cost < 0 then
-        returned = math.min(-cost, total)
+        returned = math_min(-cost, total)
         pairsLeft = returned < total and without(line, from, returned)
       end
       total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
       if total == 0 then
         return 0, limit, 0, 0, nil, returned
       elseif cost < 0 then
-        atMs = struct.unpack('<d', pairsLeft, #pairsLeft - 15)
+        atMs = struct_unpack('<d', pairsLeft, #pairsLeft - 15)
       elseif total == before then
         pairsLeft = line:sub(from)
       elseif before > 0 and atMs == nowMs then
-        local newest = struct.unpack('<d', line, #line - 7)
-        pairsLeft, added = line:sub(from, -9), struct.pack('<d', newest + (total - before))
+        local newest = struct_unpack('<d', line, #line - 7)
+        pairsLeft, added = line:sub(from, -9), struct_pack('<d', newest + (total - before))
       else
-        pairsLeft, added = line:sub(from), struct.pack('<dd', nowMs, total - before)
+        pairsLeft, added = line:sub(from), struct_pack('<dd', nowMs, total - before)
         atMs = nowMs
       end
       -- Joined at once: Redis hashes every byte of every string that a script makes.
-      local next = struct.pack('<dd', atMs, total) .. pairsLeft .. added
-      return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
+      local next = struct_pack('<dd', atMs, total) .. pairsLeft .. added
+      return 0, math_max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
     end
 
     local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
@@ -967,7 +1036,7 @@ local function ruleOf(name, args, at)
       local elapsedMs = nowMs - atMs
       local current, previous = 0, 0
       if state then
-        local stateMs, stateCurrent, statePrevious = struct.unpack('<ddd', state)
+        local stateMs, stateCurrent, statePrevious = struct_unpack('<ddd', state)
         if atMs <= stateMs then
           current, previous = stateCurrent, statePrevious
         elseif atMs - stateMs <= windowMs then
@@ -980,25 +1049,25 @@ local function ruleOf(name, args, at)
       local passes = force or (fits and overlap <= (limit - current - cost) * windowMs)
       local retryAfterMs, returned = 0, 0
       if not passes and fits then
-        retryAfterMs = math.ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
+        retryAfterMs = math_ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
       elseif not passes then
-        retryAfterMs = windowMs - elapsedMs + math.ceil(windowMs * (current - limit + cost) / current)
+        retryAfterMs = windowMs - elapsedMs + math_ceil(windowMs * (current - limit + cost) / current)
       elseif cost < 0 then
         local inCurrent = not takenMs or takenMs >= atMs
         local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
-        local fromCurrent = inCurrent and math.min(-cost, current) or 0
-        local fromPrevious = inPrevious and math.min(-cost - fromCurrent, previous) or 0
+        local fromCurrent = inCurrent and math_min(-cost, current) or 0
+        local fromPrevious = inPrevious and math_min(-cost - fromCurrent, previous) or 0
         current, previous = current - fromCurrent, previous - fromPrevious
         returned = fromCurrent + fromPrevious
       else
         current = addBounded(current, cost, limit + maxDebt)
       end
 
-      local used = current + math.ceil(previous * (windowMs - elapsedMs) / windowMs)
+      local used = current + math_ceil(previous * (windowMs - elapsedMs) / windowMs)
       local windows = current > 0 and 2 or previous > 0 and 1 or 0
       local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
-      local next = passes and struct.pack('<ddd', atMs, current, previous) or nil
-      return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next, returned
+      local next = passes and struct_pack('<ddd', atMs, current, previous) or nil
+      return retryAfterMs, math_max(0, limit - used), resetAfterMs, 0, next, returned
     end
 
     local limit = whole('limit', args[at + 0], 1)
@@ -1021,8 +1090,8 @@ local function ruleOf(name, args, at)
     local function liveCounts(state, atMs, live, sliceMs)
       local counts, passed, used = {}, live, 0
       if state then
-        counts = { struct.unpack('<' .. string.rep('d', live), state, 9) }
-        passed = math.max(0, math.floor((atMs - (struct.unpack('<d', state))) / sliceMs + 0.5))
+        counts = { struct_unpack('<' .. string.rep('d', live), state, 9) }
+        passed = math_max(0, math_floor((atMs - (struct_unpack('<d', state))) / sliceMs + 0.5))
       end
       for slice = 1, live do
         if passed > 0 then
@@ -1036,8 +1105,8 @@ local function ruleOf(name, args, at)
     -- Takes up to amount from the slices between newest and oldest, newest first, and answers how much that was.
     local function giveBack(counts, amount, newest, oldest)
       local slice, left = newest, amount
-      while slice >= math.max(1, oldest) and left > 0 do
-        local removed = math.min(left, counts[slice])
+      while slice >= math_max(1, oldest) and left > 0 do
+        local removed = math_min(left, counts[slice])
         counts[slice] = counts[slice] - removed
         left = left - removed
         slice = slice - 1
@@ -1046,7 +1115,7 @@ local function ruleOf(name, args, at)
     end
 
     local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
-      local sliceMs = math.ceil(windowMs / slices)
+      local sliceMs = math_ceil(windowMs / slices)
       local atMs, live = nowMs - nowMs % sliceMs, slices + 1
       local counts, used = liveCounts(state, atMs, live, sliceMs)
 
@@ -1070,11 +1139,11 @@ local function ruleOf(name, args, at)
       end
 
       if not force and used + cost > limit then
-        return msUntilFree(cost - (limit - used)), math.max(0, limit - used), msUntilEmpty(), 0
+        return msUntilFree(cost - (limit - used)), math_max(0, limit - used), msUntilEmpty(), 0
       end
       local returned = 0
       if cost < 0 then
-        local only = takenMs and live - math.max(0, (atMs - (takenMs - takenMs % sliceMs)) / sliceMs)
+        local only = takenMs and live - math_max(0, (atMs - (takenMs - takenMs % sliceMs)) / sliceMs)
         returned = giveBack(counts, -cost, only or live, only or 1)
         used = used - returned
       else
@@ -1082,13 +1151,13 @@ local function ruleOf(name, args, at)
         counts[live] = counts[live] + (total - used)
         used = total
       end
-      local next = struct.pack('<d' .. string.rep('d', live), atMs, (table.unpack or unpack)(counts, 1, live))
-      return 0, math.max(0, limit - used), msUntilEmpty(), 0, next, returned
+      local next = struct_pack('<d' .. string.rep('d', live), atMs, (table.unpack or unpack)(counts, 1, live))
+      return 0, math_max(0, limit - used), msUntilEmpty(), 0, next, returned
     end
 
     local limit = whole('limit', args[at + 0], 1)
     local windowMs = whole('windowMs', args[at + 1], 1)
-    local slices = whole('slices', open(args[at + 2]) or math.min(10, windowMs), 1, 1000)
+    local slices = whole('slices', open(args[at + 2]) or math_min(10, windowMs), 1, 1000)
     local maxDebt = whole('maxDebt', open(args[at + 3]) or limit, 0)
     return {
       name = 'strict-window',
@@ -1107,22 +1176,22 @@ local function ruleOf(name, args, at)
       local full = capacity * periodMs
       local level = full
       if state then
-        local atMs, stateLevel = struct.unpack('<dd', state)
+        local atMs, stateLevel = struct_unpack('<dd', state)
         -- Refilling for no longer than it takes to get full keeps the product exact after any absence.
-        local refillMs = math.min(math.max(0, nowMs - atMs), math.ceil((full - stateLevel) / refill))
-        level = math.min(full, stateLevel + refill * refillMs)
+        local refillMs = math_min(math_max(0, nowMs - atMs), math_ceil((full - stateLevel) / refill))
+        level = math_min(full, stateLevel + refill * refillMs)
       end
       -- A part of a request is a whole number of units, which the division that made it has blurred.
-      local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
-      local retryAfterMs = force and 0 or math.max(0, math.ceil((units - level) / refill))
+      local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
+      local retryAfterMs = force and 0 or math_max(0, math_ceil((units - level) / refill))
       local next, returned
       if retryAfterMs == 0 then
-        returned = cost < 0 and math.min(-cost, (full - level) / periodMs) or 0
-        level = math.min(full, math.max(level - units, math.min(level, 0 - maxDebt * periodMs)))
-        next = struct.pack('<dd', nowMs, level)
+        returned = cost < 0 and math_min(-cost, (full - level) / periodMs) or 0
+        level = math_min(full, math_max(level - units, math_min(level, 0 - maxDebt * periodMs)))
+        next = struct_pack('<dd', nowMs, level)
       end
-      local remaining = math.max(0, math.floor(level / periodMs))
-      return retryAfterMs, remaining, math.ceil((full - level) / refill), 0, next, returned
+      local remaining = math_max(0, math_floor(level / periodMs))
+      return retryAfterMs, remaining, math_ceil((full - level) / refill), 0, next, returned
     end
 
     local capacity = whole('capacity', args[at + 0], 1)
@@ -1165,7 +1234,7 @@ local function readChanging(rule, ruleText, value, nowMs)
   -- The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change
   -- is a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up.
   local function recount(maker, entry)
-    local timeMs, state = steady(maker, entry, nowMs), entry.state
+    local timeMs, state = frame().steady(maker, entry, nowMs), entry.state
     entry.leastMs = timeMs
     local _, resetAfterMs, next
     if rule.holds == 'leased' then
@@ -1174,24 +1243,26 @@ local function readChanging(rule, ruleText, value, nowMs)
       entry.state = resetAfterMs > 0 and next or nil
       return
     end
-    local used = state and math.ceil(usedOf(maker, state, timeMs) * rule.limit / maker.limit) or 0
+    local used = state and math_ceil(usedOf(maker, state, timeMs) * rule.limit / maker.limit) or 0
     _, _, resetAfterMs, _, next = rule.step(nil, timeMs, used, true)
     entry.state = resetAfterMs > 0 and next or nil
     entry.holds = entry.holds
-      and holding().map(entry.holds, function(hold)
+      and frame().holding().map(entry.holds, function(hold)
         -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
         local _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
-        return holding().with(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
+        return frame()
+          .holding()
+          .with(hold, math_floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
       end)
   end
 
   local function stampOf(mark)
-    return struct.pack('<dd', mark, #ruleText) .. ruleText
+    return struct_pack('<dd', mark, #ruleText) .. ruleText
   end
 
-  local madeStamp, maker, mark = nil, rule, value and #value >= 16 and struct.unpack('<d', value)
+  local madeStamp, maker, mark = nil, rule, value and #value >= 16 and struct_unpack('<d', value)
   if mark == -0.5 or mark == -0.25 then
-    local length = struct.unpack('<d', value, 9)
+    local length = struct_unpack('<d', value, 9)
     local words, size = {}, length >= 0 and length <= #value - 16 and length % 1 == 0 and length or 0
     madeStamp, value = value:sub(1, 16 + size), value:sub(17 + size)
     for word in string.gmatch(madeStamp:sub(17), '%S+') do
@@ -1202,7 +1273,7 @@ local function readChanging(rule, ruleText, value, nowMs)
     end
     maker = madeStamp:sub(17) == ruleText and rule or ruleOf(words[1], words, 2)
   end
-  local entry = readEntry(maker.isState, value)
+  local entry = frame().readEntry(maker.isState, value)
   entry.stamp = stampOf(-0.5)
   entry.asMade = { stamp = madeStamp or entry.stamp, state = entry.state, holds = entry.holds }
   if maker ~= rule then
@@ -1218,84 +1289,136 @@ local function readChanging(rule, ruleText, value, nowMs)
   return entry
 end
 
--- What one tier is about, as ARGV[at] and what follows it say. Answers where the next one starts.
-local function readPart(key, at)
-  local rule = ruleOf(ARGV[at], ARGV, at + 1)
-  local next = at + 2 + rule.size
-  if #ARGV < next - 1 then
-    local takes = rule.size .. ' parameters, - for a default, and a request'
-    error('sluice: the tier ' .. rule.name .. ' takes ' .. takes .. ', got ' .. #ARGV - at, 0)
+-- The rules of the tiers, as ARGV[at] and what follows it say, each with its request. Answers where the rest starts.
+local function readTiers(count, at)
+  local tiers = {}
+  for index = 1, count do
+    local rule = ruleOf(ARGV[at], ARGV, at + 1)
+    local next = at + 2 + rule.size
+    if #ARGV < next - 1 then
+      local takes = rule.size .. ' parameters, - for a default, and a request'
+      error('sluice: the tier ' .. rule.name .. ' takes ' .. takes .. ', got ' .. #ARGV - at, 0)
+    end
+    tiers[index] = { rule = rule, at = at, request = ARGV[next - 1] }
+    at = next
   end
-  local request, ruleText, isShadow = ARGV[next - 1], nil, false
+  return tiers, at
+end
+
+-- What one tier is asked.
+local function readPart(tier, request)
+  local ruleText, isShadow = nil, false
   if string.sub(request, 1, 9) == 'changing:' then
-    request, ruleText = string.sub(request, 10), table.concat(ARGV, ' ', at, at + rule.size)
+    request, ruleText = string.sub(request, 10), table.concat(ARGV, ' ', tier.at, tier.at + tier.rule.size)
   end
   if string.sub(request, 1, 7) == 'shadow:' then
     request, isShadow = string.sub(request, 8), true
   end
-  local cost, ahead = tonumber(request), nil
+  local cost, ahead, isPlain = tonumber(request), nil, true
   if not cost then
     ahead = string.match(request, '^ahead:(.*)$')
     local asked = ahead or request
-    cost = tonumber(asked) or tonumber(string.match(asked, '^(%w+):blockFor:') or string.match(asked, '^hold:(%d+)'))
+    cost = tonumber(asked)
+    isPlain = cost ~= nil
+    cost = cost or tonumber(string.match(asked, '^(%w+):blockFor:') or string.match(asked, '^hold:(%d+)'))
   end
-  local part = {
-    key = key,
-    rule = rule,
+  return {
+    rule = tier.rule,
     ruleText = ruleText,
     request = request,
     isShadow = isShadow,
     isAhead = ahead ~= nil,
     cost = cost,
+    isPlain = isPlain and not ruleText and cost >= 1 and cost <= tier.rule.limit and cost % 1 == 0,
+    key = nil,
+    value = nil,
     entry = nil,
+    state = nil,
   }
-  return part, next
 end
 
-local function entryOf(part, value, nowMs)
+local function entryOf(part, nowMs)
   if part.ruleText then
-    return readChanging(part.rule, part.ruleText, value, nowMs)
+    return readChanging(part.rule, part.ruleText, part.value, nowMs)
   end
-  return readEntry(part.rule.isState, value)
+  return frame().readEntry(part.rule.isState, part.value)
 end
 
--- Reads every key, decides every tier, and writes only then. What costs or holds is taken from all tiers or from none.
-local function decideTiers(values, count, nowMs, isServerTime)
-  local parts, at, isRefused, reply = {}, 3, false, {}
-  for index = 1, count do
-    local part
-    part, at = readPart(KEYS[index], at)
-    parts[index] = part
-    part.entry = entryOf(part, values[index], nowMs)
-    local last = 5 * index
+-- Decides every tier plainly into reply[at + 1..]. Answers whether all of them passed so, and then has noted what was taken.
+local function takePlainly(parts, nowMs, reply, at)
+  local last = at + 5 * #parts
+  for index, part in ipairs(parts) do
+    local allowed
+    if part.isPlain then
+      local first = at + 5 * index - 4
+      allowed, reply[first + 1], reply[first + 2], reply[first + 3], reply[first + 4], reply[last + index], part.state =
+        decidePlainly(part.rule, part.value, part.cost + 0.0, nowMs, part.isAhead)
+      reply[first] = allowed
+    end
+    if allowed ~= 1 then
+      return false
+    end
+  end
+  for index, part in ipairs(parts) do
+    note(part.key, part.state, reply[at + 5 * index - 1])
+  end
+  return true
+end
+
+-- Decides every tier into reply[at + 1..] and notes what is taken: all that costs or holds, or none. Answers whether that passed.
+local function take(parts, nowMs, reply, at)
+  if takePlainly(parts, nowMs, reply, at) then
+    return true
+  end
+  local isRefused = false
+  for index, part in ipairs(parts) do
+    local last = at + 5 * index
+    part.entry = entryOf(part, nowMs)
     reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
-      decide(part.rule, part.entry, part.request, nowMs, part.isShadow)
+      frame().decide(part.rule, part.entry, part.request, nowMs, part.isShadow)
     isRefused = isRefused or (part.cost and not part.isShadow and reply[last - 4] == 0)
   end
-  if at <= #ARGV then
-    error('sluice: there are more arguments than ' .. count .. ' tiers take, got ' .. ARGV[at], 0)
-  end
-  for index, part in ipairs(isRefused and parts or {}) do
-    local last = 5 * index
-    if part.cost and reply[last - 4] == 1 then
-      part.entry = entryOf(part, values[index], nowMs)
+  for index, part in ipairs(parts) do
+    local last = at + 5 * index
+    if isRefused and part.cost and reply[last - 4] == 1 then
+      part.entry = entryOf(part, nowMs)
       reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
-        judge(part.rule, part.entry, part.cost, nowMs, false)
+        frame().judge(part.rule, part.entry, part.cost, nowMs, false)
       if part.isAhead then
-        reply[last - 2] = asking().nextAfter(part.rule, part.entry, reply[last - 3], nowMs)
+        reply[last - 2] = frame().asking().nextAfter(part.rule, part.entry, reply[last - 3], nowMs)
       end
     end
   end
   for index, part in ipairs(parts) do
-    writeEntry(part.key, part.entry, isServerTime)
-    reply[5 * count + index] = part.entry.timeMs
+    frame().noteEntry(part.key, part.entry)
+    reply[at + 5 * #parts + index] = part.entry.timeMs
   end
-  return reply, not isRefused
+  return not isRefused
+end
+
+-- What a decision is about: the keys from first on, and the requests from ARGV[at] on, or those beside the tiers.
+local function readParts(tiers, values, first, at, idKey)
+  local parts, seen = {}, {}
+  if idKey then
+    seen[idKey] = true
+  end
+  for index, tier in ipairs(tiers) do
+    local part, key = readPart(tier, at and ARGV[at + index - 1] or tier.request), KEYS[first + index - 1]
+    if seen[key] then
+      error('sluice: each tier has a key of its own, got twice ' .. key, 0)
+    end
+    seen[key], part.key, part.value = true, key, slots[key] and notedValues[slots[key]]
+    if part.value == nil then
+      part.value = values[first + index - 1]
+    end
+    parts[index] = part
+  end
+  return parts
 end
 
 -- What an id was first answered with is kept under a key of its own: when that ends, and the reply. Answers nil when it is over.
 local function recall(known, count, nowMs)
-  local untilMs = #known == 8 * (6 * count + 1) and struct.unpack('<d', known) or -1
+  local untilMs = #known == 8 * (6 * count + 1) and struct_unpack('<d', known) or -1
   if not (untilMs >= 0 and untilMs <= 2 * EXACT and untilMs % 1 == 0) then
     error(
       'sluice: the key of the id holds something else than an answer for as many tiers, and it was left as it is',
@@ -1306,39 +1429,55 @@ local function recall(known, count, nowMs)
   end
   local reply = {}
   for at = 9, #known, 8 do
-    reply[#reply + 1] = struct.unpack('<d', known, at)
+    reply[#reply + 1] = struct_unpack('<d', known, at)
   end
   return reply
 end
 
-local function decideOnce(idMs, nowMs, isServerTime)
-  local values, count, seen = readKeys(), idMs > 0 and #KEYS - 1 or #KEYS, {}
+-- One decision, or with n* as many over the same tiers, one after the other: what one takes the next sees.
+local function decideAll(idText, nowMs, isServerTime)
+  local many = string.match(idText, '^(%d+)%*$')
+  local times = many and whole('the number of decisions', many, 1, 1000) or 1
+  local idMs = many and 0 or whole('idMs', idText, 0, 315619200000)
+  local values, keys, reply = readKeys(), idMs > 0 and #KEYS - 1 or #KEYS, {}
+  local count = keys / times
   if count < 1 then
     error('sluice: with an idMs the last key is that of the id, and every tier has one before it, got 1 key', 0)
-  end
-  for _, key in ipairs(KEYS) do
-    if seen[key] then
-      error('sluice: each tier has a key of its own, got twice ' .. key, 0)
-    end
-    seen[key] = true
+  elseif count % 1 ~= 0 then
+    error(string.format('sluice: each decision has as many keys, got %.0f for %.0f decisions', keys, times), 0)
   end
   local known = idMs > 0 and values[#KEYS]
-  local reply, isAllowed = known and recall(known, count, nowMs), false
-  if reply then
-    return reply
-  end
-  reply, isAllowed = decideTiers(values, count, nowMs, isServerTime)
-  if idMs > 0 and isAllowed then
-    local packed = { struct.pack('<d', nowMs + idMs) }
-    for index, number in ipairs(reply) do
-      packed[index + 1] = struct.pack('<d', number)
+  if known then
+    reply = recall(known, count, nowMs)
+    if reply then
+      return reply
     end
-    local ttlMs = isServerTime and idMs or idMs + 60000
-    redis.call('SET', KEYS[#KEYS], table.concat(packed), 'PX', string.format('%.0f', ttlMs))
+    reply = {}
   end
+  local tiers, at = readTiers(count, 3)
+  local last = at - 1 + (times - 1) * count
+  if #ARGV > last then
+    error(string.format('sluice: there are more arguments than %.0f tiers take, got ', count) .. ARGV[last + 1], 0)
+  elseif #ARGV < last then
+    error(string.format('sluice: %.0f decisions take %.0f arguments, got %.0f', times, last, #ARGV), 0)
+  end
+  local isAllowed
+  for turn = 0, times - 1 do
+    local parts =
+      readParts(tiers, values, turn * count + 1, turn > 0 and at + (turn - 1) * count, idMs > 0 and KEYS[#KEYS])
+    isAllowed = take(parts, nowMs, reply, turn * 6 * count)
+  end
+  if idMs > 0 and isAllowed then
+    local packed = { struct_pack('<d', nowMs + idMs) }
+    for index, number in ipairs(reply) do
+      packed[index + 1] = struct_pack('<d', number)
+    end
+    note(KEYS[#KEYS], table.concat(packed), idMs)
+  end
+  writeAll(isServerTime)
   return reply
 end
 
 local nowMs, isServerTime = clock(ARGV[1])
-local reply = decideOnce(whole('idMs', ARGV[2] or 0, 0, 315619200000), nowMs, isServerTime)
+local reply = decideAll(ARGV[2] or '0', nowMs, isServerTime)
 return math.tointeger and whole64(reply) or reply

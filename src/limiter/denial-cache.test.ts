@@ -1,0 +1,266 @@
+import { expect, it } from 'vitest'
+import type { Request } from '../core/request.ts'
+import type { Store } from '../core/store.ts'
+import { concurrency } from '../rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
+import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
+import { createLimiter } from './create-limiter.ts'
+
+/** A store that is shared, as far as a limiter can tell, and notes what it is asked. */
+function sharedStore(answersLater = false): Store & { readonly asked: string[] } {
+  const memory = memoryStore()
+  const asked: string[] = []
+  const note = (key: string, { action }: Request): void => void asked.push(`${action} ${key}`)
+  return {
+    ...memory,
+    kind: 'redis',
+    asked,
+    open(place) {
+      const shelf = memory.open(place)
+      return {
+        ...shelf,
+        memory: shelf,
+        decide(key: string, request: Request, nowMs: number, rule = place.rule) {
+          note(key, request)
+          const answer = shelf.decide(key, request, nowMs, rule)
+          return answersLater ? Promise.resolve(answer) : answer
+        },
+      }
+    },
+    decideTogether(orders, nowMs, memo) {
+      for (const { key, request } of orders) note(key, request)
+      const inMemory = orders.map((order) => ({ ...order, shelf: (order.shelf as never as { memory: never }).memory }))
+      return memory.decideTogether(inMemory, nowMs, memo)
+    },
+  }
+}
+
+const minute = fixedWindow({ limit: 5, windowMs: 60_000 })
+
+function limiterWith(clock: ManualClock, store = sharedStore(), denialCacheMs?: number) {
+  return { store, limiter: createLimiter({ name: 'api', rule: minute, store, clock, denialCacheMs }) }
+}
+
+it.each([[false], [true]])(
+  'says what was refused until it passes, without asking (a store that waits: %s)',
+  async (later) => {
+    const clock = manualClock(10_000)
+    const { store, limiter } = limiterWith(clock, sharedStore(later), 1e9)
+    await limiter.consume('ann', { cost: 5 })
+    const refused = await limiter.consume('ann')
+    expect(refused).toMatchObject({ allowed: false, retryAfterMs: 50_000, decidedBy: 'redis' })
+    clock.advance(20_000)
+    store.asked.length = 0
+    expect(await limiter.consume('ann')).toEqual({
+      ...refused,
+      retryAfterMs: 30_000,
+      resetAfterMs: 30_000,
+      decidedBy: 'denial-cache',
+    })
+    clock.advance(29_999)
+    expect(await limiter.consume('ann')).toMatchObject({ retryAfterMs: 1, decidedBy: 'denial-cache' })
+    expect(store.asked).toEqual([])
+    clock.advance(1)
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: true, decidedBy: 'redis' })
+  },
+)
+
+it('asks again after denialCacheMs, by default after a second, and every time with 0', async () => {
+  for (const [denialCacheMs, heldMs] of [
+    [undefined, 1_000],
+    [200, 200],
+    [0, 0],
+  ] as const) {
+    const clock = manualClock(0)
+    const { limiter } = limiterWith(clock, sharedStore(), denialCacheMs)
+    await limiter.consume('ann', { cost: 5 })
+    await limiter.consume('ann')
+    if (heldMs > 0) {
+      clock.advance(heldMs - 1)
+      expect((await limiter.consume('ann')).decidedBy).toBe('denial-cache')
+      clock.advance(1)
+    }
+    expect((await limiter.consume('ann')).decidedBy).toBe('redis')
+  }
+})
+
+it('asks about a smaller cost, which may pass, and not about a greater one', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  await limiter.consume('ann', { cost: 2 })
+  expect((await limiter.consume('ann', { cost: 4 })).allowed).toBe(false)
+  expect(await limiter.consume('ann', { cost: 5 })).toMatchObject({ allowed: false, decidedBy: 'denial-cache' })
+  expect(await limiter.consume('ann', { cost: 3 })).toMatchObject({ allowed: true, decidedBy: 'redis' })
+})
+
+it('lets a cost that can never pass say so', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  expect((await limiter.consume('ann', { cost: 6 })).reason).toBe('cost-exceeds-limit')
+  expect((await limiter.consume('ann', { cost: 6 })).decidedBy).toBe('redis')
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect(await limiter.consume('ann', { cost: 6 })).toMatchObject({ reason: 'cost-exceeds-limit', decidedBy: 'redis' })
+})
+
+it('knows one key from another', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect((await limiter.consume('bob')).allowed).toBe(true)
+  expect((await limiter.consume('ann')).decidedBy).toBe('denial-cache')
+})
+
+it.each<[string, (limiter: ReturnType<typeof limiterWith>['limiter']) => Promise<unknown>]>([
+  ['giveBack', (limiter) => limiter.giveBack('ann')],
+  ['reset', (limiter) => limiter.reset('ann')],
+  ['unblock', (limiter) => limiter.unblock('ann')],
+])('asks again after %s, also when a refusal was still on its way', async (_, free) => {
+  const { limiter } = limiterWith(manualClock(0), sharedStore(true))
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  const [late] = await Promise.all([limiter.consume('ann', { cost: 1, ahead: false }), free(limiter)])
+  expect(late.allowed).toBe(false)
+  expect((await limiter.consume('ann')).decidedBy).toBe('redis')
+})
+
+it('asks again when a hold is settled', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  const hold = await limiter.reserve('ann', { estimate: 5 })
+  expect((await limiter.consume('ann')).allowed).toBe(false)
+  expect((await limiter.consume('ann')).decidedBy).toBe('denial-cache')
+  await hold.settle(1)
+  expect(await limiter.consume('ann')).toMatchObject({ allowed: true, remaining: 3 })
+})
+
+it('goes on refusing a key that was blocked', async () => {
+  const clock = manualClock(0)
+  const store = sharedStore()
+  const limiter = createLimiter({ name: 'api', rule: minute, blockForMs: 100_000, store, clock })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect(await limiter.consume('ann')).toMatchObject({ retryAfterMs: 100_000, decidedBy: 'denial-cache' })
+  clock.advance(1_000)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis', retryAfterMs: 99_000 })
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'denial-cache', remaining: 0 })
+})
+
+it('asks for a request with an id, which may have been admitted before', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  expect((await limiter.consume('ann', { cost: 5, id: 'order 7' })).allowed).toBe(true)
+  await limiter.consume('ann', { cost: 5 })
+  expect(await limiter.consume('ann', { cost: 5, id: 'order 7' })).toMatchObject({ allowed: true, decidedBy: 'redis' })
+})
+
+it('asks about places, which may come free at any time, and in the shadow, where nobody is refused', async () => {
+  const clock = manualClock(0)
+  const places = createLimiter({
+    name: 'work',
+    rule: concurrency({ limit: 1, leaseMs: 60_000 }),
+    store: sharedStore(),
+    clock,
+  })
+  await places.consume('ann')
+  await places.consume('ann')
+  expect(await places.consume('ann')).toMatchObject({ allowed: false, decidedBy: 'redis' })
+  const shadow = createLimiter({ name: 'new', rule: minute, shadow: true, store: sharedStore(), clock })
+  await shadow.consume('ann', { cost: 5 })
+  await shadow.consume('ann')
+  expect(await shadow.consume('ann')).toMatchObject({ allowed: true, wouldRefuse: ['new'], decidedBy: 'redis' })
+})
+
+it('asks again when the clock was set back', async () => {
+  const clock = manualClock(100_000)
+  const { limiter } = limiterWith(clock)
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  clock.set(90_000)
+  expect((await limiter.consume('ann')).decidedBy).toBe('redis')
+})
+
+it('asks by another rule when a policy has changed it', async () => {
+  const clock = manualClock(0)
+  let limit = 5
+  const policy = () => fixedWindow({ limit, windowMs: 60_000 })
+  const store = sharedStore()
+  const limiter = createLimiter({ name: 'plans', rule: minute, policy, policyCacheMs: 500, store, clock })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect((await limiter.consume('ann')).decidedBy).toBe('denial-cache')
+  limit = 50
+  clock.advance(500)
+  const decisions = [await limiter.consume('ann'), await limiter.consume('ann')]
+  // What was used of the old limit is as large a share of the new one.
+  expect(decisions.find((decision) => decision.limit === 50)).toMatchObject({ allowed: false, decidedBy: 'redis' })
+})
+
+it('remembers 10,000 keys, and forgets the one that was refused longest ago', async () => {
+  const { limiter, store } = limiterWith(manualClock(0), sharedStore(), 1e9)
+  const refuse = async (key: string): Promise<void> => {
+    await limiter.consume(key, { cost: 5 })
+    await limiter.consume(key)
+  }
+  for (let user = 0; user < 10_000; user++) await refuse(`user:${user}`)
+  store.asked.length = 0
+  await limiter.consume('user:0')
+  expect(store.asked).toEqual([])
+  await refuse('one more')
+  store.asked.length = 0
+  await limiter.consume('user:1')
+  await limiter.consume('user:0')
+  await limiter.consume('user:0')
+  expect(store.asked).toEqual(['consume user:0'])
+})
+
+it('is told to listeners as any refusal is', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  const seen: string[] = []
+  limiter.on('refused', ({ decision }) => seen.push(decision.decidedBy))
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  await limiter.consume('ann')
+  expect(seen).toEqual(['redis', 'denial-cache'])
+})
+
+it('over tiers names those that are known to refuse, and asks about other keys', async () => {
+  const clock = manualClock(0)
+  const store = sharedStore()
+  const tiers = { user: minute, ip: slidingWindow({ limit: 3, windowMs: 60_000 }) }
+  const limiter = createLimiter({ name: 'chat', tiers, store, clock })
+  await limiter.consume({ user: 'ann', ip: '::1' }, { cost: 3 })
+  await limiter.consume({ user: 'ann', ip: '::1' })
+  store.asked.length = 0
+  const refused = await limiter.consume({ user: 'bob', ip: '::1' })
+  expect(refused).toMatchObject({ allowed: false, limitedBy: 'ip', limit: 3, decidedBy: 'denial-cache' })
+  expect(Object.keys(refused.tiers)).toEqual(['ip'])
+  expect(store.asked).toEqual([])
+  expect((await limiter.consume({ user: 'ann', ip: '::2' })).allowed).toBe(true)
+  expect((await limiter.consume({ user: 'ann' })).allowed).toBe(true)
+})
+
+it('over tiers asks while a refusal would block the key of another one', async () => {
+  const store = sharedStore()
+  const bucket = tokenBucket({ capacity: 1, refill: 1, periodMs: 60_000 })
+  const tiers = { user: minute, ip: { rule: bucket, blockForMs: 600_000 } }
+  const limiter = createLimiter({ name: 'chat', tiers, store, clock: manualClock(0) })
+  await limiter.consume({ user: 'ann' }, { cost: 5 })
+  expect((await limiter.consume({ user: 'ann', ip: '::1' })).limitedBy).toBe('user')
+  expect((await limiter.consume({ user: 'ann', ip: '::1' })).decidedBy).toBe('redis')
+  await limiter.consume({ ip: '::1' })
+  expect((await limiter.consume({ user: 'ann', ip: '::1' })).decidedBy).toBe('redis')
+  expect((await limiter.consume({ user: 'ann', ip: '::1' })).decidedBy).toBe('denial-cache')
+})
+
+it('is not used where the store is memory, which is as near', async () => {
+  const limiter = createLimiter({ name: 'api', rule: minute, clock: manualClock(0) })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect((await limiter.consume('ann')).decidedBy).toBe('memory')
+})
+
+it.each([[-1], [1.5], ['1s'], [Number.NaN]])('refuses the denialCacheMs %j', (denialCacheMs) => {
+  expect(() => createLimiter({ name: 'api', rule: minute, denialCacheMs: denialCacheMs as number })).toThrow(
+    'denialCacheMs must be a whole number of at least 0',
+  )
+})

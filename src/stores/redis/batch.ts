@@ -1,0 +1,130 @@
+import type { Verdict } from '../../core/decision.ts'
+import type { Request } from '../../core/request.ts'
+import type { Parcel } from './batcher.ts'
+import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
+import { ShortReply } from './decode-verdict.ts'
+import { requestText } from './request-text.ts'
+import type { RuleTexts } from './rule-texts.ts'
+import type { Script } from './script-catalog.ts'
+import type { ScriptRunner } from './script-runner.ts'
+import type { SlotLayout } from './slot-layout.ts'
+
+/** What all batches of a limit have in common. */
+export interface BatchOptions {
+  readonly runner: ScriptRunner
+  readonly layout: SlotLayout
+  readonly script: Script
+  /** How many decisions a batch may hold. */
+  readonly most: number
+}
+
+/** Equal requests of one key, one right after the other: they are sent once, with their number. */
+interface Run {
+  readonly name: string
+  readonly text: string
+  times: number
+  /** The reply that its answers are in, in the places from `first` on; absent when it failed. */
+  reply: ShortReply | undefined
+  first: number
+  failure: unknown
+}
+
+/** Decisions by one rule at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
+export class Batch implements Parcel {
+  readonly #options: BatchOptions
+  readonly #texts: RuleTexts
+  readonly #nowMs: number
+  readonly #runs: Run[] = []
+  readonly #latest = new Map<string, Run>()
+  readonly #answered: Promise<void>
+  #answer!: () => void
+  #size = 0
+  #isSent = false
+
+  constructor(options: BatchOptions, texts: RuleTexts, nowMs: number) {
+    this.#options = options
+    this.#texts = texts
+    this.#nowMs = nowMs
+    this.#answered = new Promise((resolve) => {
+      this.#answer = resolve
+    })
+  }
+
+  get isFull(): boolean {
+    return this.#size >= this.#options.most
+  }
+
+  /** Whether a decision by these parameters at this time may join. */
+  takes(texts: RuleTexts, nowMs: number): boolean {
+    return !this.#isSent && this.#texts === texts && this.#nowMs === nowMs
+  }
+
+  /** Adds a decision on the key of this name. Resolves with what `make` makes of its verdict. */
+  add<Made>(name: string, request: Request, make: (verdict: Verdict) => Made): Promise<Made> {
+    const run = this.#runOf(name, requestText(request))
+    const place = run.times++
+    this.#size++
+    return this.#answered.then(() => make(verdictOf(run, place, request)))
+  }
+
+  async send(): Promise<void> {
+    this.#isSent = true
+    const groups = this.#options.layout.grouped(this.#runs)
+    if (groups.length === 1) await this.#sendRuns(this.#runs)
+    else await Promise.all(groups.map((runs) => this.#sendRuns(runs)))
+    this.#answer()
+  }
+
+  // Only the latest of its key: what came in between has to be decided in between.
+  #runOf(name: string, text: string): Run {
+    const latest = this.#latest.get(name)
+    if (latest?.text === text) return latest
+    const run: Run = { name, text, times: 0, reply: undefined, first: 0, failure: undefined }
+    this.#latest.set(name, run)
+    this.#runs.push(run)
+    return run
+  }
+
+  async #sendRuns(runs: readonly Run[]): Promise<void> {
+    const { runner, script } = this.#options
+    const names: string[] = []
+    let size = 0
+    for (const run of runs) {
+      names.push(run.name)
+      run.first = size
+      size += run.times
+    }
+    const args = [...this.#texts.required, `short:${this.#nowMs}`, ...requestTexts(runs), ...this.#texts.optional]
+    try {
+      const reply = new ShortReply(await runner.run(script, names, args), size)
+      for (const run of runs) run.reply = reply
+    } catch (error) {
+      if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, error)
+      else for (const run of runs) run.failure = error
+    }
+  }
+
+  // What is wrong with one key is no answer for the others, and on a Cluster some keys are here and some there.
+  async #sendApart(runs: readonly Run[], error: unknown): Promise<void> {
+    const { layout } = this.#options
+    layout.learn(error)
+    const groups = isCrossSlot(error) ? layout.grouped(runs) : runs.map((run) => [run])
+    await Promise.all(groups.map((group) => this.#sendRuns(group)))
+  }
+}
+
+/** The requests as a script takes them: one for each key, or one for all when all ask the same. */
+function requestTexts(runs: readonly Run[]): readonly string[] {
+  const [first] = runs as readonly [Run, ...Run[]]
+  const isSame = runs.length > 1 && runs.every(({ text, times }) => text === first.text && times === first.times)
+  return isSame ? [`=${textOf(first)}`] : runs.map(textOf)
+}
+
+function textOf({ text, times }: Run): string {
+  return times === 1 ? text : `${times}*${text}`
+}
+
+function verdictOf({ reply, first, failure }: Run, place: number, request: Request): Verdict {
+  if (reply === undefined) throw failure
+  return reply.verdict(first + place, request)
+}

@@ -1,0 +1,69 @@
+import type { Rule } from '../../core/rule.ts'
+
+/** Decisions that go to the server in one call. */
+export interface Parcel {
+  /** Whether no more should join: a call must not hold the server for long. */
+  readonly isFull: boolean
+  /** Sends it. From now on nothing joins. Resolves when it was answered, well or badly: each decision is told by itself. */
+  send(): Promise<void>
+}
+
+/**
+ * Lets decisions travel together. One that comes when nothing is under way leaves at once. Those that come later wait for the end
+ * of this turn of the event loop, or until their parcel is full, and no longer: a turn takes far less time than a round trip.
+ */
+export class Batcher {
+  readonly #most: number
+  #open: Parcel[] = []
+  #underway = 0
+  #isTurnEnding = false
+
+  /** @param most how many decisions may travel together. */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** How many decisions over limits may travel together: fewer of those with long states, so that no call holds the server up. */
+  mostFor(limits: readonly { readonly rule: Rule }[]): number {
+    let decisionUs = 0
+    for (const { rule } of limits) decisionUs += PLAIN_DECISION_US + NUMBER_US * (rule.cells?.count ?? rule.limit)
+    return Math.max(1, Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs)))
+  }
+
+  /** Notes a new parcel. Those opened earlier are sent earlier. */
+  open(parcel: Parcel): void {
+    this.#open.push(parcel)
+  }
+
+  /** To be called when a decision has joined a parcel. */
+  joined(parcel: Parcel): void {
+    if (this.#underway === 0 || parcel.isFull) this.flush()
+    else if (!this.#isTurnEnding) {
+      this.#isTurnEnding = true
+      setImmediate(this.#endTurn)
+    }
+  }
+
+  /** Sends everything that waits, before something that must come after it. */
+  flush(): void {
+    const parcels = this.#open
+    if (parcels.length === 0) return
+    this.#open = []
+    this.#underway += parcels.length
+    for (const parcel of parcels) parcel.send().then(this.#arrived)
+  }
+
+  readonly #endTurn = (): void => {
+    this.#isTurnEnding = false
+    this.flush()
+  }
+
+  readonly #arrived = (): void => {
+    this.#underway--
+  }
+}
+
+// What Redis takes for a decision, and for each number of its state: docs/redis-costs.md.
+const LONGEST_CALL_US = 1_000
+const PLAIN_DECISION_US = 5
+const NUMBER_US = 0.1

@@ -1,0 +1,24 @@
+-- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state;
+-- or nothing when the key needs the frame.
+local function decidePlainly(rule, value, cost, nowMs, isAhead)
+  local timeMs = nowMs
+  if value then
+    local atMs = #value >= 8 and struct.unpack('<d', value) or 0.5
+    if atMs % 1 ~= 0 or not rule.isState(value) or atMs - nowMs > 60000 then
+      return nil
+    end
+    timeMs = math.max(nowMs, atMs)
+  end
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state = rule.step(value or nil, timeMs, cost, false)
+  local lagMs = timeMs - nowMs
+  if retryAfterMs > 0 then
+    return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
+  end
+  local nextAfterMs = 0
+  if isAhead and remaining < rule.limit then
+    nextAfterMs = rule.step(state, timeMs, remaining + 1, false)
+    nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
+  end
+  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state
+end

@@ -1,0 +1,21 @@
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { Script } from './script-catalog.ts'
+
+/** The parameters of a rule that its script always takes, and those that it has defaults for. */
+export interface RuleTexts {
+  readonly required: readonly string[]
+  readonly optional: readonly string[]
+}
+
+/** A rule's parameters as its script takes them. */
+export function ruleTexts(rule: Rule, { required, optional }: Script): RuleTexts {
+  const text = (name: string): string => parameter(rule, name)
+  return { required: required.map(text), optional: optional.map(text) }
+}
+
+function parameter(rule: Rule, name: string): string {
+  const value = rule.parameters[name]
+  if (value !== undefined) return `${value}`
+  throw new LimiterError('INVALID_OPTION', `the rule ${rule.kind} has no parameter ${name}, which its script takes`)
+}
