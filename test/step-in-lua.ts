@@ -34,7 +34,9 @@ export function rowOf(
 /** A state as it is kept on Redis. */
 function cellsOf(rule: Rule, state: RuleState): Float64Array {
   if (rule.cells !== undefined) {
-    const row = new Float64Array(rule.cells.count)
+    const { keeps } = readRule(rule.kind)
+    // What a state ends with on Redis, so that a key whose end stays the same need not be told it again.
+    const row = Float64Array.from([...new Array(rule.cells.count).fill(0), ...(keeps ? [rule.parameters[keeps]] : [])])
     rule.cells.write(state, row, 0)
     return row
   }

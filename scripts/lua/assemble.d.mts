@@ -14,6 +14,7 @@ export interface ScriptRule {
   readonly state: string
   readonly parameters: readonly ScriptParameter[]
   readonly exact: string | undefined
+  readonly keeps: string | undefined
   readonly needs: string | undefined
   readonly holds: 'pooled' | 'dated' | 'leased'
   readonly valid: string

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
 const PARAMETER = /^-- (\w+) +(.+)$/
-const WORDS = ['exact', 'holds', 'needs', 'valid']
+const WORDS = ['exact', 'holds', 'keeps', 'needs', 'valid']
 const HOLDS = ['pooled', 'dated', 'leased']
 const TIERS = 'tiers'
 const FRAME = ['holds', 'entry', 'frame', 'requests', 'decide']
@@ -26,7 +26,14 @@ export function readRule(name) {
   const source = readFileSync(luaOf(name), 'utf8')
   const header = source.slice(0, source.indexOf('local function'))
   const [first, ...lines] = header.trimEnd().split('\n')
-  const rule = { name, purpose: first.slice(`-- ${name}: `.length), parameters: [], exact: undefined, needs: undefined }
+  const rule = {
+    name,
+    purpose: first.slice(`-- ${name}: `.length),
+    parameters: [],
+    exact: undefined,
+    keeps: undefined,
+    needs: undefined,
+  }
   for (const line of lines) {
     const [, word, text] = PARAMETER.exec(line) ?? []
     if (word === 'state') rule.state = text

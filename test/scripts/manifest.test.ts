@@ -102,7 +102,7 @@ describe.each(versions)('the text of %s', (_, name, { version, sha1 }) => {
     const calls = [...text.matchAll(/\bcall\(([^\n]*)/g)].map(([, args = '']) => args)
     const onKeys = /^'(GET|MGET|EXISTS|SET|DEL)', (KEYS\[1\]|key|\(table\.unpack or unpack\)\((KEYS|missing)\))[,)]/
     expect(calls.filter((args) => !args.startsWith("'TIME')") && !onKeys.test(args))).toEqual([])
-    expect(calls).toHaveLength(6)
+    expect(calls).toHaveLength(7)
     const notes = [...text.matchAll(/\bnote\(([^\n]*)/g)].map(([, args = '']) => args)
     expect(notes.filter((args) => !/^(?:(?:part\.)?key|KEYS\[#KEYS\]),/.test(args))).toEqual([])
   })

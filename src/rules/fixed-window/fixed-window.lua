@@ -5,15 +5,18 @@
 -- anchor    windows start at multiples of windowMs or with a key's first request: clock or first-hit, default clock
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
+-- keeps     windowMs
 --
--- valid #state == 16
--- state fixed-window@1: start of the window, count
+-- valid #state == 24
+-- state fixed-window@1: start of the window, count, length of the window
 local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
-  local atMs, count, live = nil, 0, false
+  local atMs, count, live, keeps = nil, 0, false, false
   if state then
-    atMs, count = struct.unpack('<dd', state)
+    local stateWindowMs
+    atMs, count, stateWindowMs = struct.unpack('<ddd', state)
     live = nowMs < atMs + windowMs
     count = live and count or 0
+    keeps = live and nowMs >= atMs and stateWindowMs == windowMs
   end
   if not live or nowMs < atMs then
     atMs = anchor == 'clock' and nowMs - nowMs % windowMs or nowMs
@@ -30,5 +33,6 @@ local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force,
   -- A window whose count was given back stays open: it must not restart before its end.
   local resetAfterMs = (live or count > 0) and leftMs or 0
   local returned = cost < 0 and before - count or 0
-  return 0, math.max(0, limit - count), resetAfterMs, 0, struct.pack('<dd', atMs, count), returned
+  local next = struct.pack('<ddd', atMs, count, windowMs)
+  return 0, math.max(0, limit - count), resetAfterMs, 0, next, returned, keeps
 end

@@ -5,15 +5,17 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- exact     (limit + maxDebt) * windowMs
 -- holds     dated
+-- keeps     windowMs
 --
--- valid #state == 24
--- state sliding-window@1: start of the current window, its count, the count of the one before
+-- valid #state == 32
+-- state sliding-window@1: start of the current window, its count, the count of the one before, length of the window
 local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
   local atMs = nowMs - nowMs % windowMs
   local elapsedMs = nowMs - atMs
-  local current, previous = 0, 0
+  local current, previous, keeps = 0, 0, false
   if state then
-    local stateMs, stateCurrent, statePrevious = struct.unpack('<ddd', state)
+    local stateMs, stateCurrent, statePrevious, stateWindowMs = struct.unpack('<dddd', state)
+    keeps = atMs == stateMs and stateCurrent > 0 and stateWindowMs == windowMs
     if atMs <= stateMs then
       current, previous = stateCurrent, statePrevious
     elseif atMs - stateMs <= windowMs then
@@ -43,6 +45,6 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
   local used = current + math.ceil(previous * (windowMs - elapsedMs) / windowMs)
   local windows = current > 0 and 2 or previous > 0 and 1 or 0
   local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
-  local next = passes and struct.pack('<ddd', atMs, current, previous) or nil
-  return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next, returned
+  local next = passes and struct.pack('<dddd', atMs, current, previous, windowMs) or nil
+  return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next, returned, keeps
 end

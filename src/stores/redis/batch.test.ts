@@ -53,8 +53,9 @@ describe('decisions of one turn', () => {
     expect(sizes()).toEqual([1])
     await Promise.all([first, ...others])
     expect(sizes()).toEqual([1, 3])
-    await limiter.consume('a')
+    const next = limiter.consume('a')
     expect(sizes()).toEqual([1, 3, 1])
+    await next
   })
 
   it('have a verdict each, in the order in which they were asked for', async () => {

@@ -67,11 +67,11 @@ export class Batch implements Parcel {
     return this.#answered.then(() => make(verdictOf(run, place, request)))
   }
 
-  async send(): Promise<void> {
+  async send(arrived: () => void): Promise<void> {
     this.#isSent = true
-    const groups = this.#options.layout.grouped(this.#runs)
-    if (groups.length === 1) await this.#sendRuns(this.#runs)
-    else await Promise.all(groups.map((runs) => this.#sendRuns(runs)))
+    const { layout } = this.#options
+    await this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)
+    arrived()
     this.#answer()
   }
 
@@ -85,7 +85,13 @@ export class Batch implements Parcel {
     return run
   }
 
-  async #sendRuns(runs: readonly Run[]): Promise<void> {
+  #sendGroups(groups: readonly (readonly Run[])[], areBySlot: boolean): Promise<unknown> {
+    const [first] = groups as readonly [readonly Run[], ...(readonly Run[])[]]
+    if (groups.length === 1) return this.#sendRuns(first, areBySlot)
+    return Promise.all(groups.map((runs) => this.#sendRuns(runs, areBySlot)))
+  }
+
+  async #sendRuns(runs: readonly Run[], areBySlot: boolean): Promise<void> {
     const { runner, script } = this.#options
     const names: string[] = []
     let size = 0
@@ -99,17 +105,21 @@ export class Batch implements Parcel {
       const reply = new ShortReply(await runner.run(script, names, args), size)
       for (const run of runs) run.reply = reply
     } catch (error) {
-      if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, error)
+      if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, areBySlot, error)
       else for (const run of runs) run.failure = error
     }
   }
 
   // What is wrong with one key is no answer for the others, and on a Cluster some keys are here and some there.
-  async #sendApart(runs: readonly Run[], error: unknown): Promise<void> {
+  #sendApart(runs: readonly Run[], wereBySlot: boolean, error: unknown): Promise<unknown> {
     const { layout } = this.#options
-    layout.learn(error)
-    const groups = isCrossSlot(error) ? layout.grouped(runs) : runs.map((run) => [run])
-    await Promise.all(groups.map((group) => this.#sendRuns(group)))
+    if (!isCrossSlot(error))
+      return this.#sendGroups(
+        runs.map((run) => [run]),
+        true,
+      )
+    layout.learn(wereBySlot)
+    return this.#sendGroups(layout.grouped(runs), true)
   }
 }
 

@@ -4,8 +4,11 @@ import type { Rule } from '../../core/rule.ts'
 export interface Parcel {
   /** Whether no more should join: a call must not hold the server for long. */
   readonly isFull: boolean
-  /** Sends it. From now on nothing joins. Resolves when it was answered, well or badly: each decision is told by itself. */
-  send(): Promise<void>
+  /**
+   * Sends it. From now on nothing joins. Each decision is told by itself, well or badly, and right before that `arrived` is called: who
+   * asks again at once must not find it still under way.
+   */
+  send(arrived: () => void): Promise<void>
 }
 
 /**
@@ -50,7 +53,7 @@ export class Batcher {
     if (parcels.length === 0) return
     this.#open = []
     this.#underway += parcels.length
-    for (const parcel of parcels) parcel.send().then(this.#arrived)
+    for (const parcel of parcels) void parcel.send(this.#arrived)
   }
 
   readonly #endTurn = (): void => {

@@ -4,6 +4,10 @@
  */
 export interface RedisConnection {
   /**
+   * Whether keys are spread over the slots of a Cluster. Absent: a server that refuses keys of several slots in one call says so.
+   */
+  readonly isCluster?: boolean
+  /**
    * Sends one command to the primary that holds `key` and resolves with the reply: whole numbers as numbers, arrays as arrays.
    * A reply that is an error rejects with an `Error` whose message starts with the server's own words (`NOSCRIPT …`).
    */

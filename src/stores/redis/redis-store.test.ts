@@ -4,6 +4,7 @@ import { type RunningServer, startServer } from '../../../test/servers/start-ser
 import type { Rule } from '../../core/rule.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import type { RedisConnection } from './redis-connection.ts'
@@ -68,6 +69,27 @@ describe('a decision', () => {
       'app{1}:api:fixed-window@1:ip~::1',
       'sluice:api:fixed-window@1:user:42',
     ])
+  })
+
+  it.each([
+    ['fixed', fixedWindow],
+    ['sliding', slidingWindow],
+  ])('by a longer %s window keeps longer what a shorter one has counted', async (kind, window) => {
+    const shorter = createLimiter({
+      name: 'api',
+      rule: window({ limit: 9, windowMs: 60_000 }),
+      store: redisStore(redis),
+    })
+    const longer = createLimiter({
+      name: 'api',
+      rule: window({ limit: 9, windowMs: 600_000 }),
+      store: redisStore(redis),
+    })
+    const name = `sluice:api:${kind}-window@1:a`
+    for (const limiter of [shorter, shorter, longer, longer]) {
+      const { resetAfterMs } = await limiter.consume('a')
+      expect(Math.abs((await redis.pttl(name)) - resetAfterMs)).toBeLessThan(1_000)
+    }
   })
 
   it('over tiers is kept under a key for each, with its name, and one for an id', async () => {

@@ -56,9 +56,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     const got = show(garnetLuaTransactions)
     throw new LimiterError('INVALID_OPTION', `garnetLuaTransactions must be true or false, got ${got}`)
   }
-  const runner = new ScriptRunner(connectionOf(client), garnetLuaTransactions)
+  const connection = connectionOf(client)
+  const runner = new ScriptRunner(connection, garnetLuaTransactions)
   const batcher = new Batcher(wholeNumber('maxBatch', maxBatch, 1, 1_000))
-  const layout = new SlotLayout()
+  const layout = new SlotLayout(connection.isCluster === true)
+  let hasSlots = false
   const shelves = {
     runner,
     batcher,
@@ -70,13 +72,13 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     },
   }
   const decideAlone = async (orders: Orders, nowMs: number, memo?: Memo): Promise<readonly Verdict[]> => {
-    if (!layout.isCluster) {
+    if (!hasSlots) {
       try {
         return (await decideInOneSlot(runner, orders, nowMs, memo)).verdicts
       } catch (error) {
         // A Cluster says so, and has decided nothing.
         if (!isCrossSlot(error)) throw error
-        layout.learn(error)
+        hasSlots = true
       }
     }
     return decideAcrossSlots(runner, orders, nowMs, memo)
@@ -87,7 +89,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     open: (place) => new RedisShelf(shelves, place),
     decideTogether(given, nowMs, memo) {
       const orders = given as Orders
-      if (memo !== undefined || layout.isCluster) {
+      if (memo !== undefined || hasSlots || layout.isCluster) {
         batcher.flush()
         return decideAlone(orders, nowMs, memo)
       }

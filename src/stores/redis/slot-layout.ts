@@ -1,22 +1,32 @@
-import { isCrossSlot } from './clients/server-words.ts'
 import { slotOf } from './slot-of.ts'
 
-/** What has been learned of where keys lie: all on one server until a Cluster says otherwise. */
+/** What is known of where keys lie: all on one server, unless the client is one for a Cluster or a Cluster says so. */
 export class SlotLayout {
-  isCluster = false
+  #isCluster: boolean
   #knowsSlots = true
+
+  constructor(isCluster: boolean) {
+    this.#isCluster = isCluster
+  }
+
+  get isCluster(): boolean {
+    return this.#isCluster
+  }
 
   /** The same things in groups that one script can decide over. */
   grouped<Named extends { readonly name: string }>(things: readonly Named[]): readonly (readonly Named[])[] {
-    if (!this.isCluster) return [things]
+    if (!this.#isCluster) return [things]
     return this.#knowsSlots ? bySlot(things) : things.map((thing) => [thing])
   }
 
-  /** Learns from the failure of a call. A group that is refused once more has keys that the client renames. */
-  learn(error: unknown): void {
-    if (!isCrossSlot(error)) return
-    if (this.isCluster) this.#knowsSlots = false
-    this.isCluster = true
+  /**
+   * Learns that a group has keys in different slots.
+   *
+   * @param wasBySlot whether it was made by their slots: then the client renames keys, and nobody here knows where they lie.
+   */
+  learn(wasBySlot: boolean): void {
+    this.#isCluster = true
+    if (wasBySlot) this.#knowsSlots = false
   }
 }
 

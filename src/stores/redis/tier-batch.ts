@@ -54,11 +54,12 @@ export class TierBatch implements Parcel {
     return this.#answered.then(() => this.#answers[place] as Verdicts)
   }
 
-  async send(): Promise<void> {
+  async send(arrived: () => void): Promise<void> {
     this.#isSent = true
     if (this.#decisions.length === 1) this.#answers.push(this.#alone(this.#decisions[0] as Orders))
     else await this.#sendTogether()
     await Promise.allSettled(this.#answers)
+    arrived()
     this.#answer()
   }
 

@@ -31,6 +31,7 @@ function singleConnection(client: GlideLike): RedisConnection {
 
 function clusterConnection(client: GlideLike): RedisConnection {
   return {
+    isCluster: true,
     send: (key, command) => {
       const route = { type: 'primarySlotKey', key } as const
       return client.customCommand(command as string[], { decoder: TEXT, route }).catch(rethrow)

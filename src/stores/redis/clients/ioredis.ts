@@ -52,6 +52,7 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
     return builtin.call(client, command.slice(1))
   }
   return {
+    isCluster: true,
     send: (_key, command) => send(command),
     sendToAll: async (command) => {
       // Until it is ready, a cluster takes the nodes that it starts with for primaries. It queues a command until then.

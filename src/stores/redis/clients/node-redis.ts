@@ -59,6 +59,7 @@ function clusterConnection(client: NodeRedisClusterLike): RedisConnection {
   const sendToNode = async (node: unknown, command: readonly string[]) =>
     ((await client.nodeClient(node)) as NodeRedisClientLike).sendCommand(command as string[])
   return {
+    isCluster: true,
     send: (key, command) =>
       client.masters.length > 0 ? client.sendCommand(key, false, command as string[]) : Promise.reject(notConnected()),
     sendToAll: async (command) => {
@@ -77,8 +78,8 @@ function withPromises(client: NodeRedisClientLike): NodeRedisClientLike {
 
 function prefixed(connection: RedisConnection, prefix: string): RedisConnection {
   return {
+    ...connection,
     send: (key, command) => connection.send(prefix + key, withPrefixedKeys(command, prefix)),
-    sendToAll: (command) => connection.sendToAll(command),
   }
 }
 

@@ -1,7 +1,8 @@
 -- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
 local values, reply, at, left = readKeys(), {}, 0, 1000
 local asked, times, request, cost, isAhead
-for index, key in ipairs(KEYS) do
+for index = 1, #KEYS do
+  local key = KEYS[index]
   local text = forAll or ARGV[firstRequest + index - 1] or '1'
   if text ~= asked then
     asked, times, request, cost, isAhead = text, readRequest(text, rule.limit)
@@ -15,14 +16,14 @@ for index, key in ipairs(KEYS) do
     value = values[index]
   end
   for _ = 1, times do
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state
+    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps
     if cost then
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state =
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps =
         decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     if state then
       value = state
-      note(key, state, resetAfterMs)
+      note(key, state, resetAfterMs, keeps and isServerTime)
     elseif not allowed then
       local entry = frame().readEntry(rule.isState, value)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)

@@ -1,6 +1,6 @@
 -- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state;
--- or nothing when the key needs the frame.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
+-- and whether that ends when the last one did; or nothing when the key needs the frame.
 local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
@@ -10,7 +10,7 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     timeMs = math.max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state = rule.step(value or nil, timeMs, cost, false)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = rule.step(value or nil, timeMs, cost, false)
   local lagMs = timeMs - nowMs
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
@@ -20,5 +20,5 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     nextAfterMs = rule.step(state, timeMs, remaining + 1, false)
     nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
   end
-  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state
+  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state, keeps
 end

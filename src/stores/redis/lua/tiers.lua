@@ -116,6 +116,7 @@ local function readPart(tier, request)
     value = nil,
     entry = nil,
     state = nil,
+    keeps = nil,
   }
 end
 
@@ -127,13 +128,13 @@ local function entryOf(part, nowMs)
 end
 
 -- Decides every tier plainly into reply[at + 1..]. Answers whether all of them passed so, and then has noted what was taken.
-local function takePlainly(parts, nowMs, reply, at)
+local function takePlainly(parts, nowMs, isServerTime, reply, at)
   local last = at + 5 * #parts
   for index, part in ipairs(parts) do
     local allowed
     if part.isPlain then
       local first = at + 5 * index - 4
-      allowed, reply[first + 1], reply[first + 2], reply[first + 3], reply[first + 4], reply[last + index], part.state =
+      allowed, reply[first + 1], reply[first + 2], reply[first + 3], reply[first + 4], reply[last + index], part.state, part.keeps =
         decidePlainly(part.rule, part.value, part.cost + 0.0, nowMs, part.isAhead)
       reply[first] = allowed
     end
@@ -142,14 +143,14 @@ local function takePlainly(parts, nowMs, reply, at)
     end
   end
   for index, part in ipairs(parts) do
-    note(part.key, part.state, reply[at + 5 * index - 1])
+    note(part.key, part.state, reply[at + 5 * index - 1], part.keeps and isServerTime)
   end
   return true
 end
 
 -- Decides every tier into reply[at + 1..] and notes what is taken: all that costs or holds, or none. Answers whether that passed.
-local function take(parts, nowMs, reply, at)
-  if takePlainly(parts, nowMs, reply, at) then
+local function take(parts, nowMs, isServerTime, reply, at)
+  if takePlainly(parts, nowMs, isServerTime, reply, at) then
     return true
   end
   local isRefused = false
@@ -247,7 +248,7 @@ local function decideAll(idText, nowMs, isServerTime)
   for turn = 0, times - 1 do
     local parts =
       readParts(tiers, values, turn * count + 1, turn > 0 and at + (turn - 1) * count, idMs > 0 and KEYS[#KEYS])
-    isAllowed = take(parts, nowMs, reply, turn * 6 * count)
+    isAllowed = take(parts, nowMs, isServerTime, reply, turn * 6 * count)
   end
   if idMs > 0 and isAllowed then
     local packed = { struct.pack('<d', nowMs + idMs) }

@@ -116,33 +116,40 @@ end
 -- What is to be written once everything has been decided, by key: later decisions of the same call see it. False is a key to forget.
 local notedKeys, notedValues, notedTtls, slots, count = {}, {}, {}, {}, 0
 
-local function note(key, value, ttlMs)
+-- With keeps, the key already ends when it has to.
+local function note(key, value, ttlMs, keeps)
   local slot = slots[key]
   if not slot then
     slot = count + 1
-    count, slots[key], notedKeys[slot] = slot, slot, key
+    count, slots[key], notedKeys[slot], notedTtls[slot] = slot, slot, key, keeps and 'KEEPTTL' or ttlMs
+  elseif not keeps then
+    notedTtls[slot] = ttlMs
   end
-  notedValues[slot], notedTtls[slot] = value, ttlMs
+  notedValues[slot] = value
 end
 
 -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
 local function writeAll(isServerTime)
-  local call, integer, laterMs = redis.call, math.tointeger, isServerTime and 0 or 60000
+  local call, laterMs, lastMs, ttlText = redis.call, isServerTime and 0 or 60000, nil, nil
   for slot = 1, count do
-    local key, value = notedKeys[slot], notedValues[slot]
-    if value then
-      local ttlMs = notedTtls[slot] + laterMs
-      -- Numbers reach commands in full, but on Lua 5.4 as 5.0 unless they are integers.
-      call('SET', key, value, 'PX', integer and integer(ttlMs) or ttlMs)
-    else
+    local key, value, ttlMs = notedKeys[slot], notedValues[slot], notedTtls[slot]
+    if not value then
       call('DEL', key)
+    elseif ttlMs == 'KEEPTTL' then
+      call('SET', key, value, ttlMs)
+    else
+      -- Windows that end at the same time make the same text.
+      if ttlMs ~= lastMs then
+        lastMs, ttlText = ttlMs, string.format('%.0f', ttlMs + laterMs)
+      end
+      call('SET', key, value, 'PX', ttlText)
     end
   end
 end
 
 -- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state;
--- or nothing when the key needs the frame.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
+-- and whether that ends when the last one did; or nothing when the key needs the frame.
 local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
@@ -152,7 +159,7 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state = rule.step(value or nil, timeMs, cost, false)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = rule.step(value or nil, timeMs, cost, false)
   local lagMs = timeMs - nowMs
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
@@ -162,7 +169,7 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     nextAfterMs = rule.step(state, timeMs, remaining + 1, false)
     nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
   end
-  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state
+  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state, keeps
 end
 
 -- What only some decisions need. Made when one comes, and then once: every function that is made costs every call.
@@ -746,7 +753,8 @@ local rule = {
 -- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
 local values, reply, at, left = readKeys(), {}, 0, 1000
 local asked, times, request, cost, isAhead
-for index, key in ipairs(KEYS) do
+for index = 1, #KEYS do
+  local key = KEYS[index]
   local text = forAll or ARGV[firstRequest + index - 1] or '1'
   if text ~= asked then
     asked, times, request, cost, isAhead = text, readRequest(text, rule.limit)
@@ -760,14 +768,14 @@ for index, key in ipairs(KEYS) do
     value = values[index]
   end
   for _ = 1, times do
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state
+    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps
     if cost then
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state =
+      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps =
         decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     if state then
       value = state
-      note(key, state, resetAfterMs)
+      note(key, state, resetAfterMs, keeps and isServerTime)
     elseif not allowed then
       local entry = frame().readEntry(rule.isState, value)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)

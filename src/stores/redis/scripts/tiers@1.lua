@@ -66,33 +66,40 @@ end
 -- What is to be written once everything has been decided, by key: later decisions of the same call see it. False is a key to forget.
 local notedKeys, notedValues, notedTtls, slots, count = {}, {}, {}, {}, 0
 
-local function note(key, value, ttlMs)
+-- With keeps, the key already ends when it has to.
+local function note(key, value, ttlMs, keeps)
   local slot = slots[key]
   if not slot then
     slot = count + 1
-    count, slots[key], notedKeys[slot] = slot, slot, key
+    count, slots[key], notedKeys[slot], notedTtls[slot] = slot, slot, key, keeps and 'KEEPTTL' or ttlMs
+  elseif not keeps then
+    notedTtls[slot] = ttlMs
   end
-  notedValues[slot], notedTtls[slot] = value, ttlMs
+  notedValues[slot] = value
 end
 
 -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
 local function writeAll(isServerTime)
-  local call, integer, laterMs = redis.call, math.tointeger, isServerTime and 0 or 60000
+  local call, laterMs, lastMs, ttlText = redis.call, isServerTime and 0 or 60000, nil, nil
   for slot = 1, count do
-    local key, value = notedKeys[slot], notedValues[slot]
-    if value then
-      local ttlMs = notedTtls[slot] + laterMs
-      -- Numbers reach commands in full, but on Lua 5.4 as 5.0 unless they are integers.
-      call('SET', key, value, 'PX', integer and integer(ttlMs) or ttlMs)
-    else
+    local key, value, ttlMs = notedKeys[slot], notedValues[slot], notedTtls[slot]
+    if not value then
       call('DEL', key)
+    elseif ttlMs == 'KEEPTTL' then
+      call('SET', key, value, ttlMs)
+    else
+      -- Windows that end at the same time make the same text.
+      if ttlMs ~= lastMs then
+        lastMs, ttlText = ttlMs, string.format('%.0f', ttlMs + laterMs)
+      end
+      call('SET', key, value, 'PX', ttlText)
     end
   end
 end
 
 -- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state;
--- or nothing when the key needs the frame.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
+-- and whether that ends when the last one did; or nothing when the key needs the frame.
 local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
@@ -102,7 +109,7 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state = rule.step(value or nil, timeMs, cost, false)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = rule.step(value or nil, timeMs, cost, false)
   local lagMs = timeMs - nowMs
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
@@ -112,7 +119,7 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     nextAfterMs = rule.step(state, timeMs, remaining + 1, false)
     nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
   end
-  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state
+  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state, keeps
 end
 
 -- What only some decisions need. Made when one comes, and then once: every function that is made costs every call.
@@ -803,11 +810,13 @@ local function ruleOf(name, args, at)
     }
   elseif name == 'fixed-window' then
     local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
-      local atMs, count, live = nil, 0, false
+      local atMs, count, live, keeps = nil, 0, false, false
       if state then
-        atMs, count = struct_unpack('<dd', state)
+        local stateWindowMs
+        atMs, count, stateWindowMs = struct_unpack('<ddd', state)
         live = nowMs < atMs + windowMs
         count = live and count or 0
+        keeps = live and nowMs >= atMs and stateWindowMs == windowMs
       end
       if not live or nowMs < atMs then
         atMs = anchor == 'clock' and nowMs - nowMs % windowMs or nowMs
@@ -824,7 +833,8 @@ local function ruleOf(name, args, at)
       -- A window whose count was given back stays open: it must not restart before its end.
       local resetAfterMs = (live or count > 0) and leftMs or 0
       local returned = cost < 0 and before - count or 0
-      return 0, math_max(0, limit - count), resetAfterMs, 0, struct_pack('<dd', atMs, count), returned
+      local next = struct_pack('<ddd', atMs, count, windowMs)
+      return 0, math_max(0, limit - count), resetAfterMs, 0, next, returned, keeps
     end
 
     local limit = whole('limit', args[at + 0], 1)
@@ -837,7 +847,7 @@ local function ruleOf(name, args, at)
       limit = limit,
       holds = 'dated',
       isState = function(state)
-        return #state == 16
+        return #state == 24
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, anchor, maxDebt, state, timeMs, cost, force, takenMs)
@@ -1034,9 +1044,10 @@ local function ruleOf(name, args, at)
     local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
       local atMs = nowMs - nowMs % windowMs
       local elapsedMs = nowMs - atMs
-      local current, previous = 0, 0
+      local current, previous, keeps = 0, 0, false
       if state then
-        local stateMs, stateCurrent, statePrevious = struct_unpack('<ddd', state)
+        local stateMs, stateCurrent, statePrevious, stateWindowMs = struct_unpack('<dddd', state)
+        keeps = atMs == stateMs and stateCurrent > 0 and stateWindowMs == windowMs
         if atMs <= stateMs then
           current, previous = stateCurrent, statePrevious
         elseif atMs - stateMs <= windowMs then
@@ -1066,8 +1077,8 @@ local function ruleOf(name, args, at)
       local used = current + math_ceil(previous * (windowMs - elapsedMs) / windowMs)
       local windows = current > 0 and 2 or previous > 0 and 1 or 0
       local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
-      local next = passes and struct_pack('<ddd', atMs, current, previous) or nil
-      return retryAfterMs, math_max(0, limit - used), resetAfterMs, 0, next, returned
+      local next = passes and struct_pack('<dddd', atMs, current, previous, windowMs) or nil
+      return retryAfterMs, math_max(0, limit - used), resetAfterMs, 0, next, returned, keeps
     end
 
     local limit = whole('limit', args[at + 0], 1)
@@ -1080,7 +1091,7 @@ local function ruleOf(name, args, at)
       limit = limit,
       holds = 'dated',
       isState = function(state)
-        return #state == 24
+        return #state == 32
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -1334,6 +1345,7 @@ local function readPart(tier, request)
     value = nil,
     entry = nil,
     state = nil,
+    keeps = nil,
   }
 end
 
@@ -1345,13 +1357,13 @@ local function entryOf(part, nowMs)
 end
 
 -- Decides every tier plainly into reply[at + 1..]. Answers whether all of them passed so, and then has noted what was taken.
-local function takePlainly(parts, nowMs, reply, at)
+local function takePlainly(parts, nowMs, isServerTime, reply, at)
   local last = at + 5 * #parts
   for index, part in ipairs(parts) do
     local allowed
     if part.isPlain then
       local first = at + 5 * index - 4
-      allowed, reply[first + 1], reply[first + 2], reply[first + 3], reply[first + 4], reply[last + index], part.state =
+      allowed, reply[first + 1], reply[first + 2], reply[first + 3], reply[first + 4], reply[last + index], part.state, part.keeps =
         decidePlainly(part.rule, part.value, part.cost + 0.0, nowMs, part.isAhead)
       reply[first] = allowed
     end
@@ -1360,14 +1372,14 @@ local function takePlainly(parts, nowMs, reply, at)
     end
   end
   for index, part in ipairs(parts) do
-    note(part.key, part.state, reply[at + 5 * index - 1])
+    note(part.key, part.state, reply[at + 5 * index - 1], part.keeps and isServerTime)
   end
   return true
 end
 
 -- Decides every tier into reply[at + 1..] and notes what is taken: all that costs or holds, or none. Answers whether that passed.
-local function take(parts, nowMs, reply, at)
-  if takePlainly(parts, nowMs, reply, at) then
+local function take(parts, nowMs, isServerTime, reply, at)
+  if takePlainly(parts, nowMs, isServerTime, reply, at) then
     return true
   end
   local isRefused = false
@@ -1465,7 +1477,7 @@ local function decideAll(idText, nowMs, isServerTime)
   for turn = 0, times - 1 do
     local parts =
       readParts(tiers, values, turn * count + 1, turn > 0 and at + (turn - 1) * count, idMs > 0 and KEYS[#KEYS])
-    isAllowed = take(parts, nowMs, reply, turn * 6 * count)
+    isAllowed = take(parts, nowMs, isServerTime, reply, turn * 6 * count)
   end
   if idMs > 0 and isAllowed then
     local packed = { struct_pack('<d', nowMs + idMs) }
