@@ -16,6 +16,8 @@ export interface BatchOptions {
   readonly script: Script
   /** How many decisions a batch may hold. */
   readonly most: number
+  /** What a key is called on the server. */
+  readonly nameOf: (key: string) => string
 }
 
 /** Equal requests of one key, one right after the other: they are sent once, with their number. */
@@ -59,9 +61,9 @@ export class Batch implements Parcel {
     return !this.#isSent && this.#texts === texts && this.#nowMs === nowMs
   }
 
-  /** Adds a decision on the key of this name. Resolves with what `make` makes of its verdict. */
-  add<Made>(name: string, request: Request, make: (verdict: Verdict) => Made): Promise<Made> {
-    const run = this.#runOf(name, requestText(request))
+  /** Adds a decision on a key. Resolves with what `make` makes of its verdict. */
+  add<Made>(key: string, request: Request, make: (verdict: Verdict) => Made): Promise<Made> {
+    const run = this.#runOf(key, requestText(request))
     const place = run.times++
     this.#size++
     return this.#answered.then(() => make(verdictOf(run, place, request)))
@@ -76,11 +78,12 @@ export class Batch implements Parcel {
   }
 
   // Only the latest of its key: what came in between has to be decided in between.
-  #runOf(name: string, text: string): Run {
-    const latest = this.#latest.get(name)
+  #runOf(key: string, text: string): Run {
+    const latest = this.#latest.get(key)
     if (latest?.text === text) return latest
+    const name = this.#options.nameOf(key)
     const run: Run = { name, text, times: 0, reply: undefined, first: 0, failure: undefined }
-    this.#latest.set(name, run)
+    this.#latest.set(key, run)
     this.#runs.push(run)
     return run
   }

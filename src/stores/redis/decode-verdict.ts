@@ -50,9 +50,14 @@ export class ShortReply {
 
 function wholeNumbers(reply: unknown): readonly number[] | undefined {
   if (!Array.isArray(reply)) return undefined
-  if (reply.every(Number.isSafeInteger)) return reply
+  if (areWhole(reply)) return reply
   const numbers = reply.map(Number)
-  return numbers.every(Number.isSafeInteger) ? numbers : undefined
+  return areWhole(numbers) ? numbers : undefined
+}
+
+function areWhole(values: readonly unknown[]): boolean {
+  for (let index = 0; index < values.length; index++) if (!Number.isSafeInteger(values[index])) return false
+  return true
 }
 
 function wrongReply(reply: unknown, expected: string): never {

@@ -46,7 +46,9 @@ export class RedisShelf implements Shelf {
     this.#rule = rule
     this.#keys = `${options.prefix}${encodeScope(place)}:`
     this.#isTagged = sharedTag === true
-    this.#batches = { runner: options.runner, layout: options.layout, script, most: options.batcher.mostFor([place]) }
+    const { runner, layout, batcher } = options
+    const nameOf = (key: string): string => this.nameOf(key)
+    this.#batches = { runner, layout, script, nameOf, most: batcher.mostFor([place]) }
     this.#ownTexts = ruleTexts(rule, script)
   }
 
@@ -70,7 +72,7 @@ export class RedisShelf implements Shelf {
       this.#batch = batch
       batcher.open(batch)
     }
-    const made = batch.add(this.nameOf(key), request, make)
+    const made = batch.add(key, request, make)
     batcher.joined(batch)
     return made
   }
