@@ -1,7 +1,8 @@
-// One server of bench/http.mjs in a process of its own: tells its port, and when it is asked, the CPU time it has taken.
-import { nameOf, subjects } from './http-subjects.mjs'
+// The servers of bench/http.mjs: one without a limiter and the one that is measured, in one process. Tells their ports, and when it is
+// asked, the CPU time it has taken.
+import { bareOf, nameOf, subjects } from './http-subjects.mjs'
 
 const subject = subjects.find((candidate) => nameOf(candidate) === process.argv[2])
-process.send({ port: await subject.open() })
+process.send({ bare: await bareOf(subject).open(), measured: await subject.open() })
 process.on('message', () => process.send(process.cpuUsage()))
 process.once('disconnect', () => process.exit())

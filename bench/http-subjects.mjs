@@ -47,6 +47,11 @@ export function nameOf({ framework, limiter = 'bare' }) {
   return `${framework}: ${limiter}`
 }
 
+/** The server of the same framework that has no limiter. */
+export function bareOf({ framework }) {
+  return subjects.find((other) => other.framework === framework)
+}
+
 function sluice(rule) {
   return { limiter: `sluice ${rule}`, headers: 'draft-11' }
 }

@@ -1,7 +1,7 @@
 import type { Decision, TierVerdict } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
+import { available, phraseOf, windowSeconds } from './phrase.ts'
 import { effectiveWindow, wholeSeconds } from './seconds.ts'
-import { fieldInteger, fieldString } from './structured-field.ts'
 
 /**
  * How a decision is told in headers. `'draft-11'`: `RateLimit-Policy` and `RateLimit` as draft-ietf-httpapi-ratelimit-headers-11
@@ -73,50 +73,19 @@ export function headerLines(limits: readonly Limited[], format: HeaderFormat, no
   ]
 }
 
-function policyItem(limited: Limited): string {
-  const { policy } = phraseOf(limited)
-  return limited.partition === undefined ? policy : `${policy};pk=:${limited.partition}:`
+function policyItem({ name, rule, unit, partition }: Limited): string {
+  const { policy } = phraseOf(name, rule, unit)
+  return partition === undefined ? policy : `${policy};pk=:${partition}:`
 }
 
-function limitItem(limited: Limited): string {
-  const { rule, verdict, partition } = limited
-  const seconds = effectiveWindow(rule, verdict)
-  const until = seconds === undefined ? '' : `;t=${fieldInteger(seconds)}`
-  const whose = partition === undefined ? '' : `;pk=:${partition}:`
-  return `${phraseOf(limited).name};r=${fieldInteger(verdict.remaining)}${until}${whose}`
-}
-
-// What stays the same from request to request is put into words once.
-interface Phrase {
-  readonly of: string
-  readonly unit: string | undefined
-  readonly name: string
-  readonly policy: string
-}
-
-const phrases = new WeakMap<Rule, Phrase>()
-
-function phraseOf({ name, rule, unit }: Limited): Phrase {
-  const known = phrases.get(rule)
-  if (known !== undefined && known.of === name && known.unit === unit) return known
-  const words = [fieldString(name), `q=${fieldInteger(rule.limit)}`]
-  const seconds = windowSeconds(rule)
-  if (seconds !== undefined) words.push(`w=${seconds}`)
-  const counted = unit ?? (rule.comesBack === 'on-release' ? 'concurrent-requests' : undefined)
-  if (counted !== undefined) words.push(`qu=${fieldString(counted)}`)
-  const phrase = { of: name, unit, name: words[0] as string, policy: words.join(';') }
-  phrases.set(rule, phrase)
-  return phrase
+function limitItem({ name, rule, unit, partition, verdict }: Limited): string {
+  const item = available(phraseOf(name, rule, unit), rule, verdict)
+  return partition === undefined ? item : `${item};pk=:${partition}:`
 }
 
 function oldPolicyItem({ rule }: Limited): string {
   const seconds = windowSeconds(rule)
   return seconds === undefined ? `${rule.limit}` : `${rule.limit};w=${seconds}`
-}
-
-// Below a second, or when it is not whole, no number of seconds would be true.
-function windowSeconds({ windowMs }: Rule): number | undefined {
-  return windowMs !== undefined && windowMs % 1_000 === 0 ? windowMs / 1_000 : undefined
 }
 
 // The one that refuses longest, or else the one with the least remaining.

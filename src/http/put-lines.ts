@@ -1,15 +1,20 @@
 import type { HeaderLine } from './header-lines.ts'
 
+type HeaderValue = number | string | readonly string[] | null | undefined
+
 /** Puts header lines on an answer. Lists go on where earlier limiters, or the application itself, have ended them. */
 export function putLines(
   lines: readonly HeaderLine[],
-  get: (name: string) => number | string | readonly string[] | null | undefined,
+  get: (name: string) => HeaderValue,
   set: (name: string, value: string) => void,
 ): void {
-  for (const { name, value, joins } of lines) {
-    const before = joins ? get(name) : undefined
-    set(name, before === undefined || before === null || before === '' ? value : joined(String(before), value))
-  }
+  for (const line of lines) set(line.name, joinedLine(line, line.joins ? get(line.name) : undefined))
+}
+
+/** The value of a header line, where `before` is what stands under its name already. */
+export function joinedLine({ value, joins }: HeaderLine, before: HeaderValue): string {
+  if (!joins || before === undefined || before === null || before === '') return value
+  return joined(String(before), value)
 }
 
 function joined(before: string, value: string): string {

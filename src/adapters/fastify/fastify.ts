@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, HookHandlerDoneFunction, RouteOptions } from 'fastify'
 import { knownOptions, oneOf, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
@@ -70,10 +70,12 @@ function limitRoutes(app: FastifyInstance, base: Place, everywhere: LimitHook | 
     })
   })
   // Routes that were added while nobody awaited register() have been there before the hook above.
-  app.addHook(base.stage as 'onRequest', async (request, reply) => {
+  app.addHook(base.stage as 'onRequest', (request, reply, ...rest) => {
+    // Last, behind the payload where the stage has one. Every request comes by here, and most need not wait for a promise.
+    const done = rest.at(-1) as HookHandlerDoneFunction
     const config: RateLimitConfig = request.routeOptions.config
-    if (seen in config || request.is404) return undefined
-    if (config.rateLimit === undefined) return everywhere?.(request, reply)
+    if (seen in config || request.is404) return done()
+    if (config.rateLimit === undefined) return everywhere === undefined ? done() : everywhere(request, reply)
     const { method, url } = request.routeOptions
     const rule = 'must be added after the plugin is there: await app.register(rateLimit, …)'
     throw new LimiterError('INVALID_OPTION', `${method} ${url}: a route with config.rateLimit ${rule}`)

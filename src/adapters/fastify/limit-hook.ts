@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { putLines } from '../../http/put-lines.ts'
+import { joinedLine } from '../../http/put-lines.ts'
 import { PROBLEM_JSON } from '../../http/refusal.ts'
 import { createGate } from '../gate/gate.ts'
 import type { Reader } from '../gate/reader.ts'
@@ -15,14 +15,11 @@ export function limitHook<Tier extends string>(what: string, options: FastifyOpt
   const gate = createGate(what, options, reader, ['onRefused'])
   const { onRefused } = options
   return async (request, reply) => {
-    const passage = await gate(request)
+    const passing = gate(request)
+    const passage = passing instanceof Promise ? await passing : passing
     const { decision, lines, refusal } = passage
     if (decision !== undefined) request.rateLimit = decision
-    putLines(
-      lines,
-      (name) => reply.getHeader(name),
-      (name, value) => reply.header(name, value),
-    )
+    for (const line of lines) reply.header(line.name, joinedLine(line, reply.getHeader(line.name)))
     awaitAnswer(reply.raw, passage)
     if (refusal === undefined) return undefined
     reply.code(refusal.status)

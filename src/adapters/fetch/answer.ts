@@ -1,6 +1,6 @@
 import type { HeaderLine } from '../../http/header-lines.ts'
-import { putLines } from '../../http/put-lines.ts'
-import type { Passage } from '../gate/gate.ts'
+import { joinedLine } from '../../http/put-lines.ts'
+import type { Passage } from '../gate/passage.ts'
 import { untilRead } from './until-read.ts'
 
 /**
@@ -31,11 +31,18 @@ export async function answer<Answer extends Response | undefined>(
   }
 }
 
-function withLines<Answer extends Response | undefined>(response: Answer, lines: readonly HeaderLine[]): Answer {
-  if (response === undefined || lines.length === 0 || isSealed(response)) return response
-  if (!mayBeShared(response)) {
+/** Puts header lines on an answer, or on a copy of one that cannot be changed or is not this request's own. */
+export function withLines<Answer extends Response | undefined>(response: Answer, lines: readonly HeaderLine[]): Answer {
+  // An upgrade, or an error of the network, is no answer to put headers on.
+  if (response === undefined || lines.length === 0 || response.status < 200) return response
+  const { headers } = response
+  // What has a type has a body, and only what has none can be sent twice. To look at the body itself makes some servers slow.
+  const hasBody = headers.has('content-type') || response.body !== null
+  // Nor is one that was written past the framework.
+  if (!hasBody && headers.has('x-hono-already-sent')) return response
+  if (hasBody) {
     try {
-      putFirst(lines, response.headers)
+      putFirst(lines, headers)
       return response
     } catch {
       // The headers of redirects and of what fetch() has brought cannot be changed.
@@ -46,23 +53,11 @@ function withLines<Answer extends Response | undefined>(response: Answer, lines:
   return copy as Answer
 }
 
-/** Whether it is no answer to put headers on: an upgrade, an error of the network, or one that was written past the framework. */
-function isSealed(response: Response): boolean {
-  return response.status < 200 || response.headers.has('x-hono-already-sent')
-}
-
-/** Whether an application may answer many requests with this same object: only what has no body can be sent twice. */
-function mayBeShared(response: Response): boolean {
-  // To look at the body makes some servers slow, and what has a type has a body.
-  return !response.headers.has('content-type') && response.body === null
-}
-
 /** Puts header lines on an answer as if they had stood there before the handler, or an inner limiter, has added its own. */
 function putFirst(lines: readonly HeaderLine[], headers: Headers): void {
-  const set = (name: string, value: string): void => headers.set(name, value)
   for (const line of lines) {
     const added = headers.get(line.name)
-    if (added === null) set(line.name, line.value)
-    else if (line.joins) putLines([{ ...line, value: added }], () => line.value, set)
+    if (added === null) headers.set(line.name, line.value)
+    else if (line.joins) headers.set(line.name, joinedLine({ ...line, value: added }, line.value))
   }
 }

@@ -81,7 +81,8 @@ export function rateLimit<Tier extends string, Rest extends readonly unknown[], 
     if (typeof handler !== 'function') throw noHandler(handler)
     return async (request, ...rest) => {
       if (address !== undefined) calledWith.set(request, rest)
-      const passage = await gate(request)
+      const passing = gate(request)
+      const passage = passing instanceof Promise ? await passing : passing
       const { decision, refusal } = passage
       if (decision !== undefined) decisions.set(request, decision)
       const handle = (): unknown => {

@@ -15,6 +15,7 @@ export function proxied<Request>(
   const forwarded = (request: Request): string | undefined => header(request, 'x-forwarded-for')
   const address = (request: Request): string | undefined => {
     const connected = peer(request) ?? undefined
+    if (trustProxy === undefined) return connected
     return connected === undefined && isByNetwork ? undefined : find(connected, forwarded(request))
   }
   return {

@@ -1,6 +1,6 @@
 import type { Decision } from '../../core/decision.ts'
 import type { Hold } from '../../limiter/hold.ts'
-import type { Amounts, Key, Limiter } from '../../limiter/limiter.ts'
+import type { Amounts, ConsumeOptions, Key, Limiter } from '../../limiter/limiter.ts'
 import type { Manner } from './manner.ts'
 
 /** A decision, and what the answer to the request has to be told to, if anything. */
@@ -23,25 +23,38 @@ export interface Question {
 }
 
 /** Asks a limiter about one request: places are released and holds are settled when it is answered. */
-export async function ask(limiter: Limiter<string>, manner: Manner, question: Question): Promise<Asked> {
-  const { key, cost, id, counts, holdMs } = question
-  if (counts !== undefined) {
-    const hold = await limiter.reserve(key, { estimate: cost ?? 1, holdMs, ahead: manner.ahead })
-    const finish = (status: number | undefined): Promise<unknown> => settle(limiter, hold, question, counts, status)
-    return { decision: hold.decision, finish: hold.allowed ? finish : undefined }
-  }
-  if (manner.isLeased) {
-    const lease = await limiter.acquire(key, cost === undefined ? {} : { cost })
-    return { decision: lease.decision, finish: lease.allowed ? () => lease.release() : undefined }
-  }
-  if (cost === undefined && id === undefined) {
-    return { decision: await limiter.consume(key, manner.ahead ? AHEAD : undefined) }
-  }
-  const options = { ahead: manner.ahead, ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
-  return { decision: await limiter.consume(key, options) }
+export function ask(limiter: Limiter<string>, manner: Manner, question: Question): Promise<Asked> {
+  const { key, cost, id, counts } = question
+  if (counts !== undefined || manner.isLeased) return take(limiter, manner, question)
+  return limiter.consume(key, optionsOf(manner, cost, id)).then(askedOnly)
+}
+
+function askedOnly(decision: Decision): Asked {
+  return { decision, finish: undefined }
 }
 
 const AHEAD = Object.freeze({ ahead: true })
+
+function optionsOf(
+  { ahead }: Manner,
+  cost: Question['cost'],
+  id: string | undefined,
+): ConsumeOptions<string> | undefined {
+  if (cost === undefined && id === undefined) return ahead ? AHEAD : undefined
+  return { ahead, ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
+}
+
+/** Takes for the time of the request. */
+async function take(limiter: Limiter<string>, manner: Manner, question: Question): Promise<Asked> {
+  const { key, cost, counts, holdMs } = question
+  if (counts === undefined) {
+    const lease = await limiter.acquire(key, cost === undefined ? {} : { cost })
+    return { decision: lease.decision, finish: lease.allowed ? () => lease.release() : undefined }
+  }
+  const hold = await limiter.reserve(key, { estimate: cost ?? 1, holdMs, ahead: manner.ahead })
+  const finish = (status: number | undefined): Promise<unknown> => settle(limiter, hold, question, counts, status)
+  return { decision: hold.decision, finish: hold.allowed ? finish : undefined }
+}
 
 async function settle(
   limiter: Limiter<string>,

@@ -116,6 +116,25 @@ describe('a gate', () => {
     expect((await limiter.peek('somebody')).tiers).toMatchObject({ places: { remaining: 2 }, day: { remaining: 6 } })
   })
 
+  it('asks for no cost where there is no key, and for nothing where there is no limiter', async () => {
+    const limiter = createLimiter({ name: 'open', rule: fixedWindow({ limit: 5, ...day }) })
+    const nobody = { key: () => undefined, cost: () => expect.unreachable() }
+    const refusing = createGate('x', { limiter, ...nobody, withoutKey: 'refuse' }, reader)
+    expect((await refusing({})).refusal?.status).toBe(403)
+    const skipping = createGate('x', { limiter, ...nobody, withoutKey: 'skip' }, reader)
+    expect((await skipping({})).decision).toBeUndefined()
+    const failing = createGate('x', { limiter, ...nobody }, reader)
+    await expect(failing({})).rejects.toThrow('the limiter "open" found no key for a request: withoutKey says')
+    const sharing = createGate(
+      'x',
+      { limiter, key: () => undefined, cost: () => 2, withoutKey: { shared: 'all' } },
+      reader,
+    )
+    expect((await sharing({})).decision?.remaining).toBe(3)
+    const unlimited = createGate('x', { limiter: () => undefined, ...nobody }, reader)
+    expect((await unlimited({})).decision).toBeUndefined()
+  })
+
   it('counts what took longer than its hold, once', async () => {
     const clock = manualClock(0)
     const limiter = createLimiter({ name: 'slow', rule: fixedWindow({ limit: 10, ...day }), clock })

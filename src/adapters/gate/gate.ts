@@ -1,38 +1,18 @@
-import { startTimer, systemClock } from '../../core/clock.ts'
-import type { Decision } from '../../core/decision.ts'
 import type { Subject } from '../../core/key.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { HeaderLine } from '../../http/header-lines.ts'
-import { NO_KEY, type Refusal, refusalOf } from '../../http/refusal.ts'
 import type { Amounts, Key, Limiter } from '../../limiter/limiter.ts'
-import { ask, type Counts } from './ask.ts'
+import { createJudge } from './judge.ts'
 import { byIp, keyFunction } from './keys.ts'
-import { type Manner, mannerOf } from './manner.ts'
-import { checkGateOptions, demandLimiter, type GateOptions } from './options.ts'
+import { knownLimiters } from './known-limiters.ts'
+import { checkGateOptions, type GateOptions } from './options.ts'
+import { NOBODY, NOT_LIMITED, type Passage } from './passage.ts'
 import type { Reader } from './reader.ts'
-import { createTelling } from './telling.ts'
-import { createWarn, noteCount, noteLimiter, watchfulReader } from './warnings.ts'
+import { createWarn, watchfulReader } from './warnings.ts'
 
-/** What came of one request. */
-export interface Passage {
-  /** Absent when the request is not limited, or was refused because it has no key. */
-  readonly decision: Decision | undefined
-  /** To put on the answer, whichever it is. */
-  readonly lines: readonly HeaderLine[]
-  /** How to answer a request that must not pass. */
-  readonly refusal: Refusal | undefined
-  /**
-   * To be called once when the request has been answered, with the status, or with `undefined` when the client did not wait for it.
-   * Never rejects. Absent when nothing waits for it.
-   */
-  readonly finish: ((status: number | undefined) => Promise<void>) | undefined
-}
+/** Decides whether a request may pass, and what its answer has to say: at once when nothing has to be waited for. */
+export type Gate<Request> = (request: Request) => Passage | Promise<Passage>
 
-/** Decides whether a request may pass, and what its answer has to say. */
-export type Gate<Request> = (request: Request) => Promise<Passage>
-
-const NOT_LIMITED: Passage = { decision: undefined, lines: [], refusal: undefined, finish: undefined }
-const NOBODY: Passage = { ...NOT_LIMITED, refusal: NO_KEY }
+type Cost = Amounts<string> | undefined
 
 /**
  * Makes the gate of an adapter. Wrong options throw here, at the start.
@@ -47,76 +27,48 @@ export function createGate<Request, Tier extends string>(
   more: readonly string[] = [],
 ): Gate<Request> {
   checkGateOptions(what, options, more)
-  const { limiter: given, key = byIp(), withoutKey, skip, cost, id, headers = 'draft-11', holdMs = 600_000 } = options
+  const { limiter: given, key = byIp(), withoutKey, skip, cost, headers = 'draft-11' } = options
   const warn = createWarn(options.onWarning)
   const keyOf = keyFunction<Request>(key)
   const watchful = watchfulReader(reader, warn)
-  const tell = createTelling(options, reader)
-  const manners = new WeakMap<object, Manner & { readonly sighting: { asked: number } }>()
-  const known = (limiter: Limiter<string>) => {
-    let manner = manners.get(limiter)
-    if (manner === undefined) {
-      demandLimiter(limiter)
-      manner = { ...mannerOf(limiter, headers), sighting: noteLimiter(limiter, warn) }
-      manners.set(limiter, manner)
-    }
-    return manner
-  }
-  if (typeof given !== 'function') known(given as Limiter<string>)
+  const know = knownLimiters(headers, warn)
+  const judge = createJudge(options, reader, warn)
+  const shared = sharedKey(withoutKey)
+  const only = typeof given === 'function' ? undefined : know(given as Limiter<string>)
 
-  return async (request) => {
-    if (options.countPreflight !== true && isPreflight(reader, request)) return NOT_LIMITED
+  const byFunctions = async (request: Request): Promise<Passage> => {
     if (skip !== undefined && (await skip(request))) return NOT_LIMITED
     const limiter = (typeof given === 'function' ? await given(request) : given) as Limiter<string> | undefined
     if (limiter === undefined) return NOT_LIMITED
-    const manner = known(limiter)
-    const asking = keyOf(request, watchful)
-    const found = (asking instanceof Promise ? await asking : asking) ?? sharedKey(withoutKey)
-    if (found === undefined) {
-      if (withoutKey === undefined) throw noKey(limiter.name)
-      return withoutKey === 'skip' ? NOT_LIMITED : NOBODY
-    }
-    const { decision, finish } = await ask(limiter, manner, {
-      key: found,
-      cost: (typeof cost === 'function' ? await cost(request) : cost) as Amounts<string> | undefined,
-      id: id?.(request),
-      counts: countsOf(options, request),
-      holdMs,
-    })
-    manner.sighting.asked++
-    noteCount(reader.identity === undefined ? (request as object) : reader.identity(request), limiter, warn)
-    if (decision.delayMs > 0) await new Promise<void>((ring) => startTimer(undefined, decision.delayMs, ring))
-    const refusal = decision.allowed ? undefined : refusalOf(decision)
-    return {
-      decision,
-      lines: tell(request, manner.told, found, decision, refusal, systemClock),
-      refusal,
-      finish:
-        finish &&
-        ((status) =>
-          finish(status).then(
-            () => {},
-            (error) => warn('NOT_SETTLED', `what a request had taken could not be given back or counted: ${error}`),
-          )),
-    }
+    const known = know(limiter)
+    const found = (await keyOf(request, watchful)) ?? shared
+    if (found === undefined) return withNoKey(withoutKey, limiter.name)
+    return judge(request, known, found, (typeof cost === 'function' ? await cost(request) : cost) as Cost)
+  }
+  if (only === undefined || skip !== undefined || typeof cost === 'function') {
+    return (request) => (isPassedOver(options, reader, request) ? NOT_LIMITED : byFunctions(request))
+  }
+  const byKey = (request: Request, found: Key<string> | undefined | null): Passage | Promise<Passage> => {
+    const key = found ?? shared
+    return key === undefined ? withNoKey(withoutKey, only.limiter.name) : judge(request, only, key, cost as Cost)
+  }
+  // Most gates have nothing to ask first but the key, and for that nobody has to wait.
+  return (request) => {
+    if (isPassedOver(options, reader, request)) return NOT_LIMITED
+    const found = keyOf(request, watchful)
+    return found instanceof Promise ? found.then((key) => byKey(request, key)) : byKey(request, found)
   }
 }
 
-function isPreflight<Request>(reader: Reader<Request>, request: Request): boolean {
-  return reader.method(request) === 'OPTIONS' && reader.header(request, 'access-control-request-method') !== undefined
-}
-
-function countsOf<Request, Tier extends string>(
-  { countOnly }: GateOptions<Request, Tier>,
+/** Whether it is a preflight request that is not to be counted. */
+function isPassedOver<Request>(
+  { countPreflight }: { readonly countPreflight?: boolean },
+  reader: Reader<Request>,
   request: Request,
-): Counts | undefined {
-  if (countOnly === undefined) return undefined
-  if (typeof countOnly === 'function') return (status) => countOnly(status, request)
-  return countOnly === 'failed' ? isFailure : isSuccess
+): boolean {
+  if (countPreflight === true || reader.method(request) !== 'OPTIONS') return false
+  return reader.header(request, 'access-control-request-method') !== undefined
 }
-
-const isFailure: Counts = (status) => status >= 400
-const isSuccess: Counts = (status) => status < 400
 
 function sharedKey(withoutKey: GateOptions<unknown>['withoutKey']): Key<string> | undefined {
   if (typeof withoutKey !== 'object') return undefined
@@ -124,7 +76,8 @@ function sharedKey(withoutKey: GateOptions<unknown>['withoutKey']): Key<string> 
   return subject
 }
 
-function noKey(name: string): LimiterError {
+function withNoKey(withoutKey: GateOptions<unknown>['withoutKey'], name: string): Passage {
+  if (withoutKey !== undefined) return withoutKey === 'skip' ? NOT_LIMITED : NOBODY
   const choices = "withoutKey says what to do then: 'refuse', 'skip' or { shared: 'a name' }"
-  return new LimiterError('NO_KEY', `the limiter "${name}" found no key for a request: ${choices}`)
+  throw new LimiterError('NO_KEY', `the limiter "${name}" found no key for a request: ${choices}`)
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts'
+import { systemClock } from '../../core/clock.ts'
 import type { Decision } from '../../core/decision.ts'
 import type { Subject } from '../../core/key.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -7,6 +7,7 @@ import { partitionKey } from '../../http/partition-key.ts'
 import type { Refusal } from '../../http/refusal.ts'
 import type { Key } from '../../limiter/limiter.ts'
 import { changedRules } from '../../limiter/rules-of.ts'
+import type { Manner } from './manner.ts'
 import type { GateOptions } from './options.ts'
 import type { Reader } from './reader.ts'
 
@@ -15,11 +16,10 @@ type Rules = Readonly<Record<string, Rule>>
 /** Puts a decision into header lines. */
 export type Telling<Request> = (
   request: Request,
-  told: Rules,
+  manner: Manner,
   key: Key<string>,
   decision: Decision,
   refusal: Refusal | undefined,
-  clock: Clock,
 ) => readonly HeaderLine[]
 
 /** How an adapter with these options tells its decisions. */
@@ -34,10 +34,15 @@ export function createTelling<Request, Tier extends string>(
     unit: typeof unit === 'object' ? (unit as Readonly<Record<string, string>>)[limited.name] : unit,
     partition: partitionSecret && partitionKey(subjectOf(key, limited.name), partitionSecret),
   })
-  return (request, told, key, decision, refusal, clock) => {
-    const found = limitsOf(decision, rulesOf(told, decision))
+  const linesOf = ({ told, single }: Manner, key: Key<string>, decision: Decision): HeaderLine[] => {
+    const changed = changedRules(decision)
+    if (single !== undefined && isPlain && changed === undefined) return single(decision)
+    const found = limitsOf(decision, changed === undefined ? told : rulesBy(changed, told))
     const limits = isPlain ? found : found.map((limited) => detailed(limited, key))
-    const lines = headerLines(limits, headers, headers === 'legacy' ? clock.nowMs() : 0)
+    return headerLines(limits, headers, headers === 'legacy' ? systemClock.nowMs() : 0)
+  }
+  return (request, manner, key, decision, refusal) => {
+    const lines = linesOf(manner, key, decision)
     const seconds = refusal?.retryAfterSeconds
     if (seconds !== undefined) lines.push({ name: 'Retry-After', value: `${seconds}`, joins: false })
     if (exposeHeaders && lines.length > 0 && reader.header(request, 'origin') !== undefined) {
@@ -48,9 +53,7 @@ export function createTelling<Request, Tier extends string>(
   }
 }
 
-function rulesOf(told: Rules, decision: Decision): Rules {
-  const changed = changedRules(decision)
-  if (changed === undefined) return told
+function rulesBy(changed: Rules, told: Rules): Rules {
   return Object.fromEntries(Object.entries(told).map(([name, rule]) => [name, changed[name] ?? rule]))
 }
 

@@ -6,6 +6,7 @@ import type { Reader } from './reader.ts'
 export type Warn = (code: WarningCode, message: string) => void
 
 type AnyLimiter = Limiter<never> | Limiter<string>
+type Counters = AnyLimiter | readonly AnyLimiter[]
 
 /** Tells mistakes to `listener`, each code once. */
 export function createWarn(listener: ((message: string, code: WarningCode) => void) | undefined): Warn {
@@ -51,12 +52,14 @@ export function watchfulReader<Request>(reader: Reader<Request>, warn: Warn): Re
 const COUNTED_BY: unique symbol = Symbol('counted by')
 
 /** Notes that a limiter counts a request, and warns when it has done so before. */
-export function noteCount(request: { [COUNTED_BY]?: readonly AnyLimiter[] }, limiter: AnyLimiter, warn: Warn): void {
+export function noteCount(request: { [COUNTED_BY]?: Counters }, limiter: AnyLimiter, warn: Warn): void {
   const before = request[COUNTED_BY]
-  if (before?.includes(limiter) === true) {
+  // Most requests are counted by one limiter, and need no list of them.
+  if (before === undefined) request[COUNTED_BY] = limiter
+  else if (before === limiter || (Array.isArray(before) && before.includes(limiter))) {
     const where = 'it stands both before a route and on it'
     warn('COUNTED_TWICE', `the limiter "${limiter.name}" counts the same request twice: ${where}`)
-  } else request[COUNTED_BY] = before === undefined ? [limiter] : [...before, limiter]
+  } else request[COUNTED_BY] = [before, limiter].flat()
 }
 
 /** What is known of the limiters of one name. */

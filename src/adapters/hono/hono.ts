@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import type { Decision } from '../../core/decision.ts'
 import type { TrustProxy } from '../../http/client-address.ts'
 import { PROBLEM_JSON } from '../../http/refusal.ts'
-import { answer } from '../fetch/answer.ts'
+import { answer, withLines } from '../fetch/answer.ts'
 import { proxied } from '../fetch/proxied.ts'
 import { createGate } from '../gate/gate.ts'
 import type { GateOptions } from '../gate/options.ts'
@@ -44,19 +44,30 @@ export function rateLimit<Tier extends string = never>(options: HonoOptions<Tier
   const { onRefused } = options
 
   return async (context, next) => {
-    const passage = await gate(context)
-    const { decision, refusal } = passage
+    const passing = gate(context)
+    const passage = passing instanceof Promise ? await passing : passing
+    const { decision, refusal, lines, finish } = passage
     if (decision !== undefined) context.set('rateLimit', decision)
-    const response = await answer(context.req.raw, passage, async () => {
+    if (refusal === undefined && finish === undefined) {
+      await next()
+      if (context.finalized) put(context, withLines(context.res, lines))
+      return
+    }
+    const handle = async (): Promise<Response> => {
       if (refusal === undefined) await next()
       else if (decision !== undefined && onRefused !== undefined) context.res = await onRefused(context, decision)
       else context.res = context.body(JSON.stringify(refusal.problem), refusal.status, { 'Content-Type': PROBLEM_JSON })
       return context.res
-    })
+    }
+    const response = await answer(context.req.raw, passage, handle)
     // A handler that has not answered is Hono's own affair.
-    if (!context.finalized || response === context.res) return
-    // Otherwise the headers of the one before would be put on it again.
-    context.res = undefined
-    context.res = response
+    if (context.finalized) put(context, response)
   }
+}
+
+function put(context: Context, response: Response): void {
+  if (response === context.res) return
+  // Otherwise the headers of the one before would be put on it again.
+  context.res = undefined
+  context.res = response
 }

@@ -41,7 +41,8 @@ export function rateLimit<Tier extends string = never>(options: KoaOptions<Tier>
   const gate = createGate('rateLimit()', options, reader, ['onRefused'])
   const { onRefused } = options
   return async (context, next) => {
-    const passage = await gate(context)
+    const passing = gate(context)
+    const passage = passing instanceof Promise ? await passing : passing
     const { decision, lines, refusal } = passage
     if (decision !== undefined) context.state.rateLimit = decision
     putLines(

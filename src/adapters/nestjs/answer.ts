@@ -4,7 +4,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { HeaderLine } from '../../http/header-lines.ts'
 import { putLines } from '../../http/put-lines.ts'
 import { PROBLEM_JSON, type Problem } from '../../http/refusal.ts'
-import type { Passage } from '../gate/gate.ts'
+import type { Passage } from '../gate/passage.ts'
 import { awaitAnswer } from '../node/exchange.ts'
 import { findRequest, graphqlContext } from './context.ts'
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { putLines } from '../../http/put-lines.ts'
+import { joinedLine } from '../../http/put-lines.ts'
 import { PROBLEM_JSON, type Refusal } from '../../http/refusal.ts'
-import type { Passage } from '../gate/gate.ts'
+import type { Passage } from '../gate/passage.ts'
 
 /** The value of a header of a Node request, by its name in small letters. */
 export function headerOf({ headers }: Pick<IncomingMessage, 'headers'>, name: string): string | undefined {
@@ -11,11 +11,7 @@ export function headerOf({ headers }: Pick<IncomingMessage, 'headers'>, name: st
 
 /** Puts what a passage has to say on a Node response, and tells the passage when that is answered. */
 export function startAnswer(response: ServerResponse, passage: Passage): void {
-  putLines(
-    passage.lines,
-    (name) => response.getHeader(name),
-    (name, value) => response.setHeader(name, value),
-  )
+  for (const line of passage.lines) response.setHeader(line.name, joinedLine(line, response.getHeader(line.name)))
   awaitAnswer(response, passage)
 }
 

@@ -26,20 +26,27 @@ export type NodeHandler = (request: IncomingMessage, response: ServerResponse, d
 export function rateLimit<Tier extends string = never>(
   options: NodeOptions<Tier>,
 ): (handler: NodeHandler) => (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const findAddress = clientAddress(options?.trustProxy)
+  const trustProxy = options?.trustProxy
+  const findAddress = clientAddress(trustProxy)
   const gate = createGate(
     'rateLimit()',
     options,
     {
       method: (request) => request.method,
       header: headerOf,
-      address: (request) => findAddress(request.socket.remoteAddress, headerOf(request, 'x-forwarded-for')),
-      trust: () => (options.trustProxy === undefined ? 'nobody' : 'some'),
+      address(request) {
+        const { remoteAddress } = request.socket
+        return trustProxy === undefined
+          ? remoteAddress
+          : findAddress(remoteAddress, headerOf(request, 'x-forwarded-for'))
+      },
+      trust: () => (trustProxy === undefined ? 'nobody' : 'some'),
     },
     ['trustProxy', 'onRefused'],
   )
   return (handler) => async (request, response) => {
-    const passage = await gate(request)
+    const passing = gate(request)
+    const passage = passing instanceof Promise ? await passing : passing
     const { decision, refusal } = passage
     startAnswer(response, passage)
     if (refusal === undefined) await handler(request, response, decision)
