@@ -35,9 +35,11 @@ export function load() {
   return number(loadavg()[0], 1)
 }
 
+/** Where reports and charts are kept. */
+export const RESULTS = new URL('./results/', import.meta.url)
+
 /** Prints a report and writes it to `bench/results/<name>.md`. `loadBefore` is what `load()` said before the first run. */
-export function writeReport(name, report) {
-  const folder = new URL('./results/', import.meta.url)
+export function writeReport(name, report, folder = RESULTS) {
   mkdirSync(folder, { recursive: true })
   writeFileSync(new URL(`${name}.md`, folder), printReport(report))
 }
