@@ -16,6 +16,8 @@ const config: ViteUserConfig = defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/servers/global-setup.ts'],
     testTimeout: 30_000,
+    // Left to itself it would use one of two cores: much of the time of the tests is waiting for servers.
+    maxWorkers: 2,
     reporters: ['default', new ClosingLine()],
     coverage: {
       provider: 'v8',

@@ -27,6 +27,9 @@ export const subjects = {
   'sluice concurrency': sluice(({ concurrency }) => concurrency({ limit: LIMIT, leaseMs: WINDOW_MS })),
   'express-rate-limit': expressRateLimit,
   'rate-limiter-flexible': rateLimiterFlexible,
+  'hono-rate-limiter': honoRateLimiter,
+  '@fastify/rate-limit': fastifyRateLimit,
+  'limiter, one for each key': limiterPerKey,
   'a bare Map': bareMap,
 }
 
@@ -68,6 +71,50 @@ async function rateLimiterFlexible() {
     keys: () => limiter._memoryStorage._storage.size,
     turn() {},
     expire: 'by itself',
+  }
+}
+
+async function honoRateLimiter() {
+  const { MemoryStore } = await import('hono-rate-limiter')
+  const store = new MemoryStore()
+  store.init({ windowMs: WINDOW_MS })
+  return {
+    decide: (key) => store.increment(key),
+    keys: () => store.current.size + store.previous.size,
+    turn() {},
+    expire: 'by itself',
+  }
+}
+
+async function fastifyRateLimit() {
+  const { default: LocalStore } = await import('@fastify/rate-limit/store/LocalStore.js')
+  // Its cache holds 5,000 keys unless told otherwise, and forgets only when it is full.
+  const store = new LocalStore(false, false, 1_000_000)
+  const ignore = () => {}
+  return {
+    decide: (key) => store.incr(key, ignore, WINDOW_MS, LIMIT),
+    keys: () => store.lru.size,
+    turn() {},
+    expire: 'never',
+  }
+}
+
+// The library has no keys: its users keep a limiter for each, in a map that nobody clears.
+async function limiterPerKey() {
+  const { RateLimiter } = await import('limiter')
+  const limiters = new Map()
+  return {
+    decide(key) {
+      let limiter = limiters.get(key)
+      if (limiter === undefined) {
+        limiter = new RateLimiter({ tokensPerInterval: LIMIT, interval: WINDOW_MS, fireImmediately: true })
+        limiters.set(key, limiter)
+      }
+      return limiter.tryRemoveTokens(1)
+    },
+    keys: () => limiters.size,
+    turn() {},
+    expire: 'never',
   }
 }
 

@@ -1,6 +1,6 @@
-// What a million keys cost in memory, time and stalls: Sluice's memory store, two other libraries and a bare map.
+// What a million keys cost in memory, time and stalls: Sluice's memory store, those of other libraries and a bare map.
 //
-// npm run bench:memory                                             everything, under five minutes
+// npm run bench:memory                                             everything, some seven minutes
 // node --expose-gc bench/memory.mjs "sluice slidingWindow"         one subject once, for a profiler
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

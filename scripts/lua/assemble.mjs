@@ -72,11 +72,12 @@ function assembleRule(name, version) {
   return joined(headerOf(rule, version, numbered), [
     ...stepOf(rule),
     part('writes'),
-    part('plain'),
     frame(),
     part('keys'),
     part('runs'),
+    part('reply'),
     mainOf(rule, numbered),
+    plainOf(rule),
     part('main'),
   ])
 }
@@ -102,6 +103,15 @@ function withLocals(text) {
   const localOf = (name) => name.replace('.', '_')
   const names = `local ${found.map(localOf).join(', ')} = ${found.join(', ')}`
   return `${names}\n\n${text.replaceAll(LIBRARY, localOf)}`
+}
+
+/** The plain decision of one rule, with nothing between it and the rule's function: a call of a function costs a tenth of it. */
+function plainOf({ parameters, valid }) {
+  const names = parameters.map((parameter) => parameter.name)
+  return part('plain')
+    .replaceAll('rule.step(', `step(${names.join(', ')}, `)
+    .replaceAll('rule.limit', names[0])
+    .replaceAll('rule.isState(value)', `(${valid.replaceAll(/\bstate\b/g, 'value')})`)
 }
 
 function stepOf({ needs, step }) {
@@ -168,7 +178,7 @@ function headerOf({ name, purpose, state }, version, numbered) {
     ['returns', REPLY],
     [
       'short:',
-      'before nowMs: what is allowed at once returns only remaining, resetAfterMs; anything else -1 and then all five',
+      'before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains',
     ],
     ['state', state],
   ])

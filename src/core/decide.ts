@@ -1,8 +1,8 @@
-import type { Reason } from './decision.ts'
+import type { Reason, Verdict } from './decision.ts'
 import { after, blockedForMs, type Current, currentEntry, type Entry, type Ruling } from './entry.ts'
 import { clipped, freshWithHoldsMs, type Hold, MOST_HOLDS, passesAfterMs, remembered } from './holds.ts'
 import type { Request } from './request.ts'
-import type { Rule, RuleState } from './rule.ts'
+import type { Outcome, Rule, RuleState } from './rule.ts'
 
 /** Decides one request on one key. */
 export function decide<S extends RuleState>(
@@ -56,6 +56,20 @@ export function consume<S extends RuleState>(
   blockForMs?: number,
 ): Ruling<S> {
   return punished(judge(rule, entry, cost, nowMs, true), nowMs, blockForMs)
+}
+
+/** What `consume` answers when only the rule has a say: no block, no holds, a cost within the limit, and a clock that is not behind. */
+export function plainVerdict({ retryAfterMs, remaining, resetAfterMs, delayMs }: Outcome): Verdict {
+  const allowed = retryAfterMs === 0
+  return {
+    allowed,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    delayMs: allowed ? delayMs : 0,
+    reason: allowed ? undefined : 'limit',
+    nextAfterMs: undefined,
+  }
 }
 
 /** What `consume` would answer. */

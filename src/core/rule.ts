@@ -13,6 +13,8 @@ export interface Rule<State extends RuleState = RuleState> {
   readonly parameters: Readonly<Record<string, number | string>>
   /** How a state fits into a row of numbers. Absent when its size varies. */
   readonly cells?: StateCells<State>
+  /** A shorter row, for a store in this process. Rules of one `stateName` have the same. Absent when `cells` are as short as it gets. */
+  readonly packed?: PackedCells<State>
   /**
    * How a hold on the rule goes back. `'pooled'`: everything comes from and goes back to one pool, so what was taken at some
    * time cannot be told apart. `'dated'`: what was taken at a time leaves with that time. `'leased'`: what was taken comes
@@ -69,6 +71,11 @@ export interface StateCells<State extends RuleState = RuleState> {
   readonly count: number
   write(state: State, row: Float64Array, at: number): void
   read(row: Float64Array, at: number): State
+}
+
+/** A row that only small states fit into; a store keeps the others as they are. The first cell is never NaN. */
+export interface PackedCells<State extends RuleState = RuleState> extends StateCells<State> {
+  fits(state: State): boolean
 }
 
 /** The count after `cost`: never below zero, and above `ceiling` only if it already was. */

@@ -1,4 +1,4 @@
-import { addBounded, type Outcome, type RuleState } from '../core/rule.ts'
+import { addBounded, type Outcome, type PackedCells, type RuleState } from '../core/rule.ts'
 
 /**
  * Costs in the order they were taken: `newestCost` at `atMs`, and before it pairs of time and cost in `older[from..to)`.
@@ -46,6 +46,24 @@ export function stepTimeline(
     returned: cost < 0 ? live.total - next.total : 0,
     state: next,
   }
+}
+
+/** A timeline of one or two pairs as numbers. A longer one is better kept whole: to unpack it would take longer than to decide. */
+export const packedTimeline: PackedCells<Timeline> = {
+  count: 4,
+  fits: ({ from, to }) => to - from <= 2,
+  write({ atMs, newestCost, older, from, to }, row, at) {
+    row[at] = atMs
+    row[at + 1] = newestCost
+    row[at + 2] = from < to ? (older[from] as number) : 0
+    row[at + 3] = from < to ? (older[from + 1] as number) : 0
+  },
+  read(row, at) {
+    const newestCost = row[at + 1] as number
+    const olderCost = row[at + 3] as number
+    const older = olderCost === 0 ? NONE : [row[at + 2] as number, olderCost]
+    return { atMs: row[at] as number, newestCost, total: newestCost + olderCost, older, from: 0, to: older.length }
+  },
 }
 
 function empty(atMs: number): Timeline {

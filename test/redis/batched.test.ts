@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Cluster, Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Verdict } from '../../src/core/decision.ts'
-import type { Store } from '../../src/core/store.ts'
+import type { Shelf, Store } from '../../src/core/store.ts'
+import { fixedWindow } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { slotOf } from '../../src/stores/redis/slot-of.ts'
 import { starts, type Wait } from '../schedules.ts'
 import { type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
@@ -112,34 +115,65 @@ it('decisions by one rule, sent together, are those that would have been made on
   expect(watched.calls.some(({ args }) => args.some((text) => /^\d+\*/.test(text)))).toBe(true)
 })
 
-it('on a Cluster they go by the slots of their keys, also when the client renames those', async ({
-  onTestFinished,
-}) => {
-  const cluster: RunningCluster = await startCluster()
-  onTestFinished(() => cluster.stop())
-  const { Cluster } = await import('ioredis')
-  for (const keyPrefix of ['', 'app:']) {
-    const client = new Cluster([...cluster.nodes], { keyPrefix })
-    onTestFinished(() => client.disconnect())
-    const watched = watchedConnection(client)
-    const [rule] = fc.sample(kinds[1] as fc.Arbitrary<never>, 1)
-    const shelf = redisStore(watched).open({ limiterName: `slots${count++}`, rule: rule as never })
-    const limit = (rule as unknown as { limit: number }).limit
-    const ask = async (): Promise<(Verdict | undefined)[]> => {
-      const keys = Array.from({ length: 30 }, (_, index) => `user:${index % 10}`)
-      return Promise.all(keys.map((key) => shelf.decide(key, { action: 'consume', amount: 1 }, 1_000_000)))
-    }
-    const first = await ask()
-    expect(first.map((verdict) => verdict?.remaining)).toEqual(
-      Array.from({ length: 30 }, (_, index) => Math.max(0, limit - 1 - Math.floor(index / 10))),
-    )
-    watched.calls.length = 0
-    await ask()
-    // What was learned stays known: nothing is sent any more that a Cluster would refuse, and nothing twice.
-    const sent = watched.calls.flatMap(({ keys }) => keys)
-    expect(sent).toHaveLength(new Set(sent).size + 1)
-    expect(watched.calls.every(({ keys }) => keys.length === 1)).toBe(true)
+describe('on a Cluster', () => {
+  let cluster: RunningCluster
+  beforeAll(async () => {
+    cluster = await startCluster()
+  })
+  afterAll(() => cluster?.stop())
+
+  const rule = fixedWindow({ limit: 9, windowMs: 60_000 })
+  const remaining = async (shelf: Shelf, keys: readonly string[]): Promise<number[]> => {
+    const asked = keys.map((key) => shelf.decide(key, { action: 'consume', amount: 1 }, 1_000_000))
+    return (await Promise.all(asked)).map((verdict) => verdict.remaining)
   }
+  // Two keys of one slot, and one of another.
+  const names = new Map<number, string>()
+  const [first, second] = ((): [string, string] => {
+    for (let user = 0; ; user++) {
+      const slot = slotOf(`sluice:slots:fixed-window@1:${user}`)
+      const other = names.get(slot)
+      if (other !== undefined) return [other, `${user}`]
+      names.set(slot, `${user}`)
+    }
+  })()
+  const burst = ['x', first, second, first, 'y', first]
+
+  it('they go by the slots of their keys', async () => {
+    const client = new Cluster([...cluster.nodes])
+    const watched = watchedConnection(client)
+    const shelf = redisStore(watched).open({ limiterName: 'slots', rule })
+    await remaining(shelf, ['warm'])
+    watched.calls.length = 0
+    expect(await remaining(shelf, burst)).toEqual([8, 8, 8, 7, 8, 6])
+    const sent = watched.calls.map(({ keys }) => keys.map((key) => key.split(':').at(-1)))
+    expect(sent).toEqual([['x'], [first, second], ['y']])
+    client.disconnect()
+  })
+
+  it('each goes alone where the client renames keys, so that nobody knows their slots', async () => {
+    const client = new Cluster([...cluster.nodes], { keyPrefix: 'app:' })
+    const watched = watchedConnection(client)
+    const shelf = redisStore(watched).open({ limiterName: 'slots', rule })
+    expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
+    watched.calls.length = 0
+    expect(await remaining(shelf, burst)).toEqual([7, 5, 7, 4, 7, 3])
+    expect(watched.calls.map(({ keys }) => keys.length)).toEqual([1, 1, 1, 1])
+    client.disconnect()
+  })
+
+  it('a client that does not know learns it from the first call that is refused', async () => {
+    const { host, port } = cluster.nodes[0] as { host: string; port: number }
+    const client = new Cluster([{ host, port }])
+    const { isCluster: _, ...connection } = connectionOf(client)
+    const watched = watchedConnection(connection)
+    const shelf = redisStore(watched).open({ limiterName: 'learned', rule })
+    expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
+    watched.calls.length = 0
+    expect(await remaining(shelf, ['x', 'y', 'z'])).toEqual([7, 7, 8])
+    expect(watched.calls.map(({ keys }) => keys.length)).toEqual([1, 1, 1])
+    client.disconnect()
+  })
 })
 
 function withoutId(call: RandomCall): RandomCall {

@@ -19,6 +19,7 @@ export interface WatchedConnection extends RedisConnection {
 export function watchedConnection(client: RedisClient): WatchedConnection {
   const connection = connectionOf(client)
   const watched: WatchedConnection = {
+    ...connection,
     calls: [],
     before: () => {},
     async send(key, command) {
@@ -31,7 +32,6 @@ export function watchedConnection(client: RedisClient): WatchedConnection {
       await watched.before(call)
       return connection.send(key, command)
     },
-    sendToAll: (command) => connection.sendToAll(command),
   }
   return watched
 }

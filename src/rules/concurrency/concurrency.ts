@@ -1,7 +1,7 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import type { Timeline } from '../timeline.ts'
+import { packedTimeline, type Timeline } from '../timeline.ts'
 import { stepConcurrency } from './concurrency.memory.ts'
 
 /** Options of `concurrency`. */
@@ -35,6 +35,7 @@ export function concurrency(options: ConcurrencyOptions): Rule {
     stateName: 'concurrency@1',
     limit,
     parameters,
+    packed: packedTimeline,
     holds: 'leased',
     windowMs: undefined,
     comesBack: 'on-release',

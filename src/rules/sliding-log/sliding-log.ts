@@ -1,7 +1,7 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import type { Timeline } from '../timeline.ts'
+import { packedTimeline, type Timeline } from '../timeline.ts'
 import { stepSlidingLog } from './sliding-log.memory.ts'
 
 /** Options of `slidingLog`. */
@@ -34,6 +34,7 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     stateName: 'sliding-log@1',
     limit,
     parameters,
+    packed: packedTimeline,
     holds: 'dated',
     windowMs: parameters.windowMs,
     comesBack: 'in-parts',

@@ -1,4 +1,4 @@
-import { addBounded, type Outcome, type RuleState, type StateCells } from '../../core/rule.ts'
+import { addBounded, type Outcome, type PackedCells, type RuleState, type StateCells } from '../../core/rule.ts'
 
 /** The counts of the slice that started at `atMs` (last) and of as many slices before it as the window has. */
 export interface StrictWindowState extends RuleState {
@@ -92,6 +92,41 @@ export function strictWindowCells(live: number): StateCells<StrictWindowState> {
     read(row, at) {
       const counts = new Array<number>(live)
       for (let slice = 0; slice < live; slice++) counts[slice] = row[at + 1 + slice] as number
+      return { atMs: row[at] as number, counts }
+    },
+  }
+}
+
+/** Two counts below this fit into one cell without losing a bit. */
+const PACKED = 2 ** 26
+
+/** A state as half as many numbers, for `live` slices. */
+export function packedStrictWindow(live: number): PackedCells<StrictWindowState> {
+  const odd = live % 2
+  return {
+    count: 1 + (live + odd) / 2,
+    fits({ counts }) {
+      for (let slice = 0; slice < live; slice++) if ((counts[slice] as number) >= PACKED) return false
+      return true
+    },
+    write({ atMs, counts }, row, at) {
+      row[at] = atMs
+      let cell = at + 1
+      if (odd === 1) row[cell++] = counts[0] as number
+      for (let slice = odd; slice < live; slice += 2) {
+        row[cell++] = (counts[slice] as number) * PACKED + (counts[slice + 1] as number)
+      }
+    },
+    read(row, at) {
+      const counts = new Array<number>(live)
+      let cell = at + 1
+      if (odd === 1) counts[0] = row[cell++] as number
+      for (let slice = odd; slice < live; slice += 2) {
+        const both = row[cell++] as number
+        const first = Math.floor(both / PACKED)
+        counts[slice] = first
+        counts[slice + 1] = both - first * PACKED
+      }
       return { atMs: row[at] as number, counts }
     },
   }

@@ -1,7 +1,12 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { type StrictWindowState, stepStrictWindow, strictWindowCells } from './strict-window.memory.ts'
+import {
+  packedStrictWindow,
+  type StrictWindowState,
+  stepStrictWindow,
+  strictWindowCells,
+} from './strict-window.memory.ts'
 
 /** Options of `strictWindow`. */
 export interface StrictWindowOptions {
@@ -40,6 +45,7 @@ export function strictWindow(options: StrictWindowOptions): Rule {
     limit,
     parameters,
     cells: strictWindowCells(slices + 1),
+    packed: packedStrictWindow(slices + 1),
     holds: 'dated',
     windowMs: parameters.windowMs,
     comesBack: 'in-parts',

@@ -1,3 +1,5 @@
+import { PAGE_BITS, PAGE_MASK, wholeNumbers } from './pages.ts'
+
 const BUCKETS = 64
 const LEVELS = 7
 const PENDING = BUCKETS * LEVELS
@@ -10,18 +12,22 @@ const FIRST = PENDING + 1
  */
 export class ExpiryWheel {
   // Circular lists, linked by index. The first indices are the heads: one per bucket, and one for slots that are due.
-  #next: Int32Array = new Int32Array(FIRST)
-  #previous: Int32Array = new Int32Array(FIRST)
+  readonly #links = wholeNumbers(2)
   #nowMs = 0
 
   constructor() {
-    for (let head = 0; head < FIRST; head++) this.#next[head] = this.#previous[head] = head
+    this.grow(0)
+    for (let head = 0; head < FIRST; head++) this.#join(head, head)
   }
 
   /** Makes room for slots `0` to `slots - 1`. */
   grow(slots: number): void {
-    this.#next = enlarged(this.#next, slots + FIRST)
-    this.#previous = enlarged(this.#previous, slots + FIRST)
+    this.#links.grow(slots + FIRST)
+  }
+
+  /** Gives back the room of slots from `slots` on, none of which may be noted. */
+  shrink(slots: number): void {
+    this.#links.shrink(slots + FIRST)
   }
 
   /** Notes that `slot` is due at `dueMs`. It must not be noted already. */
@@ -31,11 +37,15 @@ export class ExpiryWheel {
 
   /** Forgets `slot`, which must be noted. */
   remove(slot: number): void {
-    const index = slot + FIRST
-    const next = this.#next[index] as number
-    const previous = this.#previous[index] as number
-    this.#next[previous] = next
-    this.#previous[next] = previous
+    this.#join(this.#previous(slot + FIRST), this.#next(slot + FIRST))
+  }
+
+  /** Notes slot `to` in the place of slot `from`. */
+  move(from: number, to: number): void {
+    const previous = this.#previous(from + FIRST)
+    const next = this.#next(from + FIRST)
+    this.#join(previous, to + FIRST)
+    this.#join(to + FIRST, next)
   }
 
   /** Moves time to `nowMs` and makes the slots that may be due by then available to `take`. */
@@ -54,9 +64,9 @@ export class ExpiryWheel {
 
   /** Takes out one slot that may be due, or answers -1. The caller looks, and adds it again when its time has moved. */
   take(): number {
-    const index = this.#next[PENDING] as number
+    const index = this.#next(PENDING)
     if (index === PENDING) return -1
-    this.remove(index - FIRST)
+    this.#join(PENDING, this.#next(index))
     return index - FIRST
   }
 
@@ -73,29 +83,31 @@ export class ExpiryWheel {
   }
 
   #link(index: number, head: number): void {
-    const last = this.#previous[head] as number
-    this.#next[last] = index
-    this.#previous[index] = last
-    this.#next[index] = head
-    this.#previous[head] = index
+    this.#join(this.#previous(head), index)
+    this.#join(index, head)
   }
 
   /** Hands a whole bucket over to the due list, in constant time. */
   #release(head: number): void {
-    const first = this.#next[head] as number
+    const first = this.#next(head)
     if (first === head) return
-    const last = this.#previous[head] as number
-    const tail = this.#previous[PENDING] as number
-    this.#next[tail] = first
-    this.#previous[first] = tail
-    this.#next[last] = PENDING
-    this.#previous[PENDING] = last
-    this.#next[head] = this.#previous[head] = head
+    const last = this.#previous(head)
+    this.#join(this.#previous(PENDING), first)
+    this.#join(last, PENDING)
+    this.#join(head, head)
   }
-}
 
-function enlarged(array: Int32Array, length: number): Int32Array {
-  const larger = new Int32Array(length)
-  larger.set(array)
-  return larger
+  #next(index: number): number {
+    return (this.#links.list[index >>> PAGE_BITS] as Int32Array)[(index & PAGE_MASK) * 2] as number
+  }
+
+  #previous(index: number): number {
+    return (this.#links.list[index >>> PAGE_BITS] as Int32Array)[(index & PAGE_MASK) * 2 + 1] as number
+  }
+
+  #join(index: number, next: number): void {
+    const links = this.#links.list
+    ;(links[index >>> PAGE_BITS] as Int32Array)[(index & PAGE_MASK) * 2] = next
+    ;(links[next >>> PAGE_BITS] as Int32Array)[(next & PAGE_MASK) * 2 + 1] = index
+  }
 }

@@ -16,13 +16,17 @@ export class MemoryShelf implements Shelf {
     this.#rule = rule
     this.scope = scope
     this.space = space
-    space.join(rule)
+    space.join(rule, this)
   }
 
   decide(key: string, request: Request, givenMs: number, rule: Rule = this.#rule): Verdict {
     const { space } = this
     const nowMs = timeOf(givenMs)
     space.reclaim(nowMs)
+    if (request.action === 'consume' && request.blockForMs === undefined && request.ahead !== true) {
+      const verdict = space.consumePlain(key, rule, request.amount, nowMs)
+      if (verdict !== undefined) return verdict
+    }
     let found = space.find(key, nowMs)
     let ruling = decide(rule, found, request, nowMs)
     if (!space.hasRoom(key, found, ruling, rule, nowMs)) {

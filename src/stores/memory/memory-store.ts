@@ -61,7 +61,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     kind: 'memory',
     open(place) {
       const scope = encodeScope(place)
-      const space = spaces.get(scope) ?? new Space(maxKeys, place.rule.cells, place.changing === true)
+      const space =
+        spaces.get(scope) ?? new Space(maxKeys, place.rule.packed ?? place.rule.cells, place.changing === true)
       spaces.set(scope, space)
       return new MemoryShelf(place.rule, scope, space)
     },
@@ -86,10 +87,10 @@ function decideOnce(
 ): readonly Verdict[] {
   const name = memoName(orders, memo)
   memos.reclaim(nowMs)
-  const slot = memos.slotOf(name)
-  const known = slot === undefined ? undefined : memos.read(slot)
+  const slot = memos.find(name)
+  const known = slot < 0 ? undefined : memos.read(slot)
   if (known !== undefined && known.untilMs > nowMs) return known.verdicts
-  if (memos.isFull && slot === undefined) {
+  if (memos.isFull && slot < 0) {
     throw new LimiterError(
       'STORE_FULL',
       `the memory store remembers ${maxKeys} ids already, its maxKeys: nothing was changed`,

@@ -1,15 +1,20 @@
+import { plainVerdict } from '../../core/decide.ts'
+import type { Verdict } from '../../core/decision.ts'
 import { type Block, blockedForMs, type Entry, freshAfterMs, type Ruling } from '../../core/entry.ts'
 import type { Hold } from '../../core/holds.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { PackedCells, Rule, RuleState, StateCells } from '../../core/rule.ts'
 import { Table } from './table.ts'
 
 /** How many keys are looked at to find one that may be forgotten. */
 const CANDIDATES = 8
 
-/** An entry, and where its state is. */
+/** How many sets of parameters are remembered, though nobody can count by them any more. */
+const KEPT_RULES = 16
+
+/** An entry, and whether it has a state of its own. */
 export interface Found extends Entry {
-  readonly slot: number | undefined
+  readonly isKept: boolean
   /** Whether the state is the one of all keys that found no room. */
   readonly shared: boolean
 }
@@ -23,16 +28,25 @@ interface Stamped extends RuleState {
 
 /** The holds of a key, until the key as a whole is as if untouched: what expired holds give back is not yet in its state. */
 interface HoldList extends RuleState {
+  readonly key: string
   readonly holds: readonly Hold[]
   readonly madeBy: Rule | undefined
   readonly takenOver: boolean | undefined
   readonly freshMs: number
 }
 
+/** A rule, and how many shelves count by its parameters. */
+interface Counting {
+  readonly name: string
+  readonly rule: Rule
+  shelves: number
+}
+
 /** The keys of one scope: their states, blocks and holds, each bounded by `maxKeys`. Shelves of the same scope share it. */
 export class Space {
-  /** The rules that the keys are counted by, by their parameters: a state is expired when it is for all of them. */
-  readonly #rules = new Map<string, Rule>()
+  /** The rules that the keys are counted by, one of each set of parameters: a state is expired when it is for all of them. */
+  #rules: readonly Counting[] = []
+  readonly #left = new FinalizationRegistry<Counting>((counting) => this.#leave(counting))
   readonly #states: Table<RuleState>
   readonly #blocks: Table<Block>
   readonly #holds: Table<HoldList>
@@ -43,13 +57,13 @@ export class Space {
   shared = 0
 
   /** @param changing whether every state has a rule of its own. */
-  constructor(maxKeys: number, cells: StateCells | undefined, changing: boolean) {
+  constructor(maxKeys: number, cells: StateCells | PackedCells | undefined, changing: boolean) {
     this.#maxKeys = maxKeys
     this.#changing = changing
     this.#states = new Table(maxKeys, changing ? undefined : cells, (state, nowMs) => this.#stateLifeMs(state, nowMs))
     this.#blocks = new Table(maxKeys, blockCells, blockedForMs)
     const holdsLifeMs = ({ freshMs }: HoldList, nowMs: number): number => Math.max(0, freshMs - nowMs)
-    this.#holds = new Table(maxKeys, undefined, holdsLifeMs, (key) => this.#states.delete(key))
+    this.#holds = new Table(maxKeys, undefined, holdsLifeMs, ({ key }) => this.#states.delete(key))
   }
 
   get keys(): number {
@@ -60,9 +74,20 @@ export class Space {
     return this.#blocks.size
   }
 
-  /** Notes that keys are counted by `rule`. */
-  join(rule: Rule): void {
-    if (!this.#changing) this.#rules.set(JSON.stringify(rule.parameters), rule)
+  /** How many sets of parameters the keys are counted by. */
+  get rules(): number {
+    return this.#rules.length
+  }
+
+  /** Notes that keys are counted by `rule`, for as long as there is the shelf that does it. */
+  join(rule: Rule, shelf: object): void {
+    if (this.#changing) return
+    const name = JSON.stringify(rule.parameters)
+    const known = this.#rules.find((counting) => counting.name === name)
+    const counting = known ?? { name, rule, shelves: 0 }
+    counting.shelves++
+    if (known === undefined) this.#rules = [...this.#rules, counting]
+    this.#left.register(shelf, counting)
   }
 
   /** Forgets a little of what has expired. To be called before every decision; what was found before is not valid any more. */
@@ -70,14 +95,40 @@ export class Space {
     this.#states.reclaim(nowMs)
   }
 
+  /**
+   * Decides what nearly every decision is, at the cost of one look: a key without block or holds, and a clock that is not behind.
+   * Answers undefined, with nothing changed, when it is not that simple.
+   */
+  consumePlain(key: string, rule: Rule, cost: number, nowMs: number): Verdict | undefined {
+    if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0 || cost > rule.limit) return undefined
+    const states = this.#states
+    const slot = states.find(key)
+    const state = slot < 0 ? undefined : states.read(slot)
+    if (state !== undefined && state.atMs > nowMs) return undefined
+    const outcome = rule.step(state, nowMs, cost, false)
+    if (outcome.retryAfterMs > 0) return plainVerdict(outcome)
+    if (outcome.resetAfterMs === 0) return undefined
+    if (slot >= 0) states.write(slot, outcome.state)
+    else if (!states.append(outcome.state, nowMs, outcome.resetAfterMs)) return undefined
+    return plainVerdict(outcome)
+  }
+
   /** The entry of a key. */
   find(key: string, nowMs: number): Found {
     const list = this.#holds.size === 0 ? undefined : this.#holdsOf(key, nowMs)
-    const slot = this.#states.slotOf(key)
-    const kept = slot === undefined ? undefined : this.#states.read(slot)
+    const slot = this.#states.find(key)
+    const kept = slot < 0 ? undefined : this.#states.read(slot)
     const block = this.#blocks.size === 0 ? undefined : read(this.#blocks, key, nowMs)
     const { madeBy, takenOver } = this.#stampOf(kept) ?? list ?? UNSTAMPED
-    return { state: this.#stateIn(kept), madeBy, takenOver, block, holds: list?.holds, slot, shared: false }
+    return {
+      state: this.#stateIn(kept),
+      madeBy,
+      takenOver,
+      block,
+      holds: list?.holds,
+      isKept: slot >= 0,
+      shared: false,
+    }
   }
 
   /** The entry of a key that found no room. */
@@ -94,7 +145,7 @@ export class Space {
   hasRoom(key: string, found: Found, ruling: Ruling, rule: Rule, nowMs: number): boolean {
     if (ruling.block !== found.block && ruling.block !== undefined) this.#demandRoom(this.#blocks, key, 'blocks')
     if (ruling.holds !== found.holds && ruling.holds?.length) this.#demandRoom(this.#holds, key, 'keys with holds')
-    const isNew = found.slot === undefined && ruling.state !== undefined && ruling.state !== found.state
+    const isNew = !found.isKept && ruling.state !== undefined && ruling.state !== found.state
     return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
   }
 
@@ -102,19 +153,20 @@ export class Space {
   keep(key: string, found: Found, ruling: Ruling, nowMs: number): void {
     const { state, block, holds, resetAfterMs, takenOver } = ruling
     const madeBy = this.#changing ? ruling.madeBy : undefined
-    const changed = state !== found.state || madeBy !== found.madeBy
+    const restamped = madeBy !== found.madeBy || (this.#changing && takenOver !== found.takenOver)
+    const changed = state !== found.state || restamped
     if (block !== found.block) write(this.#blocks, key, block, nowMs, blockedForMs(block, nowMs))
     if (holds !== found.holds || (changed && holds !== undefined)) {
-      const list = holds?.length ? { atMs: nowMs, holds, madeBy, takenOver, freshMs: nowMs + resetAfterMs } : undefined
+      const list = holds?.length
+        ? { atMs: nowMs, key, holds, madeBy, takenOver, freshMs: nowMs + resetAfterMs }
+        : undefined
       write(this.#holds, key, list, nowMs, resetAfterMs)
     }
     if (found.shared) this.shared++
     if (!changed) return
     const kept = state !== undefined && madeBy !== undefined ? { atMs: state.atMs, state, madeBy, takenOver } : state
     if (found.shared) this.#strangers = kept
-    else if (kept === undefined) this.#states.delete(key)
-    else if (found.slot !== undefined) this.#states.write(found.slot, kept)
-    else this.#states.insert(key, kept, nowMs, resetAfterMs)
+    else write(this.#states, key, kept, nowMs, resetAfterMs)
   }
 
   #holdsOf(key: string, nowMs: number): HoldList | undefined {
@@ -136,12 +188,20 @@ export class Space {
   #stateLifeMs(kept: RuleState, nowMs: number): number {
     if (this.#changing) return freshAfterMs((kept as Stamped).madeBy, (kept as Stamped).state, nowMs)
     let longestMs = 0
-    for (const rule of this.#rules.values()) longestMs = Math.max(longestMs, freshAfterMs(rule, kept, nowMs))
+    for (const { rule } of this.#rules) longestMs = Math.max(longestMs, freshAfterMs(rule, kept, nowMs))
     return longestMs
   }
 
+  #leave(counting: Counting): void {
+    counting.shelves--
+    // A few are remembered: somebody may make a limiter for every request.
+    if (counting.shelves === 0 && this.#rules.length > KEPT_RULES) {
+      this.#rules = this.#rules.filter((other) => other !== counting)
+    }
+  }
+
   #demandRoom<State extends RuleState>(table: Table<State>, key: string, what: string): void {
-    if (!table.isFull || table.slotOf(key) !== undefined) return
+    if (!table.isFull || table.find(key) >= 0) return
     const message = `the memory store holds ${this.#maxKeys} ${what} already, its maxKeys: nothing was changed`
     throw new LimiterError('STORE_FULL', message)
   }
@@ -160,7 +220,7 @@ export class Space {
       most = remaining
     }
     if (victim === undefined) return false
-    this.#states.delete(this.#states.keyOf(victim))
+    this.#states.evict(victim)
     this.evicted++
     return true
   }
@@ -173,8 +233,8 @@ const UNSTAMPED: Pick<Stamped, 'takenOver'> & { readonly madeBy: undefined } = {
 
 function read<State extends RuleState>(table: Table<State>, key: string, nowMs: number): State | undefined {
   table.reclaim(nowMs)
-  const slot = table.slotOf(key)
-  return slot === undefined ? undefined : table.read(slot)
+  const slot = table.find(key)
+  return slot < 0 ? undefined : table.read(slot)
 }
 
 function write<State extends RuleState>(
@@ -184,10 +244,10 @@ function write<State extends RuleState>(
   nowMs: number,
   lifeMs: number,
 ): void {
-  const slot = table.slotOf(key)
+  const slot = table.find(key)
   if (value === undefined) table.delete(key)
-  else if (slot !== undefined) table.write(slot, value)
-  else table.insert(key, value, nowMs, lifeMs)
+  else if (slot >= 0) table.write(slot, value)
+  else table.append(value, nowMs, lifeMs)
 }
 
 const blockCells: StateCells<Block> = {

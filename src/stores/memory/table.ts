@@ -1,59 +1,56 @@
-import type { RuleState, StateCells } from '../../core/rule.ts'
+import type { PackedCells, RuleState, StateCells } from '../../core/rule.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
+import { KeyIndex } from './key-index.ts'
 import { createRows, type Rows } from './rows.ts'
 
 /** How many slots one call may look at: more than one, so that reclaiming keeps ahead of arriving. */
 const VISITS = 16
 
-const SMALLEST = 64
-
-/** Room for more than this many times the keys is given back. */
-const MOST_ROOM = 32
-
 /**
- * Keys and their states in slots that are reused. Holds at most `maxKeys`; expired states make room a few at a time, so that no
- * call ever pays for many.
+ * Keys and their states in slots. Holds at most `maxKeys`; expired states make room a few at a time, so that no call ever pays for
+ * many, and room that is not needed any more is given back on the way.
  */
 export class Table<State extends RuleState> {
   readonly #maxKeys: number
   readonly #freshAfterMs: (state: State, nowMs: number) => number
-  readonly #cells: StateCells<State> | undefined
-  readonly #expired: ((key: string) => void) | undefined
-  readonly #slots = new Map<string, number>()
-  #keys: (string | undefined)[] = []
-  #free: number[] = []
-  #rows: Rows<State>
-  #wheel = new ExpiryWheel()
-  #capacity = 0
+  readonly #expired: ((state: State) => void) | undefined
+  readonly #keys = new KeyIndex()
+  readonly #rows: Rows<State>
+  readonly #wheel = new ExpiryWheel()
   #hand = 0
 
-  /** @param expired is told of every key whose state has expired, after it is gone. */
+  /** @param expired is told of every state that has expired, after it is gone. */
   constructor(
     maxKeys: number,
-    cells: StateCells<State> | undefined,
+    cells: StateCells<State> | PackedCells<State> | undefined,
     freshAfterMs: (state: State, nowMs: number) => number,
-    expired?: (key: string) => void,
+    expired?: (state: State) => void,
   ) {
     this.#expired = expired
     this.#maxKeys = maxKeys
     this.#freshAfterMs = freshAfterMs
-    this.#cells = cells
     this.#rows = createRows(cells)
   }
 
   /** How many keys are held, expired ones that were not yet reclaimed included. */
   get size(): number {
-    return this.#slots.size
+    return this.#keys.size
   }
 
   /** Whether a new key would find no room. */
   get isFull(): boolean {
-    return this.#slots.size === this.#maxKeys
+    return this.#keys.size === this.#maxKeys
   }
 
   /** Where the key's state is, until the next `reclaim` or `delete`; undefined when there is none. */
   slotOf(key: string): number | undefined {
-    return this.#slots.get(key)
+    const slot = this.#keys.find(key)
+    return slot < 0 ? undefined : slot
+  }
+
+  /** As `slotOf`, with -1 when there is none. */
+  find(key: string): number {
+    return this.#keys.find(key)
   }
 
   read(slot: number): State {
@@ -66,17 +63,30 @@ export class Table<State extends RuleState> {
 
   /** Stores a state that lives for `lifeMs` under a new key. Answers false, and stores nothing, when the table is full. */
   insert(key: string, state: State, nowMs: number, lifeMs: number): boolean {
-    const slot = this.#allot()
-    if (slot === undefined) return false
-    this.#occupy(slot, key, state, nowMs + lifeMs)
+    this.#keys.find(key)
+    return this.append(state, nowMs, lifeMs)
+  }
+
+  /** Stores a state under the key that `find` was just asked for and did not find. Otherwise as `insert`. */
+  append(state: State, nowMs: number, lifeMs: number): boolean {
+    if (this.isFull) return false
+    const slot = this.#keys.add()
+    this.#rows.grow(slot + 1)
+    this.#wheel.grow(slot + 1)
+    this.#rows.write(slot, state)
+    this.#wheel.add(slot, nowMs + lifeMs)
     return true
   }
 
   delete(key: string): void {
-    const slot = this.#slots.get(key)
-    if (slot === undefined) return
+    const slot = this.#keys.find(key)
+    if (slot >= 0) this.evict(slot)
+  }
+
+  /** Forgets the key in a slot. */
+  evict(slot: number): void {
     this.#wheel.remove(slot)
-    this.#release(slot, key)
+    this.#release(slot)
   }
 
   /** Frees a few expired slots, if there are any. To be called with every operation. */
@@ -84,73 +94,30 @@ export class Table<State extends RuleState> {
     this.#wheel.advance(nowMs)
     for (let visit = 0; visit < VISITS; visit++) {
       const slot = this.#wheel.take()
-      if (slot === -1) break
+      if (slot === -1) return
       // A state that was written since it was noted lives longer: writes leave the wheel alone.
-      const leftMs = this.#freshAfterMs(this.#rows.read(slot), nowMs)
+      const state = this.#rows.read(slot)
+      const leftMs = this.#freshAfterMs(state, nowMs)
       if (leftMs > 0) this.#wheel.add(slot, nowMs + leftMs)
-      else this.#expire(slot, this.keyOf(slot))
+      else {
+        this.#release(slot)
+        this.#expired?.(state)
+      }
     }
-    if (this.#capacity > SMALLEST && this.#capacity > this.#slots.size * MOST_ROOM) this.#shrink(nowMs)
   }
 
-  /** The next slot in a round through all of them. Only for a full table, which has no empty slots. */
+  /** The next slot in a round through all of them. Only for a table that holds something. */
   sample(): number {
-    this.#hand = (this.#hand + 1) % this.#keys.length
+    this.#hand = (this.#hand + 1) % this.#keys.size
     return this.#hand
   }
 
-  keyOf(slot: number): string {
-    return this.#keys[slot] as string
-  }
-
-  #allot(): number | undefined {
-    const free = this.#free.pop()
-    if (free !== undefined) return free
-    const slot = this.#keys.length
-    if (slot === this.#maxKeys) return undefined
-    if (slot === this.#capacity) this.#reserve(Math.ceil(this.#capacity * 1.5))
-    this.#keys.push(undefined)
-    return slot
-  }
-
-  #occupy(slot: number, key: string, state: State, dueMs: number): void {
-    this.#keys[slot] = key
-    this.#slots.set(key, slot)
-    this.#rows.write(slot, state)
-    this.#wheel.add(slot, dueMs)
-  }
-
-  #reserve(slots: number): void {
-    this.#capacity = Math.min(this.#maxKeys, Math.max(SMALLEST, slots))
-    this.#rows.grow(this.#capacity)
-    this.#wheel.grow(this.#capacity)
-  }
-
-  /** Moves the few keys that are left after a flood into small arrays. */
-  #shrink(nowMs: number): void {
-    const rows = this.#rows
-    this.#rows = createRows(this.#cells)
-    this.#wheel = new ExpiryWheel()
-    this.#wheel.advance(nowMs)
-    this.#keys = []
-    this.#free = []
-    this.#reserve(this.#slots.size * 2)
-    for (const [key, slot] of this.#slots) {
-      const state = rows.read(slot)
-      const moved = this.#keys.push(undefined) - 1
-      this.#occupy(moved, key, state, nowMs + this.#freshAfterMs(state, nowMs))
-    }
-  }
-
-  #expire(slot: number, key: string): void {
-    this.#release(slot, key)
-    this.#expired?.(key)
-  }
-
-  #release(slot: number, key: string): void {
-    this.#slots.delete(key)
-    this.#keys[slot] = undefined
-    this.#rows.clear(slot)
-    this.#free.push(slot)
+  /** Lets the last slot take the number of one that the wheel has forgotten. */
+  #release(slot: number): void {
+    this.#keys.remove(slot)
+    const last = this.#keys.size
+    this.#rows.remove(slot, last)
+    if (slot !== last) this.#wheel.move(last, slot)
+    this.#wheel.shrink(last)
   }
 }

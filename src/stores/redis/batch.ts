@@ -52,8 +52,12 @@ export class Batch implements Parcel {
     })
   }
 
-  get isFull(): boolean {
-    return this.#size >= this.#options.most
+  get size(): number {
+    return this.#size
+  }
+
+  get most(): number {
+    return this.#options.most
   }
 
   /** Whether a decision by these parameters at this time may join. */
@@ -69,11 +73,11 @@ export class Batch implements Parcel {
     return this.#answered.then(() => make(verdictOf(run, place, request)))
   }
 
-  async send(arrived: () => void): Promise<void> {
+  async send(arrived: (parcel: Parcel) => void): Promise<void> {
     this.#isSent = true
     const { layout } = this.#options
     await this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)
-    arrived()
+    arrived(this)
     this.#answer()
   }
 

@@ -2,23 +2,29 @@ import type { Rule } from '../../core/rule.ts'
 
 /** Decisions that go to the server in one call. */
 export interface Parcel {
-  /** Whether no more should join: a call must not hold the server for long. */
-  readonly isFull: boolean
+  /** How many decisions it holds. */
+  readonly size: number
+  /** How many it may hold: a call must not hold the server for long. */
+  readonly most: number
   /**
    * Sends it. From now on nothing joins. Each decision is told by itself, well or badly, and right before that `arrived` is called: who
    * asks again at once must not find it still under way.
    */
-  send(arrived: () => void): Promise<void>
+  send(arrived: (parcel: Parcel) => void): Promise<void>
 }
 
 /**
  * Lets decisions travel together. One that comes when nothing is under way leaves at once. Those that come later wait for the end
- * of this turn of the event loop, or until their parcel is full, and no longer: a turn takes far less time than a round trip.
+ * of this turn of the event loop, or until their parcel holds half of all that have been waiting for an answer at once lately, and no
+ * longer: so that server and process work at the same time, and neither waits for the other to be done with everything.
  */
 export class Batcher {
   readonly #most: number
   #open: Parcel[] = []
   #underway = 0
+  /** How many decisions wait for an answer, and how many did at most, lately. */
+  #waiting = 0
+  #mostWaiting = 0
   #isTurnEnding = false
 
   /** @param most how many decisions may travel together. */
@@ -40,7 +46,9 @@ export class Batcher {
 
   /** To be called when a decision has joined a parcel. */
   joined(parcel: Parcel): void {
-    if (this.#underway === 0 || parcel.isFull) this.flush()
+    this.#waiting++
+    if (this.#waiting > this.#mostWaiting) this.#mostWaiting = this.#waiting
+    if (this.#underway === 0 || parcel.size >= this.#enoughFor(parcel)) this.flush()
     else if (!this.#isTurnEnding) {
       this.#isTurnEnding = true
       setImmediate(this.#endTurn)
@@ -59,10 +67,16 @@ export class Batcher {
   readonly #endTurn = (): void => {
     this.#isTurnEnding = false
     this.flush()
+    this.#mostWaiting = Math.max(this.#waiting, this.#mostWaiting - (this.#mostWaiting >> 3))
   }
 
-  readonly #arrived = (): void => {
+  readonly #arrived = ({ size }: Parcel): void => {
     this.#underway--
+    this.#waiting -= size
+  }
+
+  #enoughFor({ most }: Parcel): number {
+    return Math.min(most, Math.max(WORTHWHILE, this.#mostWaiting >> 1))
   }
 }
 
@@ -70,3 +84,5 @@ export class Batcher {
 const LONGEST_CALL_US = 1_000
 const PLAIN_DECISION_US = 5
 const NUMBER_US = 0.1
+// Of fewer the client's own work for a call would be too large a part.
+const WORTHWHILE = 16

@@ -12,39 +12,52 @@ export function numbersOf(reply: unknown, length: number): readonly number[] {
 }
 
 /**
- * A short reply: its numbers, and where the answer to each of so many requests starts. What is allowed at once has two, remaining and
- * resetAfterMs; anything else has -1 and then all five.
+ * A short reply. What is allowed at once has two numbers, remaining and resetAfterMs; anything else has -1 and then all five. Or it
+ * is all allowed at once and free again at the same time: -2, that time, and then a number for each.
  */
 export class ShortReply {
   readonly #numbers: readonly number[]
-  readonly #starts: number[] = []
+  /** Where the answer to each request starts; absent when all have the same time. */
+  readonly #starts: readonly number[] | undefined
 
   constructor(reply: unknown, size: number) {
-    const numbers = wholeNumbers(reply) ?? []
-    let at = 0
-    for (let index = 0; index < size; index++) {
-      this.#starts.push(at)
-      at += numbers[at] === LONG ? NUMBERS + 1 : SHORT_NUMBERS
-    }
-    if (numbers.length !== at) wrongReply(reply, `the answers to ${size} requests in whole numbers`)
-    this.#numbers = numbers
+    this.#numbers = wholeNumbers(reply) ?? []
+    const isCommon = this.#numbers[0] === COMMON
+    this.#starts = isCommon ? undefined : startsIn(this.#numbers, size)
+    if (this.#numbers.length === (isCommon ? size + COMMON_NUMBERS : this.#starts?.[size])) return
+    wrongReply(reply, `the answers to ${size} requests in whole numbers`)
   }
 
   /** The verdict on the request in this place. */
   verdict(place: number, request: Request): Verdict {
     const numbers = this.#numbers
-    const at = this.#starts[place] as number
+    const starts = this.#starts
+    if (starts === undefined) return atOnce(numbers[place + COMMON_NUMBERS] as number, numbers[1] as number, request)
+    const at = starts[place] as number
     const remaining = numbers[at] as number
     if (remaining === LONG) return verdictAt(numbers, at + 1, request)
-    return {
-      allowed: true,
-      remaining,
-      retryAfterMs: 0,
-      resetAfterMs: numbers[at + 1] as number,
-      delayMs: 0,
-      reason: undefined,
-      nextAfterMs: request.ahead === true ? 0 : undefined,
-    }
+    return atOnce(remaining, numbers[at + 1] as number, request)
+  }
+}
+
+function startsIn(numbers: readonly number[], size: number): readonly number[] {
+  const starts = [0]
+  for (let index = 0, at = 0; index < size; index++) {
+    at += numbers[at] === LONG ? NUMBERS + 1 : SHORT_NUMBERS
+    starts.push(at)
+  }
+  return starts
+}
+
+function atOnce(remaining: number, resetAfterMs: number, { ahead }: Request): Verdict {
+  return {
+    allowed: true,
+    remaining,
+    retryAfterMs: 0,
+    resetAfterMs,
+    delayMs: 0,
+    reason: undefined,
+    nextAfterMs: ahead === true ? 0 : undefined,
   }
 }
 
@@ -90,3 +103,5 @@ function reasonOf(action: Request['action'], retryAfterMs: number, blockedMs: nu
 const NEVER = -1
 const LONG = -1
 const SHORT_NUMBERS = 2
+const COMMON = -2
+const COMMON_NUMBERS = 2

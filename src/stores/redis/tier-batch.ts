@@ -14,7 +14,7 @@ type Verdicts = readonly Verdict[]
 /** Decisions over the same tiers at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
 export class TierBatch implements Parcel {
   readonly #runner: ScriptRunner
-  readonly #most: number
+  readonly most: number
   readonly #nowMs: number
   readonly #alone: (orders: Orders) => Promise<Verdicts>
   readonly #decisions: Orders[] = []
@@ -26,7 +26,7 @@ export class TierBatch implements Parcel {
   /** @param alone decides what cannot go with others. */
   constructor(runner: ScriptRunner, most: number, nowMs: number, alone: (orders: Orders) => Promise<Verdicts>) {
     this.#runner = runner
-    this.#most = most
+    this.most = most
     this.#nowMs = nowMs
     this.#alone = alone
     this.#answered = new Promise((resolve) => {
@@ -34,8 +34,8 @@ export class TierBatch implements Parcel {
     })
   }
 
-  get isFull(): boolean {
-    return this.#decisions.length >= this.#most
+  get size(): number {
+    return this.#decisions.length
   }
 
   /** Whether a decision at this time may join: it has to be about the same tiers, and to go by the same rules. */
@@ -54,12 +54,12 @@ export class TierBatch implements Parcel {
     return this.#answered.then(() => this.#answers[place] as Verdicts)
   }
 
-  async send(arrived: () => void): Promise<void> {
+  async send(arrived: (parcel: Parcel) => void): Promise<void> {
     this.#isSent = true
     if (this.#decisions.length === 1) this.#answers.push(this.#alone(this.#decisions[0] as Orders))
     else await this.#sendTogether()
     await Promise.allSettled(this.#answers)
-    arrived()
+    arrived(this)
     this.#answer()
   }
 

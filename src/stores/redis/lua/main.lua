@@ -1,5 +1,5 @@
 -- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
-local values, reply, at, left = readKeys(), {}, 0, 1000
+local values, left = readKeys(), 1000
 local asked, times, request, cost, isAhead
 for index = 1, #KEYS do
   local key = KEYS[index]
@@ -15,6 +15,7 @@ for index = 1, #KEYS do
   if value == nil then
     value = values[index]
   end
+  local keptMs, keepsEnd = nil, true
   for _ = 1, times do
     local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps
     if cost then
@@ -22,25 +23,17 @@ for index = 1, #KEYS do
         decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     if state then
-      value = state
-      note(key, state, resetAfterMs, keeps and isServerTime)
+      value, keptMs, keepsEnd = state, resetAfterMs, keepsEnd and keeps
     elseif not allowed then
       local entry = frame().readEntry(rule.isState, value)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
-      value = frame().noteEntry(key, entry, value)
+      local noted = frame().noteEntry(key, entry, value)
+      value, keptMs = noted, noted == value and keptMs or nil
     end
-    if isShort and allowed == 1 and retryAfterMs == 0 and waitMs == 0 then
-      reply[at + 1], reply[at + 2] = remaining, resetAfterMs
-      at = at + 2
-    else
-      if isShort then
-        at = at + 1
-        reply[at] = -1
-      end
-      reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4], reply[at + 5] =
-        allowed, remaining, retryAfterMs, resetAfterMs, waitMs
-      at = at + 5
-    end
+    answer(isShort, allowed, remaining, retryAfterMs, resetAfterMs, waitMs)
+  end
+  if keptMs then
+    note(key, value, keptMs, keepsEnd and isServerTime)
   end
 end
 writeAll(isServerTime)

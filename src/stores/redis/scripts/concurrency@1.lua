@@ -9,7 +9,7 @@
 -- t*           before all of a request: it is made t times, one right after the other
 -- =            before the first request: it is the only one and for all keys, and what follows comes right after it
 -- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
--- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs; anything else -1 and then all five
+-- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains
 -- state        concurrency@1: newest time, total, then pairs of time and cost, oldest first
 
 local math_floor, math_max, math_min, struct_pack, struct_unpack = math.floor, math.max, math.min, struct.pack, struct.unpack
@@ -201,31 +201,6 @@ local function writeAll(isServerTime)
       call('SET', key, value, 'PX', ttlText)
     end
   end
-end
-
--- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
--- and whether that ends when the last one did; or nothing when the key needs the frame.
-local function decidePlainly(rule, value, cost, nowMs, isAhead)
-  local timeMs = nowMs
-  if value then
-    local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not rule.isState(value) or atMs - nowMs > 60000 then
-      return nil
-    end
-    timeMs = math_max(nowMs, atMs)
-  end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = rule.step(value or nil, timeMs, cost, false)
-  local lagMs = timeMs - nowMs
-  if retryAfterMs > 0 then
-    return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
-  end
-  local nextAfterMs = 0
-  if isAhead and remaining < rule.limit then
-    nextAfterMs = rule.step(state, timeMs, remaining + 1, false)
-    nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
-  end
-  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state, keeps
 end
 
 -- What only some decisions need. Made when one comes, and then once: every function that is made costs every call.
@@ -784,6 +759,45 @@ local function readRequest(text, limit)
   return times, request, isPlain and cost + 0.0 or nil, isAhead
 end
 
+-- The numbers of the reply. A short one says of what is allowed at once only remaining and resetAfterMs, of anything else -1 and all
+-- five; and when everything is allowed at once and free again at the same time, it says -2, that time, and then only what remains.
+local reply, replied, commonMs = {}, 0, nil
+
+-- The time is no longer common to all: from now on each has its own.
+local function uncommon()
+  local apart = {}
+  for index = 3, replied do
+    apart[2 * index - 5], apart[2 * index - 4] = reply[index], commonMs
+  end
+  reply, replied, commonMs = apart, 2 * replied - 4, nil
+end
+
+local function answer(isShort, allowed, remaining, retryAfterMs, resetAfterMs, waitMs)
+  local isBrief = isShort and allowed == 1 and retryAfterMs == 0 and waitMs == 0
+  if isBrief and resetAfterMs == commonMs then
+    replied = replied + 1
+    reply[replied] = remaining
+    return
+  elseif isBrief and replied == 0 then
+    reply[1], reply[2], reply[3] = -2, resetAfterMs, remaining
+    replied, commonMs = 3, resetAfterMs
+    return
+  elseif commonMs then
+    uncommon()
+  end
+  if isBrief then
+    reply[replied + 1], reply[replied + 2] = remaining, resetAfterMs
+    replied = replied + 2
+    return
+  elseif isShort then
+    replied = replied + 1
+    reply[replied] = -1
+  end
+  reply[replied + 1], reply[replied + 2], reply[replied + 3] = allowed, remaining, retryAfterMs
+  reply[replied + 4], reply[replied + 5] = resetAfterMs, waitMs
+  replied = replied + 5
+end
+
 local firstRequest = 4
 -- One for all keys, or one for each.
 local forAll = string.match(ARGV[firstRequest] or '', '^=(.+)$')
@@ -805,8 +819,33 @@ local rule = {
   end,
 }
 
+-- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
+-- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
+-- and whether that ends when the last one did; or nothing when the key needs the frame.
+local function decidePlainly(rule, value, cost, nowMs, isAhead)
+  local timeMs = nowMs
+  if value then
+    local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
+    if atMs % 1 ~= 0 or not (#value >= 32 and #value % 16 == 0) or atMs - nowMs > 60000 then
+      return nil
+    end
+    timeMs = math_max(nowMs, atMs)
+  end
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = step(limit, leaseMs, maxDebt, value or nil, timeMs, cost, false)
+  local lagMs = timeMs - nowMs
+  if retryAfterMs > 0 then
+    return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
+  end
+  local nextAfterMs = 0
+  if isAhead and remaining < limit then
+    nextAfterMs = step(limit, leaseMs, maxDebt, state, timeMs, remaining + 1, false)
+    nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
+  end
+  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state, keeps
+end
+
 -- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
-local values, reply, at, left = readKeys(), {}, 0, 1000
+local values, left = readKeys(), 1000
 local asked, times, request, cost, isAhead
 for index = 1, #KEYS do
   local key = KEYS[index]
@@ -822,6 +861,7 @@ for index = 1, #KEYS do
   if value == nil then
     value = values[index]
   end
+  local keptMs, keepsEnd = nil, true
   for _ = 1, times do
     local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps
     if cost then
@@ -829,25 +869,17 @@ for index = 1, #KEYS do
         decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     if state then
-      value = state
-      note(key, state, resetAfterMs, keeps and isServerTime)
+      value, keptMs, keepsEnd = state, resetAfterMs, keepsEnd and keeps
     elseif not allowed then
       local entry = frame().readEntry(rule.isState, value)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
-      value = frame().noteEntry(key, entry, value)
+      local noted = frame().noteEntry(key, entry, value)
+      value, keptMs = noted, noted == value and keptMs or nil
     end
-    if isShort and allowed == 1 and retryAfterMs == 0 and waitMs == 0 then
-      reply[at + 1], reply[at + 2] = remaining, resetAfterMs
-      at = at + 2
-    else
-      if isShort then
-        at = at + 1
-        reply[at] = -1
-      end
-      reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4], reply[at + 5] =
-        allowed, remaining, retryAfterMs, resetAfterMs, waitMs
-      at = at + 5
-    end
+    answer(isShort, allowed, remaining, retryAfterMs, resetAfterMs, waitMs)
+  end
+  if keptMs then
+    note(key, value, keptMs, keepsEnd and isServerTime)
   end
 end
 writeAll(isServerTime)

@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { play, starts, turns, waits } from '../../test/schedules.ts'
+import type { PackedCells, Rule } from '../core/rule.ts'
+import { concurrency } from './concurrency/concurrency.ts'
+import { slidingLog } from './sliding-log/sliding-log.ts'
+import { strictWindow } from './strict-window/strict-window.ts'
+import type { Timeline } from './timeline.ts'
+
+const BIG = 2 ** 26
+
+const rules: readonly Rule[] = [
+  slidingLog({ limit: 20, windowMs: 1_000 }),
+  concurrency({ limit: 20, leaseMs: 1_000 }),
+  strictWindow({ limit: 20, windowMs: 1_000, slices: 4 }),
+  strictWindow({ limit: 20, windowMs: 1_000, slices: 5 }),
+]
+
+it.each(rules.map((rule) => [rule.kind, rule] as const))(
+  'a state comes out of its row as it went in: %s',
+  (_, rule) => {
+    const packed = rule.packed as PackedCells
+    let fitted = 0
+    fc.assert(
+      fc.property(turns(['consume', 'consume', 'charge', 'giveBack'], waits), starts, (turnList, startMs) => {
+        for (const { ruling } of play(rule, turnList, startMs, 250)) {
+          const { state } = ruling
+          if (state === undefined || !packed.fits(state)) continue
+          fitted++
+          const row = new Float64Array(packed.count + 2).fill(-1)
+          packed.write(state, row, 1)
+          expect([row[0], row.at(-1), Number.isNaN(row[1])]).toEqual([-1, -1, false])
+          const read = packed.read(row, 1)
+          // The same to every question that a step can be asked; a timeline may have had another buffer.
+          for (const cost of [0, 1, 20, -3]) {
+            const nowMs = state.atMs + 100
+            expect(seen(rule.step(read, nowMs, cost, false))).toEqual(seen(rule.step(state, nowMs, cost, false)))
+          }
+        }
+      }),
+      { numRuns: 50 },
+    )
+    expect(fitted).toBeGreaterThan(100)
+  },
+)
+
+it('a strict window packs counts up to 2^26 - 1, and leaves larger ones as they are', () => {
+  const { packed } = strictWindow({ limit: 2 ** 50, windowMs: 1_000, slices: 3 })
+  const { fits, write, read, count } = packed as unknown as PackedCells<{ atMs: number; counts: number[] }>
+  const most = { atMs: 5, counts: [BIG - 1, BIG - 1, 0, BIG - 1] }
+  expect(fits(most)).toBe(true)
+  for (const place of [0, 1, 2, 3]) expect(fits({ atMs: 5, counts: [0, 0, 0, 0].with(place, BIG) })).toBe(false)
+  const row = new Float64Array(count)
+  write(most, row, 0)
+  expect([count, read(row, 0)]).toEqual([3, most])
+})
+
+it('a strict window says the same in the long row and in the packed one', () => {
+  const { cells, packed } = strictWindow({ limit: 20, windowMs: 1_000, slices: 4 })
+  const state = { atMs: 1_700_000_000_000, counts: [1, 0, 3, 4, 5] }
+  for (const layout of [cells, packed]) {
+    const { count, write, read } = layout as NonNullable<typeof cells>
+    const row = new Float64Array(count)
+    write(state, row, 0)
+    expect(read(row, 0)).toEqual(state)
+  }
+  expect([cells?.count, packed?.count]).toEqual([6, 4])
+})
+
+it('a log packs two times, and leaves longer ones as they are', () => {
+  const rule = slidingLog({ limit: 20, windowMs: 1_000 }) as unknown as Rule<Timeline>
+  const { fits } = rule.packed as PackedCells<Timeline>
+  const one = rule.step(undefined, 1, 3, false).state
+  const two = rule.step(one, 2, 4, false).state
+  const three = rule.step(two, 3, 5, false).state
+  expect([one, two, three].map(fits)).toEqual([true, true, false])
+})
+
+/** What an outcome says, and what a timeline holds. */
+function seen({ state, ...answer }: ReturnType<Rule['step']>): unknown {
+  if (!('older' in state)) return { state, answer }
+  const { atMs, newestCost, total, older, from, to } = state as Timeline
+  return { atMs, newestCost, total, older: older.slice(from, to), answer }
+}
