@@ -24,7 +24,8 @@ const OUTCOMES = ['allowed', 'refused']
  * decision, and `decideMany` those of many users in one call; both resolve with whether the outcome is the expected one.
  */
 export function subjectsOn(redis) {
-  const store = redisStore(redis)
+  // Each decision is to be a call of its own.
+  const store = redisStore(redis, { maxBatch: 1 })
   const window = { limit: LIMIT, windowMs: HOUR_MS }
   const bucket = { capacity: LIMIT, periodMs: HOUR_MS }
   const both = (name, rule, fill) => OUTCOMES.map((outcome) => ruleSubject(redis, store, name, rule, outcome, fill))
@@ -52,7 +53,7 @@ export function subjectsOn(redis) {
 
 function ruleSubject(redis, store, name, rule, outcome, fill) {
   const script = getScript(rule.kind)
-  const limiterOf = (clock) => createLimiter({ name: LIMITER, rule, store, ...clock })
+  const limiterOf = (clock) => createLimiter({ name: LIMITER, rule, store, denialCacheMs: 0, ...clock })
   const limiter = limiterOf({})
   const keyOf = (user) => `sluice:${encodeScope({ limiterName: LIMITER, rule })}:${user}`
   const valuesOf = (names) => names.map((option) => rule.parameters[option])

@@ -34,41 +34,53 @@ export function decisionOfOne(tier: Tier, rule: Rule, verdict: Verdict, decidedB
 /** The decision of a limiter of tiers: theirs put together. */
 export function decisionOfTiers(ruled: readonly Ruled[], verdicts: readonly Verdict[], decidedBy: DecidedBy): Decision {
   const tiers: Record<string, TierVerdict> = {}
-  const parts = ruled.map(({ tier, rule }, index) => ({ tier, limit: rule.limit, ...(verdicts[index] as Verdict) }))
-  for (const { tier, ...verdict } of parts) tiers[tier.name] = plain(verdict)
-  // What only watches says nothing of what the others decide, unless nobody else is there.
-  const counting = parts.filter(({ tier }) => !tier.shadow)
-  const spoken = counting.length > 0 ? counting : parts
-  // A hold is settled where it counts, even when a place that went with it has come back before.
-  const isSettled = counting.some(({ tier, allowed }) => allowed && tier.rule.holds !== 'leased')
-  const refusing = counting.filter((part) => !part.allowed && !(isSettled && part.reason === 'hold-ended'))
-  const scarcest = spoken.reduce((least, part) => (part.remaining < least.remaining ? part : least))
-  const longest = refusing.reduce<(typeof parts)[number] | undefined>(
-    (most, part) => (most === undefined || part.retryAfterMs > most.retryAfterMs ? part : most),
-    undefined,
-  )
+  let isAnyCounting = false
+  let isSettled = false
+  for (let place = 0; place < ruled.length; place++) {
+    const { tier, rule } = ruled[place] as Ruled
+    const verdict = verdicts[place] as Verdict
+    tiers[tier.name] = tierVerdict(rule.limit, verdict)
+    isAnyCounting ||= !tier.shadow
+    // A hold is settled where it counts, even when a place that went with it has come back before.
+    isSettled ||= !tier.shadow && verdict.allowed && tier.rule.holds !== 'leased'
+  }
+  let scarcest = -1
+  let longest = -1
+  let resetAfterMs = 0
+  let delayMs = 0
+  let wouldRefuse = NOBODY
+  for (let place = 0; place < ruled.length; place++) {
+    const { tier } = ruled[place] as Ruled
+    const verdict = verdicts[place] as Verdict
+    const { allowed, remaining, retryAfterMs, reason } = verdict
+    // A hold that a limit in the shadow refused was never there, and is not missed.
+    if (tier.shadow && !allowed && reason !== 'hold-ended') wouldRefuse = [...wouldRefuse, tier.name]
+    // What only watches says nothing of what the others decide, unless nobody else is there.
+    if (tier.shadow && isAnyCounting) continue
+    if (scarcest < 0 || remaining < (verdicts[scarcest] as Verdict).remaining) scarcest = place
+    resetAfterMs = Math.max(resetAfterMs, verdict.resetAfterMs)
+    delayMs = Math.max(delayMs, verdict.delayMs)
+    if (tier.shadow || allowed || (isSettled && reason === 'hold-ended')) continue
+    if (longest < 0 || retryAfterMs > (verdicts[longest] as Verdict).retryAfterMs) longest = place
+  }
+  const refusal = longest < 0 ? undefined : (verdicts[longest] as Verdict)
   return {
-    allowed: longest === undefined,
-    limit: (longest ?? scarcest).limit,
-    remaining: scarcest.remaining,
-    retryAfterMs: longest?.retryAfterMs ?? 0,
-    resetAfterMs: Math.max(...spoken.map((part) => part.resetAfterMs)),
-    delayMs: longest === undefined ? Math.max(...spoken.map((part) => part.delayMs)) : 0,
-    limitedBy: longest?.tier.name,
-    reason: longest?.reason,
-    nextAfterMs: longest === undefined ? scarcest.nextAfterMs : undefined,
-    wouldRefuse: parts.filter(wouldRefuse).map(({ tier }) => tier.name),
+    allowed: refusal === undefined,
+    limit: (ruled[longest < 0 ? scarcest : longest] as Ruled).rule.limit,
+    remaining: (verdicts[scarcest] as Verdict).remaining,
+    retryAfterMs: refusal?.retryAfterMs ?? 0,
+    resetAfterMs,
+    delayMs: refusal === undefined ? delayMs : 0,
+    limitedBy: ruled[longest]?.tier.name,
+    reason: refusal?.reason,
+    nextAfterMs: refusal === undefined ? (verdicts[scarcest] as Verdict).nextAfterMs : undefined,
+    wouldRefuse,
     decidedBy,
     tiers,
   }
 }
 
-// A hold that a limit in the shadow refused was never there, and is not missed.
-function wouldRefuse({ tier, allowed, reason }: Verdict & { readonly tier: Tier }): boolean {
-  return tier.shadow && !allowed && reason !== 'hold-ended'
-}
-
-function plain(verdict: TierVerdict): TierVerdict {
-  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = verdict
+function tierVerdict(limit: number, verdict: Verdict): TierVerdict {
+  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = verdict
   return { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }

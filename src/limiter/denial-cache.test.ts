@@ -87,6 +87,14 @@ it('asks again after denialCacheMs, and every time with 0', async () => {
   }
 })
 
+it('asks a store that answers later every time with 0', async () => {
+  const { store, limiter } = limiterWith(manualClock(0), sharedStore(true), 0)
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect(await limiter.consume('ann')).toMatchObject({ allowed: false, decidedBy: 'redis' })
+  expect(store.asked).toHaveLength(3)
+})
+
 it('asks about a smaller cost, which may pass, and not about a greater one', async () => {
   const { limiter } = limiterWith(manualClock(0))
   await limiter.consume('ann', { cost: 2 })

@@ -2,6 +2,8 @@ import type { Verdict } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Asked } from './desk.ts'
 
+type Consume = Extract<Asked['request'], { action: 'consume' }>
+
 /** What some tiers are known to refuse, without asking. */
 export interface Denied {
   readonly places: readonly number[]
@@ -9,7 +11,7 @@ export interface Denied {
 }
 
 /**
- * Which of the tiers are known to refuse. Nothing when the store has to be asked after all: when none is, or when a refusal would
+ * Which of the tiers are known to refuse what is to be consumed. Nothing when the store has to be asked after all: when none is, or when a refusal would
  * block the key of another one.
  */
 export function findDenied(asked: readonly Asked[], rules: readonly Rule[], nowMs: number): Denied | undefined {
@@ -17,8 +19,8 @@ export function findDenied(asked: readonly Asked[], rules: readonly Rule[], nowM
   const verdicts: Verdict[] = []
   for (let place = 0; place < asked.length; place++) {
     const { tier, key, request } = asked[place] as Asked
-    const cost = request.action === 'consume' ? request.amount : 0
-    const verdict = tier.denials?.find(key, cost, rules[place] as Rule, nowMs)
+    const { amount } = request as Consume
+    const verdict = tier.denials?.find(key, amount, rules[place] as Rule, nowMs)
     if (verdict !== undefined) {
       places.push(place)
       verdicts.push(verdict)

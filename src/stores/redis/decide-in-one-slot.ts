@@ -28,10 +28,7 @@ export async function decideInOneSlot(
 ): Promise<Decided> {
   const keys = orders.map(nameOf)
   const args = [`${nowMs}`, `${memo?.ms ?? 0}`]
-  for (const order of orders) {
-    const { rule, request } = textsOf(order)
-    args.push(...rule, request)
-  }
+  for (const order of orders) args.push(...ruleTextsOf(order), requestTextOf(order))
   const names = memo === undefined ? keys : [...keys, memoKey(keys[0] as string, memo.id)]
   const reply = await runner.run(getScript('tiers'), names, args)
   const numbers = numbersOf(reply, orders.length * NUMBERS_WITH_TIME)
@@ -52,14 +49,17 @@ export function verdictsIn(numbers: readonly number[], first: number, orders: re
   })
 }
 
-/** What the script is told of an order's rule, and what it is asked. */
-export function textsOf({ shelf, rule, request, shadow }: RedisOrder): { rule: readonly string[]; request: string } {
+/** What the script is told of an order's rule. */
+export function ruleTextsOf({ shelf, rule }: RedisOrder): readonly string[] {
   const { required, optional } = shelf.textsOf(rule)
+  return [rule.kind, ...required, ...optional]
+}
+
+/** What the script is asked. */
+export function requestTextOf({ shelf, request, shadow }: RedisOrder): string {
   const asked = requestText(shadow ? watching(request) : request)
-  return {
-    rule: [rule.kind, ...required, ...optional],
-    request: `${shelf.isChanging ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${asked}`,
-  }
+  if (!shelf.isChanging && !shadow) return asked
+  return `${shelf.isChanging ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${asked}`
 }
 
 // What passed may have passed before, with the same id and without a look ahead: then a zero says nothing.

@@ -23,15 +23,10 @@ export class ScriptRunner {
   }
 
   /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
-  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const [first] = keys as readonly [string, ...string[]]
-    try {
-      if (!this.#isEngineSafe) await this.#askEngine(first)
-      if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
-      return await this.#send(script, first, [`${keys.length}`, ...keys, ...args])
-    } catch (cause) {
-      throw failed(`Redis did not decide by ${script.name}`, cause)
-    }
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const rest = [`${keys.length}`, ...keys, ...args]
+    const isReady = this.#isEngineSafe && this.#loads.has(script.sha1)
+    return isReady ? this.#send(script, keys[0] as string, rest) : this.#sendFirst(script, keys[0] as string, rest)
   }
 
   /** Sends a plain command about one key and resolves with the server's reply. */
@@ -43,14 +38,34 @@ export class ScriptRunner {
     }
   }
 
-  async #send(script: Script, key: string, rest: readonly string[]): Promise<unknown> {
+  async #sendFirst(script: Script, key: string, rest: readonly string[]): Promise<unknown> {
     try {
-      return await this.#connection.send(key, ['EVALSHA', script.sha1, ...rest])
+      if (!this.#isEngineSafe) await this.#askEngine(key)
+      if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
+    } catch (cause) {
+      throw undecided(script, cause)
+    }
+    return this.#send(script, key, rest)
+  }
+
+  // Not an async function: each of them would let every decision wait a little longer.
+  #send(script: Script, key: string, rest: readonly string[]): Promise<unknown> {
+    const failed = (error: unknown): Promise<unknown> => this.#sendText(script, key, rest, error)
+    try {
+      return Promise.resolve(this.#connection.send(key, ['EVALSHA', script.sha1, ...rest])).catch(failed)
     } catch (error) {
-      // Only a missing script is safe to send again: any other failure may already have counted.
-      if (!isNoScript(error)) throw error
-      this.#loadInBackground(script)
-      return this.#connection.send(key, ['EVAL', script.source, ...rest])
+      return failed(error)
+    }
+  }
+
+  async #sendText(script: Script, key: string, rest: readonly string[], error: unknown): Promise<unknown> {
+    // Only a missing script is safe to send again: any other failure may already have counted.
+    if (!isNoScript(error)) throw undecided(script, error)
+    this.#loadInBackground(script)
+    try {
+      return await this.#connection.send(key, ['EVAL', script.source, ...rest])
+    } catch (cause) {
+      throw undecided(script, cause)
     }
   }
 
@@ -77,6 +92,10 @@ export class ScriptRunner {
 }
 
 const DONE = Promise.resolve()
+
+function undecided({ name }: Script, cause: unknown): LimiterError {
+  return failed(`Redis did not decide by ${name}`, cause)
+}
 
 function failed(what: string, cause: unknown): LimiterError {
   if (cause instanceof LimiterError) return cause

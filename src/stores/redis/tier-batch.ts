@@ -1,7 +1,14 @@
 import type { Verdict } from '../../core/decision.ts'
 import type { Parcel } from './batcher.ts'
 import { hasDoneNothing } from './clients/server-words.ts'
-import { NUMBERS_WITH_TIME, nameOf, type RedisOrder, textsOf, verdictsIn } from './decide-in-one-slot.ts'
+import {
+  NUMBERS_WITH_TIME,
+  nameOf,
+  type RedisOrder,
+  requestTextOf,
+  ruleTextsOf,
+  verdictsIn,
+} from './decide-in-one-slot.ts'
 import { numbersOf } from './decode-verdict.ts'
 import { getScript } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
@@ -68,11 +75,8 @@ export class TierBatch implements Parcel {
     const [first] = decisions as [Orders, ...Orders[]]
     const names = decisions.flatMap((orders) => orders.map(nameOf))
     const args = [`${this.#nowMs}`, `${decisions.length}*`]
-    for (const order of first) {
-      const { rule, request } = textsOf(order)
-      args.push(...rule, request)
-    }
-    for (const orders of decisions.slice(1)) for (const order of orders) args.push(textsOf(order).request)
+    for (const order of first) args.push(...ruleTextsOf(order), requestTextOf(order))
+    for (const orders of decisions.slice(1)) for (const order of orders) args.push(requestTextOf(order))
     const size = first.length * NUMBERS_WITH_TIME
     try {
       const numbers = numbersOf(await this.#runner.run(getScript('tiers'), names, args), decisions.length * size)

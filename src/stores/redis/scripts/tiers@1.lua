@@ -1316,8 +1316,12 @@ local function readTiers(count, at)
   return tiers, at
 end
 
--- What one tier is asked.
+-- What one tier is asked. Kept with the tier, for the decisions that ask the same.
 local function readPart(tier, request)
+  if tier.asked == request then
+    return tier.part
+  end
+  tier.asked = request
   local ruleText, isShadow = nil, false
   if string.sub(request, 1, 9) == 'changing:' then
     request, ruleText = string.sub(request, 10), table.concat(ARGV, ' ', tier.at, tier.at + tier.rule.size)
@@ -1333,7 +1337,7 @@ local function readPart(tier, request)
     isPlain = cost ~= nil
     cost = cost or tonumber(string.match(asked, '^(%w+):blockFor:') or string.match(asked, '^hold:(%d+)'))
   end
-  return {
+  tier.part = {
     rule = tier.rule,
     ruleText = ruleText,
     request = request,
@@ -1347,6 +1351,7 @@ local function readPart(tier, request)
     state = nil,
     keeps = nil,
   }
+  return tier.part
 end
 
 local function entryOf(part, nowMs)
