@@ -127,10 +127,12 @@ it.each<[string, (limiter: ReturnType<typeof limiterWith>['limiter']) => Promise
 ])('asks again after %s, also when a refusal was still on its way', async (_, free) => {
   const { limiter } = limiterWith(manualClock(0), sharedStore(true))
   await limiter.consume('ann', { cost: 5 })
-  await limiter.consume('ann')
-  const [late] = await Promise.all([limiter.consume('ann', { cost: 1, ahead: false }), free(limiter)])
-  expect(late.allowed).toBe(false)
+  const [late] = await Promise.all([limiter.consume('ann'), free(limiter)])
+  expect(late).toMatchObject({ allowed: false, decidedBy: 'redis' })
   expect((await limiter.consume('ann')).decidedBy).toBe('redis')
+  await limiter.consume('ann', { cost: 5 })
+  await free(limiter)
+  expect((await limiter.consume('ann', { cost: 5 })).decidedBy).toBe('redis')
 })
 
 it('asks again when a hold is settled', async () => {

@@ -58,6 +58,27 @@ describe('decisions of one turn', () => {
     await next
   })
 
+  it('leave at once also for who asks again as soon as there is an answer', async () => {
+    const limiter = await limiterOn()
+    let sent = 0
+    await limiter.consume('a').then(() => {
+      const next = limiter.consume('b')
+      sent = watched.calls.length
+      return next
+    })
+    expect(sent).toBe(2)
+  })
+
+  it('leave when half of all that have been waiting lately are together, so that the server can begin', async () => {
+    const limiter = await limiterOn()
+    const burst = () => Promise.all(Array.from({ length: 40 }, (_, index) => limiter.consume(`user:${index}`)))
+    await burst()
+    expect(sizes()).toEqual([1, 16, 16, 7])
+    watched.calls.length = 0
+    await burst()
+    expect(sizes()).toEqual([1, 20, 19])
+  })
+
   it('have a verdict each, in the order in which they were asked for', async () => {
     const limiter = await limiterOn()
     const costs = [1, 1, 4, 1, 9, 1, 1, 1, 1]
