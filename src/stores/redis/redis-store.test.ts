@@ -287,6 +287,31 @@ describe('redisStore refuses', () => {
     },
   )
 
+  it('a connection that throws instead of rejecting', async () => {
+    const throwing = ownConnection((_key, [name]) => {
+      if (name === 'EVAL') return Promise.resolve(0)
+      throw new Error('closed')
+    })
+    await expect(limiterOn(throwing).consume('a')).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: 'Redis did not decide by fixed-window: closed',
+    })
+  })
+
+  it('a server that has lost a script and does not take its text', async () => {
+    let isAsked = false
+    const broken = ownConnection(async (_key, [name]) => {
+      if (name === 'EVALSHA') throw new Error('NOSCRIPT No matching script')
+      if (isAsked) throw new Error('NOPERM this user has no permissions to run the command')
+      isAsked = true
+      return 0
+    })
+    await expect(limiterOn(broken).consume('a')).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: 'Redis did not decide by fixed-window: NOPERM this user has no permissions to run the command',
+    })
+  })
+
   it('an id that cannot be looked up across slots', async () => {
     const broken = ownConnection(async (_key, [name]) => {
       if (name === 'EVAL') return 0
