@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ownConnection } from '../../../test/redis/own-connection.ts'
 import { type RunningServer, startServer } from '../../../test/servers/start-server.ts'
-import type { Rule } from '../../core/rule.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
@@ -35,23 +35,6 @@ const limiterOn = (client: Redis | RedisConnection, options?: RedisStoreOptions)
 async function callsOf(command: string): Promise<number> {
   const stats = await redis.info('commandstats')
   return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
-}
-
-/** A connection of one's own, here to the real server, that remembers what was sent. */
-function ownConnection(send?: RedisConnection['send']): RedisConnection & { readonly sent: string[] } {
-  const sent: string[] = []
-  const pass = ([name = '', ...args]: readonly string[]) => redis.call(name, args)
-  return {
-    sent,
-    send(key, command) {
-      sent.push(command[0] as string)
-      return send === undefined ? pass(command) : send(key, command)
-    },
-    sendToAll(command) {
-      sent.push(command.slice(0, 2).join(' '))
-      return pass(command)
-    },
-  }
 }
 
 describe('a decision', () => {
@@ -183,7 +166,7 @@ describe('a script', () => {
   })
 
   it('is never sent twice when it may have counted', async () => {
-    const broken = ownConnection(async (_key, [name = '', ...args]) => {
+    const broken = ownConnection(redis, async (_key, [name = '', ...args]) => {
       const reply = await redis.call(name, args)
       if (name === 'EVALSHA') throw new Error('ERR the connection broke after NOSCRIPT was spelt out')
       return reply
@@ -209,7 +192,7 @@ describe('a script', () => {
   })
 
   it('decides also where it cannot be loaded', async () => {
-    const refusing = ownConnection()
+    const refusing = ownConnection(redis)
     const limiter = limiterOn({ ...refusing, sendToAll: () => Promise.reject(new Error('NOPERM no SCRIPT for you')) })
     expect((await limiter.consume('a')).remaining).toBe(9)
     expect((await limiter.consume('a')).remaining).toBe(8)
@@ -218,7 +201,9 @@ describe('a script', () => {
 
 describe('an engine', () => {
   it('that is Garnet is refused, until it is said that its scripts are atomic', async () => {
-    const garnet = ownConnection(async (_key, [name = '', ...args]) => (name === 'EVAL' ? 1 : redis.call(name, args)))
+    const garnet = ownConnection(redis, async (_key, [name = '', ...args]) =>
+      name === 'EVAL' ? 1 : redis.call(name, args),
+    )
     await redis.script('LOAD', getScript('fixed-window').source)
     await expect(limiterOn(garnet).consume('a')).rejects.toMatchObject({
       code: 'UNSAFE_ENGINE',
@@ -241,95 +226,10 @@ describe('an engine', () => {
   })
 
   it('that cannot be reached fails the decision', async () => {
-    const gone = ownConnection(() => Promise.reject('gone'))
+    const gone = ownConnection(redis, () => Promise.reject('gone'))
     await expect(limiterOn(gone).consume('a')).rejects.toMatchObject({
       code: 'STORE_FAILED',
       message: 'Redis did not decide by fixed-window: gone',
-    })
-  })
-})
-
-describe('redisStore refuses', () => {
-  it('options that are wrong', () => {
-    expect(() => redisStore(redis, { prefx: 'a' } as never)).toThrow(
-      'redisStore() has no option "prefx": it takes prefix, maxBatch, garnetLuaTransactions',
-    )
-    expect(() => redisStore(redis, { prefix: 5 as never })).toThrow(
-      'prefix must be a string of at most 100 characters, got 5',
-    )
-    expect(() => redisStore(redis, { prefix: 'x'.repeat(101) })).toThrow('prefix must be a string of at most 100')
-    expect(() => redisStore(redis, { maxBatch: 0 })).toThrow('maxBatch must be a whole number from 1 to 1000, got 0')
-    expect(() => redisStore(redis, { garnetLuaTransactions: 'yes' as never })).toThrow(
-      'garnetLuaTransactions must be true or false, got "yes"',
-    )
-  })
-
-  it('a rule that has no script, and one that lacks what its script takes', () => {
-    const own: Rule = { ...rule, kind: 'lottery' }
-    expect(() => createLimiter({ name: 'a', rule: own, store: redisStore(redis) })).toThrow(
-      'redisStore has no script for the rule "lottery": it has concurrency, fixed-window, leaky-bucket, sliding-log, ' +
-        'sliding-window, strict-window, token-bucket',
-    )
-    const lacking: Rule = { ...rule, parameters: { limit: 10 } }
-    expect(() => createLimiter({ name: 'a', rule: lacking, store: redisStore(redis) })).toThrow(
-      'the rule fixed-window has no parameter windowMs, which its script takes',
-    )
-  })
-
-  it.each([[null], [[1]], [[1, 2, 3]], [[-1, 1, 2, 3, 4]], [[1, 'x']], ['OK'], [[1, 2 ** 60]]])(
-    'the reply %j',
-    async (reply) => {
-      const strange = ownConnection(async (_key, [name]) => (name === 'EVAL' ? 0 : reply))
-      await expect(limiterOn(strange).consume('a')).rejects.toMatchObject({
-        code: 'STORE_FAILED',
-        message: `Redis answered something else than the answers to 1 requests in whole numbers: ${reply}`,
-      })
-    },
-  )
-
-  it('a connection that throws instead of rejecting', async () => {
-    const throwing = ownConnection((_key, [name]) => {
-      if (name === 'EVAL') return Promise.resolve(0)
-      throw new Error('closed')
-    })
-    await expect(limiterOn(throwing).consume('a')).rejects.toMatchObject({
-      code: 'STORE_FAILED',
-      message: 'Redis did not decide by fixed-window: closed',
-    })
-  })
-
-  it('a server that has lost a script and does not take its text', async () => {
-    let isAsked = false
-    const broken = ownConnection(async (_key, [name]) => {
-      if (name === 'EVALSHA') throw new Error('NOSCRIPT No matching script')
-      if (isAsked) throw new Error('NOPERM this user has no permissions to run the command')
-      isAsked = true
-      return 0
-    })
-    await expect(limiterOn(broken).consume('a')).rejects.toMatchObject({
-      code: 'STORE_FAILED',
-      message: 'Redis did not decide by fixed-window: NOPERM this user has no permissions to run the command',
-    })
-  })
-
-  it('an id that cannot be looked up across slots', async () => {
-    const broken = ownConnection(async (_key, [name]) => {
-      if (name === 'EVAL') return 0
-      throw new Error(name === 'GET' ? 'down' : "CROSSSLOT Keys in request don't hash to the same slot")
-    })
-    const limiter = createLimiter({ name: 'x', tiers: { user: rule, ip: rule }, store: redisStore(broken) })
-    await expect(limiter.consume('a', { id: 'one' })).rejects.toMatchObject({
-      code: 'STORE_FAILED',
-      message: 'Redis did not answer GET: down',
-    })
-  })
-
-  it('the reply to one tier where there are two', async () => {
-    const short = ownConnection(async (_key, [name]) => (name === 'EVAL' ? 0 : [1, 2, 3, 4, 5, 6]))
-    const limiter = createLimiter({ name: 'short', tiers: { user: rule, ip: rule }, store: redisStore(short) })
-    await expect(limiter.consume('a')).rejects.toMatchObject({
-      code: 'STORE_FAILED',
-      message: 'Redis answered something else than 12 whole numbers: 1,2,3,4,5,6',
     })
   })
 })
