@@ -9,7 +9,7 @@ export { encodeScope, type Subject } from './core/key.ts'
 export { LimiterError, type LimiterErrorCode } from './core/limiter-error.ts'
 export type { Request } from './core/request.ts'
 export type { Outcome, Rule, RuleState, StateCells } from './core/rule.ts'
-export type { Answer, Memo, Order, Place, Shelf, Store } from './core/store.ts'
+export type { Answer, Listener, Memo, Order, Place, Shelf, Store } from './core/store.ts'
 export {
   type CommonOptions,
   createLimiter,
@@ -30,6 +30,8 @@ export type {
   Scheduled,
   WaitOptions,
 } from './limiter/limiter.ts'
+export type { Health } from './limiter/outage/breaker.ts'
+export type { OnStoreFailure } from './limiter/outage/store-failure.ts'
 export type { Policy } from './limiter/policy-cache.ts'
 export type { Limit } from './limiter/tier.ts'
 export * from './rules/index.ts'

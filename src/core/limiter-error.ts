@@ -10,6 +10,8 @@ export type LimiterErrorCode =
   | 'INVALID_TIME'
   | 'STORE_FULL'
   | 'STORE_FAILED'
+  | 'STORE_DENIED'
+  | 'FOREIGN_KEY'
   | 'UNSAFE_ENGINE'
   | 'LIMITER_CLOSED'
   | 'LEASE_LOST'

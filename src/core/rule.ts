@@ -29,6 +29,11 @@ export interface Rule<State extends RuleState = RuleState> {
    */
   readonly comesBack: 'at-once' | 'in-parts' | 'steadily' | 'on-release'
   /**
+   * The same rule for one of several that know nothing of each other: all of them together let no more pass than this one, or one each
+   * where they are more than `limit`. Absent: there is no such rule, and each of them takes this one.
+   */
+  readonly share?: (instances: number) => Rule
+  /**
    * Takes `cost` from `state` and says what comes of it. Pure: `state` is never changed, and what is not wanted
    * (a peek, a refusal) is simply not stored.
    *

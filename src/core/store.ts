@@ -28,6 +28,8 @@ export interface Place {
   readonly changing?: boolean | undefined
   /** Whether keys of one subject belong together on a Cluster. */
   readonly sharedTag?: boolean | undefined
+  /** After how long nobody waits for a decision any more: a store may then take back what it has not sent yet. Absent: not known. */
+  readonly deadlineMs?: number | undefined
 }
 
 /** The keys of one limit in a store. */
@@ -41,16 +43,16 @@ export interface Shelf {
    */
   decide(key: string, request: Request, nowMs: number, rule?: Rule): Answer
   /**
-   * The same, and resolves with what `make` makes of the verdict. Optional, for stores that never answer at once: it saves each
-   * decision a promise.
+   * The same, and tells `listener` instead of making a promise. Optional, for stores that never answer at once: most decisions are
+   * single ones.
    */
-  decideInto?<Made>(
-    key: string,
-    request: Request,
-    nowMs: number,
-    rule: Rule,
-    make: (verdict: Verdict) => Made,
-  ): Promise<Made>
+  decideFor?(key: string, request: Request, nowMs: number, rule: Rule, listener: Listener): void
+}
+
+/** Who waits for a verdict. It is told once, one or the other. */
+export interface Listener {
+  decided(verdict: Verdict): void
+  failed(error: unknown): void
 }
 
 /** One key's part in a decision over several. */

@@ -1,4 +1,4 @@
-import { type Clock, readClock, STORE_TIME, timerNowMs } from '../core/clock.ts'
+import { type Clock, readClock, STORE_TIME } from '../core/clock.ts'
 import type { DecidedBy, Decision, Verdict } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
@@ -7,6 +7,8 @@ import type { Rule } from '../core/rule.ts'
 import type { Memo, Store } from '../core/store.ts'
 import { decisionOfOne, decisionOfTiers, type Ruled } from './decision-of.ts'
 import { findDenied, forgetFreed, noteAnswer } from './denials.ts'
+import { type Asker, localMs, OneQuestion } from './one-question.ts'
+import type { Outage } from './outage/outage.ts'
 import { noteRules } from './rules-of.ts'
 import { type AmountRule, amountsOf, type Target, targetsOf } from './targets.ts'
 import type { Tier } from './tier.ts'
@@ -20,6 +22,8 @@ export interface DeskOptions {
   readonly store: Store
   readonly clock: Clock | undefined
   readonly idMs: number
+  /** What to do about a store that may fail. Absent: it is in this process. */
+  readonly outage: Outage | undefined
 }
 
 /** A target and what is asked of it. */
@@ -33,6 +37,7 @@ export class Desk {
   readonly only: Tier | undefined
   readonly #options: DeskOptions
   readonly #hasPolicies: boolean
+  readonly #asker: Asker | undefined
   #isOpen = true
 
   constructor(options: DeskOptions) {
@@ -40,6 +45,14 @@ export class Desk {
     this.only = options.isTiered || first?.policy !== undefined ? undefined : first
     this.#options = options
     this.#hasPolicies = options.tiers.some(({ policy }) => policy !== undefined)
+    const { outage, store } = options
+    this.#asker = outage && {
+      watch: outage.watch,
+      kind: store.kind,
+      without: ({ tier, key, request, nowMs }, error) => {
+        return this.#without([{ tier, subject: key, key, request }], [tier.rule], nowMs, undefined, error)
+      },
+    }
   }
 
   /** The tiers that a key speaks of. */
@@ -77,26 +90,24 @@ export class Desk {
   /** Takes from a single key: most decisions are such, and nothing is made for them that is not needed. */
   consumeOne(tier: Tier, subject: Subject, amount: number, ahead: boolean | undefined): Decision | Promise<Decision> {
     this.demandOpen()
-    const { kind } = this.#options.store
+    const { store, outage } = this.#options
     const { rule, shelf, denials } = tier
     const key = encodeSubject(subject)
     const nowMs = this.#nowMs()
-    const request: Request = { action: 'consume', amount, blockForMs: tier.shadow ? undefined : tier.blockForMs, ahead }
-    if (denials === undefined && shelf.decideInto === undefined) {
+    const blockForMs = tier.shadow ? undefined : tier.blockForMs
+    const request = { action: 'consume', amount, blockForMs, ahead } as const
+    if (this.#asker === undefined || outage === undefined) {
       const answer = shelf.decide(key, request, nowMs, rule)
-      if ('allowed' in answer) return decisionOfOne(tier, rule, answer, kind)
-      return answer.then((verdict) => decisionOfOne(tier, rule, verdict, kind))
+      if ('allowed' in answer) return decisionOfOne(tier, rule, answer, store.kind)
+      return answer.then((verdict) => decisionOfOne(tier, rule, verdict, store.kind))
     }
     const askedMs = localMs(nowMs)
     const denied = denials?.find(key, amount, rule, askedMs)
     if (denied !== undefined) return decisionOfOne(tier, rule, denied, 'denial-cache')
-    const make = (verdict: Verdict): Decision => {
-      if (!verdict.allowed) denials?.note(key, amount, rule, verdict, askedMs, localMs(nowMs))
-      return decisionOfOne(tier, rule, verdict, kind)
-    }
-    if (shelf.decideInto !== undefined) return shelf.decideInto(key, request, nowMs, rule, make)
-    const answer = shelf.decide(key, request, nowMs, rule)
-    return 'allowed' in answer ? make(answer) : answer.then(make)
+    if (!outage.watch.isAsking) return this.#without([{ tier, subject, key, request }], [rule], nowMs, undefined)
+    if (outage.owes(tier)) return this.ask([{ tier, subject, key, request }])
+    outage.beat(askedMs)
+    return new OneQuestion(this.#asker, tier, key, request, nowMs, askedMs).ask()
   }
 
   /** Takes from all targets or from none, unless one of them is known to refuse. */
@@ -137,30 +148,63 @@ export class Desk {
     id: string | undefined,
     mayBeKnown: boolean,
   ): Decision | Promise<Decision> {
-    const { store } = this.#options
+    const { store, outage } = this.#options
     const nowMs = this.#nowMs()
     const askedMs = localMs(nowMs)
-    const ruled = asked.map(({ tier }, index): Ruled => ({ tier, rule: rules[index] as Rule }))
     const denied = mayBeKnown ? findDenied(asked, rules, askedMs) : undefined
     if (denied !== undefined) {
-      const refusing = denied.places.map((place) => ruled[place] as Ruled)
+      const refusing = denied.places.map((place) => ruledBy(asked, rules, place))
       return this.#decisionOf(refusing, denied.verdicts, 'denial-cache')
     }
     forgetFreed(asked)
+    const memo = id === undefined ? undefined : this.#memo(asked, id)
     const decisionOf = (verdicts: readonly Verdict[]): Decision => {
       noteAnswer(asked, rules, verdicts, askedMs, localMs(nowMs))
+      const ruled = asked.map((_, place) => ruledBy(asked, rules, place))
       return this.#decisionOf(ruled, verdicts, store.kind)
     }
-    if (asked.length === 1 && id === undefined) {
+    if (outage === undefined) {
+      const answer = this.#put(asked, rules, nowMs, memo)
+      return answer instanceof Promise ? answer.then(decisionOf) : decisionOf(answer)
+    }
+    if (outage.isHere(asked)) return this.#without(asked, rules, nowMs, memo)
+    outage.beat(askedMs)
+    const owed = outage.pay(asked, nowMs)
+    const put = (): readonly Verdict[] | Promise<readonly Verdict[]> => this.#put(asked, rules, nowMs, memo)
+    return outage.watch
+      .ask(owed === undefined ? put : () => owed.then(put), memo !== undefined)
+      .then(decisionOf, (error: unknown) => this.#without(asked, rules, nowMs, memo, error))
+  }
+
+  /** Puts a question to the store. */
+  #put(
+    asked: readonly Asked[],
+    rules: readonly Rule[],
+    nowMs: number,
+    memo: Memo | undefined,
+  ): readonly Verdict[] | Promise<readonly Verdict[]> {
+    if (asked.length === 1 && memo === undefined) {
       const { tier, key, request } = asked[0] as Asked
       const answer = tier.shelf.decide(key, tier.shadow ? watching(request) : request, nowMs, rules[0] as Rule)
-      return 'allowed' in answer ? decisionOf([answer]) : answer.then((verdict) => decisionOf([verdict]))
+      return 'allowed' in answer ? [answer] : answer.then((verdict) => [verdict])
     }
     const orders = asked.map(({ tier, key, request }, index) => {
       return { shelf: tier.shelf, key, request, rule: rules[index] as Rule, shadow: tier.shadow }
     })
-    const answer = store.decideTogether(orders, nowMs, id === undefined ? undefined : this.#memo(asked, id))
-    return answer instanceof Promise ? answer.then(decisionOf) : decisionOf(answer)
+    return this.#options.store.decideTogether(orders, nowMs, memo)
+  }
+
+  /** Decides without the store. */
+  #without(
+    asked: readonly Asked[],
+    rules: readonly Rule[],
+    nowMs: number,
+    memo: Memo | undefined,
+    error?: unknown,
+  ): Decision {
+    const outage = this.#options.outage as Outage
+    const { ruled, verdicts } = outage.decide(asked, rules, nowMs, memo, error)
+    return noteRules(this.#decisionOf(ruled, verdicts, 'fallback'), ruled)
   }
 
   #decisionOf(ruled: readonly Ruled[], verdicts: readonly Verdict[], decidedBy: DecidedBy): Decision {
@@ -183,7 +227,6 @@ export class Desk {
   }
 }
 
-/** The time by which refusals are remembered: the caller's own, or where the store has its own, one that never jumps. */
-function localMs(nowMs: number): number {
-  return nowMs === STORE_TIME ? timerNowMs(undefined) : nowMs
+function ruledBy(asked: readonly Asked[], rules: readonly Rule[], place: number): Ruled {
+  return { tier: (asked[place] as Asked).tier, rule: rules[place] as Rule }
 }

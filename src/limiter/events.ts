@@ -19,6 +19,12 @@ export interface LimiterEvents {
   readonly reset: { readonly key: Key<string>; readonly decision: Decision }
   /** A policy rejected, took too long or answered with no rule of the right kind: the last known rule stays in force. */
   readonly policyFailed: { readonly subject: Subject; readonly tier: string; readonly error: unknown }
+  /** The store did not make a decision, and the policy for that did. */
+  readonly storeFailed: { readonly error: unknown }
+  /** The store has failed so often, or was silent for so long, that it is left alone until it answers again. */
+  readonly degraded: { readonly error: unknown }
+  /** The store answers again, after so long. */
+  readonly recovered: { readonly afterMs: number }
 }
 
 const NAMES = [
@@ -31,6 +37,9 @@ const NAMES = [
   'unblocked',
   'reset',
   'policyFailed',
+  'storeFailed',
+  'degraded',
+  'recovered',
 ] as const
 
 type Listener = (event: never) => void

@@ -5,6 +5,7 @@ import type { Signal } from '../core/signal.ts'
 import type { LimiterEvents } from './events.ts'
 import type { Hold } from './hold.ts'
 import type { Lease } from './lease.ts'
+import type { Health } from './outage/breaker.ts'
 
 /**
  * Whom a decision is about. For a limiter of tiers: one subject for all of them, or a subject for each tier by its name; a tier
@@ -97,6 +98,8 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   readonly rules: Readonly<Record<string, Rule>>
   /** The names of the limits that only watch. */
   readonly shadows: readonly string[]
+  /** How the store is doing. A store in this process is always healthy. */
+  readonly health: Health
   /** Takes the cost if it passes, from all tiers or from none. A refused request takes nothing, however often it is tried. */
   consume(key: Key<Tier>, options?: ConsumeOptions<Tier>): Promise<Decision<Tier>>
   /** What `consume` would answer; `remaining` is what is left now. Takes nothing. */
@@ -127,6 +130,9 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   forgetPolicy(subject?: Subject): void
   /** Calls `listener` after each such event, and returns the function that stops it. */
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
-  /** Ends the limiter: later calls reject with `LIMITER_CLOSED`. A store that was passed in stays open. */
+  /**
+   * Ends the limiter: later calls reject with `LIMITER_CLOSED`. Resolves when everything that was asked has its answer, after twice
+   * `deadlineMs` at the latest. A store that was passed in stays open.
+   */
   close(): Promise<void>
 }

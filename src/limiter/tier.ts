@@ -1,8 +1,9 @@
-import { milliseconds, show } from '../core/check.ts'
+import { milliseconds, oneOf, show } from '../core/check.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Shelf } from '../core/store.ts'
 import type { DenialCache } from './denial-cache.ts'
+import { ON_STORE_FAILURE, type OnStoreFailure } from './outage/store-failure.ts'
 import type { Policy, PolicyCache } from './policy-cache.ts'
 
 /** A limit: a rule, and what to do beyond it. */
@@ -24,6 +25,12 @@ export interface Limit {
    * change without a deployment. `undefined` means `rule`.
    */
   readonly policy?: Policy
+  /**
+   * What to do when the store gives no answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`: let
+   * it pass, uncounted. `'refuse'`: refuse it with the reason `store-unavailable`. `'throw'`: reject with the error.
+   * @default that of the limiter, `'fallback'`
+   */
+  readonly onStoreFailure?: OnStoreFailure
 }
 
 /** One limit of a limiter, ready to decide. */
@@ -36,6 +43,7 @@ export interface Tier {
   readonly shelf: Shelf
   /** Absent where the store is as near as a cache, and for a limit that refuses nobody. */
   readonly denials: DenialCache | undefined
+  readonly onStoreFailure: OnStoreFailure
 }
 
 const METHODS = { rule: 'step', store: 'open', clock: 'nowMs' } as const
@@ -49,12 +57,13 @@ export function demand(what: string, kind: keyof typeof METHODS, example: string
 
 /** Checks a limit's options and returns them. */
 export function checkLimit(what: string, limit: Limit): Limit {
-  const { rule, shadow, blockForMs, policy } = limit
+  const { rule, shadow, blockForMs, policy, onStoreFailure } = limit
   demand(what, 'rule', 'a rule such as slidingWindow({ limit: 100, windowMs: 60_000 })', rule)
   if (shadow !== undefined && typeof shadow !== 'boolean') {
     throw new LimiterError('INVALID_OPTION', `shadow must be true or false, got ${show(shadow)}`)
   }
   if (blockForMs !== undefined) milliseconds('blockForMs', blockForMs)
+  if (onStoreFailure !== undefined) oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)
   if (policy !== undefined && typeof policy !== 'function') {
     throw new LimiterError('INVALID_OPTION', `policy must be a function of the subject, got ${show(policy)}`)
   }

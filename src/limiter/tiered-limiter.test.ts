@@ -73,7 +73,7 @@ describe('events', () => {
   it('refuse an unknown name and a listener that is none', () => {
     const limiter = createLimiter({ name: 'api', rule })
     expect(() => limiter.on('refuse' as 'refused', () => {})).toThrow(
-      `an event must be 'decided' or 'refused' or 'charged' or 'givenBack' or 'settled' or 'blocked' or 'unblocked' or 'reset' or 'policyFailed', got "refuse"`,
+      `an event must be 'decided' or 'refused' or 'charged' or 'givenBack' or 'settled' or 'blocked' or 'unblocked' or 'reset' or 'policyFailed' or 'storeFailed' or 'degraded' or 'recovered', got "refuse"`,
     )
     expect(() => limiter.on('refused', 'log' as never)).toThrow('a listener must be a function, got "log"')
   })

@@ -20,6 +20,7 @@ import type {
   Scheduled,
   WaitOptions,
 } from './limiter.ts'
+import type { Health } from './outage/breaker.ts'
 import type { AmountRule, Target } from './targets.ts'
 import type { Tier } from './tier.ts'
 import { WaitingRoom } from './waiting-room.ts'
@@ -34,6 +35,8 @@ export interface LimiterParts extends DeskOptions {
 const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 const AMOUNT: AmountRule = { what: 'amount', least: 1 }
 const NO_OPTIONS = Object.freeze({})
+/** How a store in this process is. */
+const HEALTHY: Health = Object.freeze({ state: 'healthy', forMs: 0, error: undefined })
 const CONSUME_OPTIONS = ['cost', 'id', 'ahead']
 
 /** A limiter of one tier or many. */
@@ -56,6 +59,10 @@ export class TieredLimiter implements Limiter<string> {
     this.#room = new WaitingRoom(parts.name, parts.maxWaiting, parts.clock)
     this.#holder = new Holder(this.#desk, this.#room, parts.tiers, parts.clock)
     this.#listeners = parts.listeners
+  }
+
+  get health(): Health {
+    return this.#parts.outage?.watch.health ?? HEALTHY
   }
 
   // Not an async function: a decision that is made at once, or by a promise of its own, needs no other.
@@ -199,9 +206,10 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   async close(): Promise<void> {
-    const { ownsStore, store } = this.#parts
+    const { ownsStore, store, outage } = this.#parts
     if (!this.#desk.close()) return
     this.#room.close()
+    await outage?.close()
     if (ownsStore) await store.close?.()
   }
 

@@ -34,7 +34,7 @@ describe('createLimiter refuses tiers', () => {
     ],
     [
       { user: { rule: user, shade: true } },
-      'tiers.user has no option "shade": it takes rule, shadow, blockForMs, policy',
+      'tiers.user has no option "shade": it takes rule, shadow, blockForMs, policy, onStoreFailure',
     ],
     [{ user: { rule: user, shadow: 1 } }, 'shadow must be true or false, got 1'],
     [{ user: { rule: user, blockForMs: 0 } }, 'blockForMs must be a whole number from 1 to 315619200000, got 0'],
@@ -52,7 +52,7 @@ describe('createLimiter refuses tiers', () => {
   it.each<[object, string]>([
     [
       { rule: user },
-      'createLimiter() has no option "rule": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, denialCacheMs, tiers, sharedTag',
+      'createLimiter() has no option "rule": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, denialCacheMs, deadlineMs, onStoreFailure, instances, tiers, sharedTag',
     ],
     [{ sharedTag: 'yes' }, 'sharedTag must be true or false, got "yes"'],
     [{ idMs: 0 }, 'idMs must be a whole number from 1 to 315619200000, got 0'],

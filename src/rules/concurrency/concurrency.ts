@@ -1,6 +1,7 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
+import { part, partOfDebt } from '../part.ts'
 import { packedTimeline, type Timeline } from '../timeline.ts'
 import { stepConcurrency } from './concurrency.memory.ts'
 
@@ -39,6 +40,14 @@ export function concurrency(options: ConcurrencyOptions): Rule {
     holds: 'leased',
     windowMs: undefined,
     comesBack: 'on-release',
+    share: (instances) => {
+      const { leaseMs } = parameters
+      return concurrency({
+        limit: part(limit, instances),
+        leaseMs,
+        maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
+      })
+    },
     step: (state, nowMs, cost, force, takenMs) => stepConcurrency(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

@@ -1,6 +1,7 @@
 import { knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
+import { part, partOfDebt } from '../part.ts'
 import { type FixedWindowState, fixedWindowCells, stepFixedWindow } from './fixed-window.memory.ts'
 
 /** Options of `fixedWindow`. */
@@ -45,6 +46,15 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
     holds: 'dated',
     windowMs: parameters.windowMs,
     comesBack: 'at-once',
+    share: (instances) => {
+      const { windowMs, anchor } = parameters
+      return fixedWindow({
+        limit: part(limit, instances),
+        windowMs,
+        anchor,
+        maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
+      })
+    },
     step: (state, nowMs, cost, force, takenMs) => stepFixedWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

@@ -1,8 +1,9 @@
-import { exactProduct, knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
+import { exactProduct, knownOptions, LONGEST_MS, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
 import { type Level, levelCells } from '../level.ts'
+import { part, partOfDebt } from '../part.ts'
 import { stepLeakyBucket } from './leaky-bucket.memory.ts'
 
 /** Options of `leakyBucket`. */
@@ -64,6 +65,16 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
     holds: 'pooled',
     windowMs: (capacity * periodMs) / leak,
     comesBack: 'steadily',
+    // A rate need not be whole, so it is the period that grows.
+    share: (instances) =>
+      leakyBucket({
+        capacity: part(capacity, instances),
+        leak,
+        periodMs: Math.min(periodMs * instances, LONGEST_MS),
+        mode,
+        ...(mode === 'shape' && { maxWaitMs: parameters.maxWaitMs }),
+        maxDebt: partOfDebt(parameters.maxDebt, capacity, instances),
+      }),
     step: (state, nowMs, cost, force) => stepLeakyBucket(parameters, state, nowMs, cost, force),
   }
   return rule

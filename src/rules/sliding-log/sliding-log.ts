@@ -1,6 +1,7 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
+import { part, partOfDebt } from '../part.ts'
 import { packedTimeline, type Timeline } from '../timeline.ts'
 import { stepSlidingLog } from './sliding-log.memory.ts'
 
@@ -38,6 +39,14 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     holds: 'dated',
     windowMs: parameters.windowMs,
     comesBack: 'in-parts',
+    share: (instances) => {
+      const { windowMs } = parameters
+      return slidingLog({
+        limit: part(limit, instances),
+        windowMs,
+        maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
+      })
+    },
     step: (state, nowMs, cost, force, takenMs) => stepSlidingLog(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

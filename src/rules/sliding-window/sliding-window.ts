@@ -1,6 +1,7 @@
 import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
+import { part, partOfDebt } from '../part.ts'
 import { type SlidingWindowState, slidingWindowCells, stepSlidingWindow } from './sliding-window.memory.ts'
 
 /** Options of `slidingWindow`. */
@@ -36,6 +37,10 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
     holds: 'dated',
     windowMs,
     comesBack: 'in-parts',
+    share: (instances) => {
+      const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
+      return slidingWindow({ limit: part(limit, instances), windowMs, maxDebt })
+    },
     step: (state, nowMs, cost, force, takenMs) => stepSlidingWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

@@ -1,6 +1,7 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
+import { part, partOfDebt } from '../part.ts'
 import {
   packedStrictWindow,
   type StrictWindowState,
@@ -49,6 +50,10 @@ export function strictWindow(options: StrictWindowOptions): Rule {
     holds: 'dated',
     windowMs: parameters.windowMs,
     comesBack: 'in-parts',
+    share: (instances) => {
+      const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
+      return strictWindow({ limit: part(limit, instances), windowMs, slices, maxDebt })
+    },
     step: (state, nowMs, cost, force, takenMs) => stepStrictWindow(parameters, state, nowMs, cost, force, takenMs),
   }
   return rule

@@ -1,7 +1,8 @@
-import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
+import { exactProduct, knownOptions, LONGEST_MS, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
 import { type Level, levelCells } from '../level.ts'
+import { part, partOfDebt } from '../part.ts'
 import { stepTokenBucket } from './token-bucket.memory.ts'
 
 /** Options of `tokenBucket`. */
@@ -57,6 +58,16 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
     holds: 'pooled',
     windowMs: (capacity * periodMs) / refill,
     comesBack: 'steadily',
+    // A rate need not be whole, so it is the period that grows.
+    share: (instances) => {
+      const maxDebt = partOfDebt(parameters.maxDebt, capacity, instances)
+      return tokenBucket({
+        capacity: part(capacity, instances),
+        refill,
+        periodMs: Math.min(periodMs * instances, LONGEST_MS),
+        maxDebt,
+      })
+    },
     step: (state, nowMs, cost, force) => stepTokenBucket(parameters, state, nowMs, cost, force),
   }
   return rule

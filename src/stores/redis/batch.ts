@@ -1,5 +1,5 @@
-import type { Verdict } from '../../core/decision.ts'
 import type { Request } from '../../core/request.ts'
+import type { Listener } from '../../core/store.ts'
 import type { Parcel } from './batcher.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import { ShortReply } from './decode-verdict.ts'
@@ -31,6 +31,14 @@ interface Run {
   failure: unknown
 }
 
+/** A decision of a run, and who waits for it. */
+interface Part {
+  readonly run: Run
+  readonly place: number
+  readonly request: Request
+  readonly listener: Listener
+}
+
 /** Decisions by one rule at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
 export class Batch implements Parcel {
   readonly #options: BatchOptions
@@ -38,22 +46,17 @@ export class Batch implements Parcel {
   readonly #nowMs: number
   readonly #runs: Run[] = []
   readonly #latest = new Map<string, Run>()
-  readonly #answered: Promise<void>
-  #answer!: () => void
-  #size = 0
+  readonly #parts: Part[] = []
   #isSent = false
 
   constructor(options: BatchOptions, texts: RuleTexts, nowMs: number) {
     this.#options = options
     this.#texts = texts
     this.#nowMs = nowMs
-    this.#answered = new Promise((resolve) => {
-      this.#answer = resolve
-    })
   }
 
   get size(): number {
-    return this.#size
+    return this.#parts.length
   }
 
   get most(): number {
@@ -65,12 +68,10 @@ export class Batch implements Parcel {
     return !this.#isSent && this.#texts === texts && this.#nowMs === nowMs
   }
 
-  /** Adds a decision on a key. Resolves with what `make` makes of its verdict. */
-  add<Made>(key: string, request: Request, make: (verdict: Verdict) => Made): Promise<Made> {
+  /** Adds a decision on a key. */
+  add(key: string, request: Request, listener: Listener): void {
     const run = this.#runOf(key, requestText(request))
-    const place = run.times++
-    this.#size++
-    return this.#answered.then(() => make(verdictOf(run, place, request)))
+    this.#parts.push({ run, place: run.times++, request, listener })
   }
 
   async send(arrived: (parcel: Parcel) => void): Promise<void> {
@@ -78,7 +79,7 @@ export class Batch implements Parcel {
     const { layout } = this.#options
     await this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)
     arrived(this)
-    this.#answer()
+    for (const part of this.#parts) tell(part)
   }
 
   // Only the latest of its key: what came in between has to be decided in between.
@@ -141,7 +142,8 @@ function textOf({ text, times }: Run): string {
   return times === 1 ? text : `${times}*${text}`
 }
 
-function verdictOf({ reply, first, failure }: Run, place: number, request: Request): Verdict {
-  if (reply === undefined) throw failure
-  return reply.verdict(first + place, request)
+function tell({ run, place, request, listener }: Part): void {
+  const { reply, first, failure } = run
+  if (reply === undefined) listener.failed(failure)
+  else listener.decided(reply.verdict(first + place, request))
 }

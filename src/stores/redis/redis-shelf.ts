@@ -4,7 +4,7 @@ import { encodeScope } from '../../core/key.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Place, Shelf } from '../../core/store.ts'
+import type { Listener, Place, Shelf } from '../../core/store.ts'
 import { Batch, type BatchOptions } from './batch.ts'
 import type { Batcher } from './batcher.ts'
 import type { RedisOrder } from './decide-in-one-slot.ts'
@@ -53,18 +53,18 @@ export class RedisShelf implements Shelf {
   }
 
   decide(key: string, request: Request, nowMs: number, rule: Rule = this.#rule): Promise<Verdict> {
-    return this.decideInto(key, request, nowMs, rule, asItIs)
+    return new Promise((decided, failed) => this.decideFor(key, request, nowMs, rule, { decided, failed }))
   }
 
-  decideInto<Made>(
-    key: string,
-    request: Request,
-    nowMs: number,
-    rule: Rule,
-    make: (verdict: Verdict) => Made,
-  ): Promise<Made> {
+  decideFor(key: string, request: Request, nowMs: number, rule: Rule, listener: Listener): void {
     const { batcher, decideAlone } = this.#options
-    if (this.isChanging) return decideAlone({ shelf: this, key, request, rule, shadow: false }, nowMs).then(make)
+    if (this.isChanging) {
+      decideAlone({ shelf: this, key, request, rule, shadow: false }, nowMs).then(
+        (verdict) => listener.decided(verdict),
+        (error: unknown) => listener.failed(error),
+      )
+      return
+    }
     const texts = this.textsOf(rule)
     let batch = this.#batch
     if (batch === undefined || !batch.takes(texts, nowMs)) {
@@ -72,9 +72,8 @@ export class RedisShelf implements Shelf {
       this.#batch = batch
       batcher.open(batch)
     }
-    const made = batch.add(key, request, make)
+    batch.add(key, request, listener)
     batcher.joined(batch)
-    return made
   }
 
   /** What a key is called on the server. With a tag, the keys of one subject lie in one slot of a Cluster. */
@@ -89,10 +88,6 @@ export class RedisShelf implements Shelf {
     this.#texts.set(rule, known)
     return known
   }
-}
-
-function asItIs(verdict: Verdict): Verdict {
-  return verdict
 }
 
 function scriptOf(rule: Rule): Script {

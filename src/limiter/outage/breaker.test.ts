@@ -1,0 +1,206 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
+import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
+import type { Limiter } from '../limiter.ts'
+
+let store: RemoteStore
+let clock: ManualClock
+const warned = vi.fn()
+beforeEach(() => {
+  store = remoteStore()
+  clock = manualClock(1_000_000)
+  warned.mockReset()
+  vi.spyOn(console, 'warn').mockImplementation(warned)
+})
+afterEach(() => vi.restoreAllMocks())
+
+const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+
+function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
+  return createLimiter({ name: 'api', rule, store, clock, instances: 1, ...options })
+}
+
+async function failOften(limiter: Limiter, times = 5): Promise<void> {
+  store.behaviour = 'fails'
+  for (let count = 0; count < times; count++) await limiter.consume('a')
+}
+
+describe('the breaker', () => {
+  it('opens after five failures in a row, and then the store is not asked', async () => {
+    const limiter = limiterWith()
+    await failOften(limiter, 4)
+    expect(limiter.health.state).toBe('healthy')
+    await failOften(limiter, 1)
+    expect(limiter.health).toEqual({ state: 'degraded', forMs: 0, error: store.error })
+    const { asked } = store
+    for (let count = 0; count < 10; count++) await limiter.consume('a')
+    expect(store.asked).toBe(asked)
+    clock.advance(20)
+    expect(limiter.health.forMs).toBe(20)
+  })
+
+  it('does not open while answers come in between', async () => {
+    const limiter = limiterWith()
+    for (let count = 0; count < 5; count++) {
+      await failOften(limiter, 4)
+      store.behaviour = 'answers'
+      await limiter.consume('a')
+    }
+    expect(limiter.health.state).toBe('healthy')
+  })
+
+  it('takes all that failed together for one failure', async () => {
+    const limiter = limiterWith()
+    store.behaviour = 'fails'
+    await Promise.all(Array.from({ length: 100 }, () => limiter.consume('a')))
+    expect(limiter.health.state).toBe('healthy')
+  })
+
+  it('opens after a whole deadline of silence', async () => {
+    const limiter = limiterWith()
+    store.behaviour = 'silent'
+    const first = limiter.consume('a')
+    await clock.run(499)
+    expect(limiter.health.state).toBe('healthy')
+    await clock.run(1)
+    await first
+    expect(limiter.health.state).toBe('degraded')
+  })
+
+  it('does not open when the store is silent to one and answers others', async () => {
+    const limiter = limiterWith()
+    store.behaviour = 'silent'
+    const first = limiter.consume('a')
+    store.behaviour = 'answers'
+    await clock.run(250)
+    await limiter.consume('b')
+    await clock.run(250)
+    expect((await first).decidedBy).toBe('fallback')
+    expect(limiter.health.state).toBe('healthy')
+  })
+
+  it('opens at once when the store does not let us in, and says so once', async () => {
+    store.error = new LimiterError('STORE_DENIED', 'wrong password')
+    const [one, other] = [limiterWith(), limiterWith({ name: 'other', onStoreFailure: 'throw' })]
+    await failOften(one, 1)
+    expect(one.health.state).toBe('degraded')
+    await one.consume('a')
+    await expect(other.consume('a')).rejects.toMatchObject({
+      code: 'STORE_DENIED',
+      message: 'the store has failed for 0 ms and is left alone until it answers again: wrong password',
+      cause: store.error,
+    })
+    await clock.run(10_000)
+    expect(warned).toHaveBeenCalledTimes(1)
+    expect(warned.mock.calls[0]?.[0]).toBe(
+      'sluice [STORE_DEGRADED]: wrong password: decisions are made without the store until it answers again: see docs/warnings.md',
+    )
+  })
+
+  it('does not open because of one key', async () => {
+    store.error = new LimiterError('FOREIGN_KEY', 'something else is there')
+    const limiter = limiterWith()
+    await failOften(limiter, 20)
+    expect(limiter.health.state).toBe('healthy')
+  })
+
+  it('belongs to the store: all limiters on it leave it alone, and others do not', async () => {
+    const one = limiterWith()
+    const other = limiterWith({ name: 'other' })
+    const elsewhere = createLimiter({ name: 'api', rule, store: remoteStore(), clock })
+    await failOften(one)
+    expect([one, other, elsewhere].map(({ health }) => health.state)).toEqual(['degraded', 'degraded', 'healthy'])
+  })
+
+  it('tells who listens, and nobody else then', async () => {
+    const limiter = limiterWith()
+    const told: unknown[] = []
+    limiter.on('degraded', ({ error }) => told.push(error))
+    limiter.on('recovered', ({ afterMs }) => told.push(afterMs))
+    await failOften(limiter)
+    store.behaviour = 'answers'
+    await clock.run(150)
+    expect(told).toEqual([store.error, expect.any(Number)])
+    expect(told[1]).toBeGreaterThanOrEqual(75)
+    expect(told[1]).toBeLessThanOrEqual(125)
+    expect(warned).not.toHaveBeenCalled()
+  })
+})
+
+describe('probes', () => {
+  it('come in the background, ever more rarely, until one succeeds', async () => {
+    const limiter = limiterWith()
+    await failOften(limiter)
+    const { asked } = store
+    await clock.run(3_500)
+    const early = store.asked - asked
+    await clock.run(60_000)
+    const late = store.asked - asked - early
+    expect(early).toBeGreaterThanOrEqual(4)
+    expect(early).toBeLessThanOrEqual(7)
+    expect(late).toBeGreaterThanOrEqual(24)
+    expect(late).toBeLessThanOrEqual(40)
+    store.behaviour = 'answers'
+    await clock.run(2_500)
+    expect(limiter.health).toMatchObject({ state: 'healthy', error: undefined })
+    expect((await limiter.consume('b')).decidedBy).toBe('redis')
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('that are not answered are given up too', async () => {
+    const limiter = limiterWith()
+    await failOften(limiter)
+    store.behaviour = 'silent'
+    await clock.run(10_000)
+    expect(limiter.health.state).toBe('degraded')
+    store.behaviour = 'answers'
+    await clock.run(3_000)
+    expect(limiter.health.state).toBe('healthy')
+  })
+
+  it('stay rare for a store that fails again soon', async () => {
+    const limiter = limiterWith()
+    await failOften(limiter)
+    await clock.run(20_000)
+    store.behaviour = 'answers'
+    await clock.run(3_000)
+    await failOften(limiter)
+    const { asked } = store
+    await clock.run(1_400)
+    expect(store.asked).toBe(asked)
+  })
+
+  it('begin early again for a store that was well for a while', async () => {
+    const limiter = limiterWith()
+    await failOften(limiter)
+    await clock.run(20_000)
+    store.behaviour = 'answers'
+    await clock.run(3_000 + 10_001)
+    await failOften(limiter)
+    store.behaviour = 'answers'
+    await clock.run(125)
+    expect(limiter.health.state).toBe('healthy')
+  })
+
+  it('end with the last limiter, and a new one starts afresh', async () => {
+    const limiter = limiterWith()
+    const other = limiterWith({ name: 'other' })
+    await failOften(limiter)
+    await limiter.close()
+    expect(clock.pendingTimers).toBe(1)
+    await other.close()
+    expect(clock.pendingTimers).toBe(0)
+    expect(limiterWith().health.state).toBe('healthy')
+  })
+
+  it('count for nobody', async () => {
+    const limiter = limiterWith()
+    await failOften(limiter)
+    store.behaviour = 'answers'
+    await clock.run(200)
+    expect((await limiter.peek('0')).remaining).toBe(10)
+  })
+})

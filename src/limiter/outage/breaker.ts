@@ -1,0 +1,163 @@
+import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
+import type { Store } from '../../core/store.ts'
+
+/** How a store is doing, as far as this process can tell. */
+export interface Health {
+  /** `'degraded'`: the store is not asked, and decisions are made without it. */
+  readonly state: 'healthy' | 'degraded'
+  /** For how long it has been so, in milliseconds. */
+  readonly forMs: number
+  /** What went wrong, while degraded. */
+  readonly error: unknown
+}
+
+/** A limiter, as the breaker of its store sees it. */
+export interface Member {
+  /** Says whether anybody listens. */
+  degraded(error: unknown): boolean
+  recovered(afterMs: number): void
+  /** The store has answered after something had failed. */
+  answered(): void
+  /** Asks the store for something that writes, but counts for nobody. Rejects when that fails, or takes too long. */
+  probe(): Promise<unknown>
+}
+
+/** What was known of a store when it was asked. */
+export interface Marks {
+  answers: number
+  failures: number
+}
+
+/** Failures in a row that end the asking. Those that were under way together count once: one connection took them down. */
+const MOST_FAILURES = 5
+const FIRST_PROBE_MS = 100
+const LONGEST_PAUSE_MS = 2_000
+/** A store that fails again so soon has not recovered: it is probed as rarely as before. */
+const SETTLED_MS = 10_000
+
+/**
+ * Stops asking a store that does not answer, for all limiters that use it, and finds out in the background when it does again. Nobody
+ * waits for that: no decision is the one that tries.
+ */
+export class Breaker {
+  /** Answers so far, and failures since the last of them. */
+  answers = 0
+  failures = 0
+  /** Whether the store is not to be asked. */
+  isOpen = false
+  readonly #clock: Clock | undefined
+  readonly #members = new Set<Member>()
+  #error: unknown
+  #sinceMs: number
+  #pauseMs = FIRST_PROBE_MS
+  #stop = (): void => {}
+
+  constructor(clock: Clock | undefined) {
+    this.#clock = clock
+    this.#sinceMs = timerNowMs(clock)
+  }
+
+  get health(): Health {
+    const forMs = timerNowMs(this.#clock) - this.#sinceMs
+    return { state: this.isOpen ? 'degraded' : 'healthy', forMs, error: this.#error }
+  }
+
+  get isUsed(): boolean {
+    return this.#members.size > 0
+  }
+
+  /** Lets a limiter take part, and returns the function that ends that. Without limiters nothing is probed, and nothing is known. */
+  join(member: Member): () => void {
+    this.#members.add(member)
+    return () => {
+      this.#members.delete(member)
+      if (this.isUsed) return
+      this.#stop()
+      this.isOpen = false
+      this.#error = undefined
+    }
+  }
+
+  /** The store has answered. */
+  answered(): void {
+    this.answers++
+    if (this.failures === 0) return
+    this.failures = 0
+    for (const member of this.#members) member.answered()
+  }
+
+  /** The store has failed at something that was asked when it was known by these marks. */
+  failed(error: unknown, { failures }: Marks): void {
+    if (this.isOpen || failures !== this.failures) return
+    this.failures++
+    if (this.failures >= MOST_FAILURES) this.open(error)
+  }
+
+  /** The store has not answered in time. When it has answered nobody else meanwhile, it is not asked again. */
+  missed(error: unknown, marks: Marks): void {
+    if (marks.answers === this.answers) this.open(error)
+    else this.failed(error, marks)
+  }
+
+  /** Stops the asking at once. */
+  open(error: unknown): void {
+    if (this.isOpen || !this.isUsed) return
+    const nowMs = timerNowMs(this.#clock)
+    if (nowMs - this.#sinceMs > SETTLED_MS) this.#pauseMs = FIRST_PROBE_MS
+    this.isOpen = true
+    this.#error = error
+    this.#sinceMs = nowMs
+    this.#probeLater()
+    const isHeard = Array.from(this.#members, (member) => member.degraded(error)).includes(true)
+    if (!isHeard) warnOf(error)
+  }
+
+  #close(): void {
+    const nowMs = timerNowMs(this.#clock)
+    const afterMs = nowMs - this.#sinceMs
+    this.isOpen = false
+    this.failures = 0
+    this.#error = undefined
+    this.#sinceMs = nowMs
+    for (const member of this.#members) member.recovered(afterMs)
+  }
+
+  // Not at the same times as the other processes that lost the same server.
+  #probeLater(): void {
+    const pauseMs = Math.round(this.#pauseMs * (0.75 + Math.random() / 2))
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS)
+    this.#stop = startTimer(this.#clock, pauseMs, () => void this.#probe(), { keepsAlive: false })
+  }
+
+  async #probe(): Promise<void> {
+    const [member] = this.#members
+    try {
+      await member?.probe()
+    } catch (error) {
+      this.#error = error
+      if (this.isUsed) this.#probeLater()
+      return
+    }
+    if (this.isUsed) this.#close()
+  }
+}
+
+function warnOf(error: unknown): void {
+  const why = error instanceof Error ? error.message : String(error)
+  const message = `${why}: decisions are made without the store until it answers again`
+  // biome-ignore lint/suspicious/noConsole: somebody has to see it, and nobody listens.
+  console.warn(`sluice [STORE_DEGRADED]: ${message}: see docs/warnings.md`)
+}
+
+// A clock with timers of its own is somebody's test, and must not decide when another limiter's store is asked.
+const breakers = new WeakMap<Store, Map<Clock | undefined, Breaker>>()
+
+/** The breaker of a store, the same for all limiters that use it. */
+export function breakerOf(store: Store, clock: Clock | undefined): Breaker {
+  const timing = clock?.timer === undefined ? undefined : clock
+  const ofStore = breakers.get(store) ?? new Map<Clock | undefined, Breaker>()
+  breakers.set(store, ofStore)
+  const breaker = ofStore.get(timing) ?? new Breaker(timing)
+  ofStore.set(timing, breaker)
+  return breaker
+}

@@ -1,0 +1,107 @@
+import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
+
+/** Something that waits for an answer, and does not wait for ever. */
+export interface Waiting {
+  /** When it is due, by the deadlines' own time. They set it. */
+  dueMs: number
+  /** Whether it has its answer, whatever that is. They set it. */
+  isOver: boolean
+  /** It is due, and there was no answer. It is over then. */
+  expire(): void
+}
+
+/**
+ * What waits for answers, all of it equally long: so the first to come is the first to be due, and one timer does. That timer keeps the
+ * process alive while somebody waits, and is gone when nobody does.
+ */
+export class Deadlines {
+  readonly deadlineMs: number
+  readonly #clock: Clock | undefined
+  #waiting: Waiting[] = []
+  #first = 0
+  #pending = 0
+  /** When the timer rings: a clock that was set back meanwhile is no reason to wait longer. */
+  #ringsMs = 0
+  #stop: (() => void) | undefined
+  #idle: (() => void)[] = []
+
+  constructor(deadlineMs: number, clock: Clock | undefined) {
+    this.deadlineMs = deadlineMs
+    this.#clock = clock
+  }
+
+  /** Lets something wait, from now on. */
+  add(waiting: Waiting): void {
+    const nowMs = timerNowMs(this.#clock)
+    waiting.dueMs = nowMs + this.deadlineMs
+    this.#waiting.push(waiting)
+    this.#pending++
+    this.#stop ??= this.#arm(nowMs, waiting.dueMs)
+  }
+
+  /** It has its answer. Says false when it had one before. */
+  end(waiting: Waiting): boolean {
+    if (waiting.isOver) return false
+    waiting.isOver = true
+    this.#pending--
+    if (this.#pending === 0) this.#rest()
+    else if (waiting === this.#waiting[this.#first]) this.#advance()
+    return true
+  }
+
+  /** Resolves when nothing waits: after `deadlineMs` at the latest, if nothing is added. */
+  async idle(): Promise<void> {
+    if (this.#pending > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
+  }
+
+  #arm(nowMs: number, dueMs: number): () => void {
+    this.#ringsMs = dueMs
+    return startTimer(this.#clock, Math.max(0, dueMs - nowMs), this.#rung)
+  }
+
+  // A process that was busy for so long has the answers, but has not read them: it reads before immediates run.
+  readonly #rung = (): void => {
+    if (this.#clock?.timer !== undefined) this.#expire()
+    else {
+      const sweep = setImmediate(() => this.#expire())
+      this.#stop = () => clearImmediate(sweep)
+    }
+  }
+
+  #expire(): void {
+    this.#stop = undefined
+    const nowMs = timerNowMs(this.#clock)
+    const untilMs = Math.max(nowMs, this.#ringsMs)
+    for (let first = this.#head(); first !== undefined && first.dueMs <= untilMs; first = this.#head()) {
+      this.end(first)
+      first.expire()
+    }
+    const next = this.#head()
+    if (next !== undefined) this.#stop ??= this.#arm(nowMs, next.dueMs)
+  }
+
+  #head(): Waiting | undefined {
+    return this.#waiting[this.#first]
+  }
+
+  // Past those that are over, so that they can be forgotten.
+  #advance(): void {
+    while (this.#head()?.isOver === true) this.#first++
+    if (this.#first < COMPACT) return
+    this.#waiting = this.#waiting.slice(this.#first)
+    this.#first = 0
+  }
+
+  #rest(): void {
+    this.#waiting.length = 0
+    this.#first = 0
+    this.#stop?.()
+    this.#stop = undefined
+    const idle = this.#idle
+    this.#idle = []
+    for (const tell of idle) tell()
+  }
+}
+
+/** After so many that are over, the row of those who wait begins anew. */
+const COMPACT = 512

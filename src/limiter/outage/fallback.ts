@@ -1,0 +1,204 @@
+import { type Clock, timerNowMs } from '../../core/clock.ts'
+import type { Verdict } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { isTaking, type Request } from '../../core/request.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { Memo, Order } from '../../core/store.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import type { Ruled } from '../decision-of.ts'
+import type { Asked } from '../desk.ts'
+import type { Tier } from '../tier.ts'
+import { type AskStore, LocalTier } from './local-tier.ts'
+import { allowed, inShare, refused } from './verdicts.ts'
+
+/** What deciding without a store needs. */
+export interface FallbackOptions {
+  readonly name: string
+  readonly clock: Clock | undefined
+  /** Among how many instances a limit is shared. */
+  readonly instances: () => number
+  readonly ask: AskStore
+}
+
+/** What was decided without the store, and by which rules. */
+export interface DecidedHere {
+  readonly ruled: readonly Ruled[]
+  readonly verdicts: readonly Verdict[]
+}
+
+/** One tier's part in a decision without the store. */
+interface Part {
+  readonly asked: Asked
+  readonly local: LocalTier
+  readonly rule: Rule
+  /** The rule that is decided by here. */
+  readonly share: Rule
+  /** What is asked here; absent: nothing, the policy has the answer. */
+  readonly request: Request | undefined
+}
+
+/** How many holds that were taken here are known, those of settled ones excluded. */
+const MOST_HOLDS = 10_000
+
+/** Decides as a limiter's policies say while its store is not there, and remembers what the store has to be told later. */
+export class Fallback {
+  readonly #options: FallbackOptions
+  readonly #memory = memoryStore()
+  readonly #tiers = new Map<Tier, LocalTier>()
+  /** The holds that were taken here, and not in the store. */
+  readonly #holds = new Set<number>()
+  /** Answers to ids that have been counted. */
+  readonly #counted = new WeakSet<readonly Verdict[]>()
+
+  constructor(options: FallbackOptions) {
+    this.#options = options
+  }
+
+  /** Whether a request is about a hold that was taken here: its store knows nothing of it. */
+  isHeldHere(request: Request): boolean {
+    return (request.action === 'settle' || request.action === 'renew') && this.#holds.has(request.id)
+  }
+
+  /** Decides without the store. All tiers have another policy than `'throw'`. */
+  decide(asked: readonly Asked[], rules: readonly Rule[], nowMs: number, memo: Memo | undefined): DecidedHere {
+    const isRefused = asked.some(({ tier, request }) => {
+      return tier.onStoreFailure === 'refuse' && !tier.shadow && isTaking(request)
+    })
+    const parts = asked.map((one, place) => this.#partOf(one, rules[place] as Rule, isRefused))
+    const asking = parts.filter(({ request }) => request !== undefined)
+    const decided = this.#decideTogether(asking, nowMs, memo)
+    const byPart = new Map(asking.map((part, index) => [part, decided[index] as Verdict]))
+    const verdicts = parts.map((part) => verdictOf(part, byPart.get(part)))
+    const passes = parts.every(({ asked: { tier, request } }, place) => {
+      return tier.shadow || !isTaking(request) || verdicts[place]?.allowed === true
+    })
+    if (!this.#counted.has(decided)) {
+      for (const part of parts) this.#note(part, passes, byPart.get(part), nowMs)
+    }
+    if (memo !== undefined) this.#counted.add(decided)
+    for (const { request } of asked) if (request.action === 'settle') this.#holds.delete(request.id)
+    return { ruled: parts.map(({ asked: { tier }, share }) => ({ tier, rule: share })), verdicts }
+  }
+
+  /** Whether something has to be said to the store before these are decided there. */
+  owes(asked: readonly Pick<Asked, 'tier'>[]): boolean {
+    if (this.#tiers.size === 0) return false
+    return asked.some(({ tier }) => this.#tiers.get(tier)?.owes === true)
+  }
+
+  /** Says to the store what these keys owe it. */
+  async pay(asked: readonly Pick<Asked, 'tier' | 'key'>[], nowMs: number): Promise<void> {
+    await Promise.all(asked.map(({ tier, key }) => this.#pay(tier, key, nowMs)))
+  }
+
+  /** Says to the store what all keys owe it, some at a time, as long as `isAsking` says so. */
+  async payAll(nowMs: number, isAsking: () => boolean): Promise<void> {
+    for (const [tier, { owed }] of this.#tiers) {
+      const keys = owed.keys()
+      for (let at = 0; at < keys.length && isAsking(); at += PAYING_AT_ONCE) {
+        await Promise.all(keys.slice(at, at + PAYING_AT_ONCE).map((key) => this.#pay(tier, key, nowMs)))
+      }
+    }
+  }
+
+  #pay(tier: Tier, key: string, nowMs: number): Promise<void> | undefined {
+    const { clock, ask } = this.#options
+    return this.#tiers.get(tier)?.pay(key, nowMs, timerNowMs(clock), ask)
+  }
+
+  #partOf(asked: Asked, rule: Rule, isRefused: boolean): Part {
+    const { tier, request } = asked
+    const local = this.#localOf(tier)
+    const isHere = tier.onStoreFailure === 'fallback'
+    const share = isHere ? local.shareOf(rule) : rule
+    return { asked, local, rule, share, request: isHere ? this.#requestHere(request, isRefused) : undefined }
+  }
+
+  // Of a hold that the store has, nothing is known here, and what another tier refuses is not taken.
+  #requestHere(request: Request, isRefused: boolean): Request {
+    if ((request.action === 'settle' || request.action === 'renew') && !this.#holds.has(request.id)) return LOOK
+    return isRefused && isTaking(request) ? { action: 'peek', amount: amountOf(request) } : request
+  }
+
+  #decideTogether(parts: readonly Part[], nowMs: number, memo: Memo | undefined): readonly Verdict[] {
+    if (parts.length === 0) return []
+    const orders = parts.map(({ asked: { tier, key }, local, share, request }): Order => {
+      return { shelf: local.shelf, key, request: request as Request, rule: share, shadow: tier.shadow }
+    })
+    try {
+      return this.#memory.decideTogether(orders, nowMs, memo) as readonly Verdict[]
+    } catch (error) {
+      // There is no room for another id. It is counted all the same.
+      if (memo === undefined || !(error instanceof LimiterError) || error.code !== 'STORE_FULL') throw error
+      return this.#memory.decideTogether(orders, nowMs) as readonly Verdict[]
+    }
+  }
+
+  /** Notes what the store has to be told later. */
+  #note(
+    { asked, local, rule, request: here }: Part,
+    passes: boolean,
+    verdict: Verdict | undefined,
+    nowMs: number,
+  ): void {
+    const { key, request, tier } = asked
+    const { owed } = local
+    const isHere = tier.onStoreFailure === 'fallback'
+    switch (request.action) {
+      case 'consume':
+        if (passes && here === request && verdict?.allowed === true) owed.spend(key, rule, request.amount)
+        break
+      case 'hold':
+        if (passes) this.#noteHold(request.id)
+        break
+      case 'charge':
+        if (isHere) owed.spend(key, rule, request.amount)
+        else local.charge(key, rule, request.amount, nowMs)
+        break
+      case 'giveBack':
+        owed.giveBack(key, request.amount)
+        break
+      case 'settle':
+        if (!this.#holds.has(request.id)) owed.settle(key, rule, request.id, request.amount)
+        else if (isHere && verdict?.allowed === true) owed.spend(key, rule, request.amount)
+        else if (!isHere && request.amount > 0) local.charge(key, rule, request.amount, nowMs)
+        break
+      case 'block':
+        owed.block(key, rule, timerNowMs(this.#options.clock) + request.amount)
+        break
+      case 'unblock':
+        owed.unblock(key, rule)
+        break
+      case 'reset':
+        owed.reset(key, rule)
+        break
+      default:
+    }
+  }
+
+  #noteHold(id: number): void {
+    this.#holds.add(id)
+    if (this.#holds.size > MOST_HOLDS) this.#holds.delete(this.#holds.values().next().value as number)
+  }
+
+  #localOf(tier: Tier): LocalTier {
+    const known = this.#tiers.get(tier)
+    if (known !== undefined) return known
+    const { name, instances } = this.#options
+    const local = new LocalTier(this.#memory, name, tier, instances)
+    this.#tiers.set(tier, local)
+    return local
+  }
+}
+
+const PAYING_AT_ONCE = 250
+const LOOK: Request = { action: 'peek', amount: 0 }
+
+function verdictOf({ asked: { tier, request }, share, rule }: Part, decided: Verdict | undefined): Verdict {
+  if (decided !== undefined) return inShare(decided, request, rule)
+  return tier.onStoreFailure === 'allow' ? allowed(share.limit) : refused(request)
+}
+
+function amountOf(request: Request): number {
+  return 'amount' in request ? request.amount : 0
+}

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
+import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
+import type { Limiter } from '../limiter.ts'
+
+let store: RemoteStore
+let clock: ManualClock
+beforeEach(() => {
+  store = remoteStore()
+  clock = manualClock(1_000_000)
+  vi.spyOn(console, 'warn').mockImplementation(() => {})
+})
+afterEach(() => vi.restoreAllMocks())
+
+const rule = fixedWindow({ limit: 12, windowMs: 60_000 })
+
+function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
+  return createLimiter({ name: 'api', rule, store, clock, ...options })
+}
+
+/** Lets instances decide for a while, one decision a second each. */
+async function work(limiters: readonly Limiter[], seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second++) {
+    await clock.run(1_000)
+    await Promise.all(limiters.map((limiter) => limiter.consume(`at ${second}`)))
+  }
+  await clock.run(0)
+}
+
+/** What each of them takes for its share when the store is gone. */
+async function shares(limiters: readonly Limiter[]): Promise<readonly number[]> {
+  store.behaviour = 'fails'
+  const decisions = await Promise.all(limiters.map((limiter) => limiter.consume('somebody new')))
+  store.behaviour = 'answers'
+  return decisions.map(({ limit }) => limit)
+}
+
+describe('instances', () => {
+  it('are counted where they all are, so that each knows its share', async () => {
+    const limiters = [limiterWith(), limiterWith(), limiterWith()]
+    await work(limiters, 15)
+    expect(await shares(limiters)).toEqual([4, 4, 4])
+  })
+
+  it('that decide nothing any more are not counted', async () => {
+    const limiters = [limiterWith(), limiterWith(), limiterWith()]
+    await work(limiters, 15)
+    await work(limiters.slice(0, 2), 45)
+    expect(await shares(limiters.slice(0, 2))).toEqual([6, 6])
+    await work(limiters, 15)
+    expect(await shares(limiters)).toEqual([4, 4, 4])
+  })
+
+  it('that are closed leave at once', async () => {
+    const limiters = [limiterWith(), limiterWith()]
+    await work(limiters, 15)
+    expect(await shares(limiters)).toEqual([6, 6])
+    await limiters[0]?.close()
+    await work(limiters.slice(1), 11)
+    expect(await shares(limiters.slice(1))).toEqual([12])
+  })
+
+  it('of another name are others', async () => {
+    const limiters = [limiterWith(), limiterWith({ name: 'other' })]
+    await work(limiters, 15)
+    expect(await shares(limiters)).toEqual([12, 12])
+  })
+
+  it('need not be counted when they are told', async () => {
+    const limiters = [limiterWith({ instances: 3 }), limiterWith({ instances: 3 })]
+    await work(limiters, 15)
+    expect(await shares(limiters)).toEqual([4, 4])
+    expect(store.asked).toBe(2 * 15 + 2)
+  })
+
+  it('are not counted where nothing is shared', async () => {
+    await work([limiterWith({ onStoreFailure: 'refuse' })], 15)
+    expect(store.asked).toBe(15)
+  })
+
+  it('get one each when there is less than one for each', async () => {
+    const limiter = limiterWith({ instances: 100 })
+    expect(await shares([limiter])).toEqual([1])
+  })
+
+  it('take themselves for alone as long as nothing is known, and a count that fails is no failure of theirs', async () => {
+    const limiter = limiterWith({ onStoreFailure: 'fallback' })
+    store.behaviour = 'fails'
+    await work([limiter], 20)
+    expect((await limiter.peek('a')).limit).toBe(12)
+  })
+
+  it('say so with the decisions that they make, every ten seconds', async () => {
+    const limiter = limiterWith()
+    await work([limiter], 60)
+    expect(store.asked).toBe(60 + 6)
+  })
+})

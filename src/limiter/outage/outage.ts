@@ -1,0 +1,140 @@
+import { type Clock, readClock, STORE_TIME } from '../../core/clock.ts'
+import type { Verdict } from '../../core/decision.ts'
+import type { Request } from '../../core/request.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { Memo, Shelf, Store } from '../../core/store.ts'
+import type { Asked } from '../desk.ts'
+import type { Listeners } from '../events.ts'
+import type { Tier } from '../tier.ts'
+import type { Member } from './breaker.ts'
+import { type DecidedHere, Fallback } from './fallback.ts'
+import { Instances } from './instances.ts'
+import { kindOfFailure } from './store-failure.ts'
+import { StoreWatch } from './store-watch.ts'
+
+/** What a limiter says of its store. */
+export interface OutageOptions {
+  readonly name: string
+  readonly store: Store
+  readonly tiers: readonly Tier[]
+  readonly clock: Clock | undefined
+  readonly listeners: Listeners
+  readonly deadlineMs: number
+  /** How many share the limits; absent: they are counted. */
+  readonly instances: number | undefined
+}
+
+/** Probes go to keys of no limiter, in several slots of a Cluster. */
+const PROBE_KEYS = 16
+
+/** What a limiter does about a store that may fail: when to ask it, and what to do without it. */
+export class Outage implements Member {
+  readonly watch: StoreWatch
+  readonly #options: OutageOptions
+  readonly #fallback: Fallback
+  readonly #instances: Instances | undefined
+  #probe: Shelf | undefined
+
+  constructor(options: OutageOptions) {
+    const { name, store, tiers, clock, deadlineMs, instances } = options
+    this.#options = options
+    this.watch = new StoreWatch(store, deadlineMs, clock)
+    this.watch.join(this)
+    const isSharing = instances === undefined && tiers.some(({ onStoreFailure }) => onStoreFailure === 'fallback')
+    this.#instances = isSharing ? new Instances({ name, store, clock, watch: this.watch }) : undefined
+    this.#fallback = new Fallback({
+      name,
+      clock,
+      instances: () => instances ?? this.#instances?.count ?? 1,
+      ask: (tier, key, request, rule) => this.watch.ask(() => tier.shelf.decide(key, request, this.#nowMs(), rule)),
+    })
+  }
+
+  /** To be called with every decision that the store is asked for. */
+  beat(nowMs: number): void {
+    this.#instances?.beat(nowMs)
+  }
+
+  /** Whether a question need not be put to the store: nobody can answer there, or the answer is here. */
+  isHere(asked: readonly Asked[]): boolean {
+    return !this.watch.isAsking || asked.some(({ request }) => this.#fallback.isHeldHere(request))
+  }
+
+  /**
+   * Decides without the store, as the policies of the tiers say. Throws where one of them says so, and where what went wrong is no
+   * failure of the store.
+   *
+   * @param error what went wrong; absent: the store was not asked.
+   */
+  decide(
+    asked: readonly Asked[],
+    rules: readonly Rule[],
+    nowMs: number,
+    memo?: Memo,
+    error: unknown = this.watch.isAsking ? undefined : this.watch.reason(),
+  ): DecidedHere {
+    if (error !== undefined) this.#tell(error)
+    if (kindOfFailure(error) === 'mistake') throw error
+    if (error !== undefined && asked.some(({ tier }) => tier.onStoreFailure === 'throw')) throw error
+    const decided = this.#fallback.decide(asked, rules, nowMs, memo)
+    if (this.watch.isWell) void this.#fallback.pay(asked, nowMs)
+    return decided
+  }
+
+  /** Says to the store what these keys owe it since it was gone. Nothing when they do not, or when it may still be gone. */
+  pay(asked: readonly Asked[], nowMs: number): Promise<void> | undefined {
+    return this.watch.isWell && this.#fallback.owes(asked) ? this.#fallback.pay(asked, nowMs) : undefined
+  }
+
+  /** Whether keys of a tier may owe something. */
+  owes(tier: Tier): boolean {
+    return this.#fallback.owes([{ tier }])
+  }
+
+  degraded(error: unknown): boolean {
+    const { listeners } = this.#options
+    listeners.emit('degraded', { error })
+    return listeners.has('degraded')
+  }
+
+  recovered(afterMs: number): void {
+    this.#options.listeners.emit('recovered', { afterMs })
+    this.answered()
+  }
+
+  answered(): void {
+    void this.#payAll().catch(() => {})
+  }
+
+  probe(): Promise<Verdict> {
+    const { store, tiers, deadlineMs } = this.#options
+    const { rule } = tiers[0] as Tier
+    // No limiter has an empty name.
+    const shelf = this.#probe ?? store.open({ limiterName: '', rule, deadlineMs })
+    this.#probe = shelf
+    const key = `${Math.floor(Math.random() * PROBE_KEYS)}`
+    const request: Request = { action: 'block', amount: 1 }
+    return this.watch.ask(() => shelf.decide(key, request, this.#nowMs(), rule))
+  }
+
+  /** Ends it: what is under way is answered, what is owed is said, by two deadlines at the latest. */
+  async close(): Promise<void> {
+    await this.watch.idle()
+    if (this.watch.isAsking) await Promise.allSettled([this.#payAll(), this.#instances?.leave()])
+    this.watch.close()
+  }
+
+  async #payAll(): Promise<void> {
+    await this.#fallback.payAll(this.#nowMs(), () => this.watch.isAsking)
+  }
+
+  #tell(error: unknown): void {
+    const { listeners } = this.#options
+    if (listeners.has('storeFailed')) listeners.emit('storeFailed', { error })
+  }
+
+  #nowMs(): number {
+    const { clock } = this.#options
+    return clock === undefined ? STORE_TIME : readClock(clock)
+  }
+}

@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
+import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
+import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
+import type { Limiter } from '../limiter.ts'
+
+let store: RemoteStore
+let clock: ManualClock
+beforeEach(() => {
+  store = remoteStore()
+  clock = manualClock(1_000_000)
+  vi.spyOn(console, 'warn').mockImplementation(() => {})
+})
+afterEach(() => vi.restoreAllMocks())
+
+const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+
+function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
+  return createLimiter({ name: 'api', rule, store, clock, ...options })
+}
+
+describe('a store that fails', () => {
+  it('is replaced by the same rule in this process', async () => {
+    const limiter = limiterWith({ instances: 2 })
+    store.behaviour = 'fails'
+    const first = await limiter.consume('a', { cost: 3 })
+    expect(first).toMatchObject({ allowed: true, decidedBy: 'fallback', limit: 5, remaining: 2 })
+    expect(await limiter.consume('a', { cost: 3 })).toMatchObject({
+      allowed: false,
+      decidedBy: 'fallback',
+      reason: 'limit',
+      remaining: 2,
+    })
+  })
+
+  it('lets everything pass where that is the policy', async () => {
+    const limiter = limiterWith({ onStoreFailure: 'allow' })
+    store.behaviour = 'fails'
+    for (let count = 0; count < 30; count++) {
+      expect(await limiter.consume('a')).toMatchObject({ allowed: true, decidedBy: 'fallback', remaining: 10 })
+    }
+  })
+
+  it('refuses everything where that is the policy', async () => {
+    const limiter = limiterWith({ onStoreFailure: 'refuse' })
+    store.behaviour = 'fails'
+    expect(await limiter.consume('a')).toEqual({
+      allowed: false,
+      limit: 10,
+      remaining: 0,
+      retryAfterMs: 1_000,
+      resetAfterMs: 1_000,
+      delayMs: 0,
+      limitedBy: 'api',
+      reason: 'store-unavailable',
+      nextAfterMs: undefined,
+      wouldRefuse: [],
+      decidedBy: 'fallback',
+      tiers: {},
+    })
+  })
+
+  it('rejects where that is the policy', async () => {
+    const limiter = limiterWith({ onStoreFailure: 'throw' })
+    store.behaviour = 'fails'
+    await expect(limiter.consume('a')).rejects.toBe(store.error)
+    await expect(limiter.peek('a')).rejects.toBe(store.error)
+  })
+
+  it('is a mistake of somebody that no policy hides when it says so', async () => {
+    const limiter = limiterWith({ onStoreFailure: 'allow' })
+    store.behaviour = 'fails'
+    store.error = new LimiterError('UNSAFE_ENGINE', 'not atomic')
+    await expect(limiter.consume('a')).rejects.toBe(store.error)
+    expect(limiter.health.state).toBe('healthy')
+  })
+
+  it('tells who listens what went wrong with each decision', async () => {
+    const limiter = limiterWith()
+    const errors: unknown[] = []
+    limiter.on('storeFailed', ({ error }) => errors.push(error))
+    store.behaviour = 'fails'
+    await limiter.consume('a')
+    await limiter.peek('a')
+    expect(errors).toEqual([store.error, store.error])
+  })
+
+  it('that throws at once is no different', async () => {
+    const open = store.open.bind(store)
+    store.open = (place) => {
+      const shelf = open(place)
+      return {
+        ...shelf,
+        decide: (...given) => {
+          if (store.behaviour === 'fails') throw store.error
+          return shelf.decide(...given)
+        },
+      }
+    }
+    const limiter = limiterWith()
+    expect((await limiter.consume('a')).decidedBy).toBe('redis')
+    store.behaviour = 'fails'
+    expect((await limiter.consume('a')).decidedBy).toBe('fallback')
+    expect((await limiter.charge('a')).decidedBy).toBe('fallback')
+  })
+})
+
+describe('policies of tiers', () => {
+  const tiers = {
+    user: fixedWindow({ limit: 2, windowMs: 60_000 }),
+    site: { rule: slidingWindow({ limit: 100, windowMs: 60_000 }), onStoreFailure: 'allow' },
+  } as const
+
+  it('are each their own', async () => {
+    const limiter = createLimiter({ name: 'api', tiers, store, clock, instances: 1 })
+    store.behaviour = 'fails'
+    await limiter.consume('a', { cost: 2 })
+    const refused = await limiter.consume('a')
+    expect(refused).toMatchObject({ allowed: false, limitedBy: 'user', decidedBy: 'fallback' })
+    expect(refused.tiers.site).toMatchObject({ allowed: true, remaining: 100 })
+  })
+
+  it('take from nobody when one of them refuses', async () => {
+    const limiter = createLimiter({
+      name: 'api',
+      tiers: { ...tiers, money: { rule, onStoreFailure: 'refuse' } },
+      store,
+      clock,
+      instances: 1,
+    })
+    store.behaviour = 'fails'
+    for (let count = 0; count < 3; count++) {
+      const refused = await limiter.consume('a')
+      expect(refused).toMatchObject({ allowed: false, limitedBy: 'money', reason: 'store-unavailable' })
+      expect(refused.tiers.user).toMatchObject({ allowed: true, remaining: 2 })
+    }
+    expect((await limiter.consume({ user: 'a' })).allowed).toBe(true)
+  })
+
+  it('reject when one of those that are asked does', async () => {
+    const limiter = createLimiter({
+      name: 'api',
+      tiers: { ...tiers, money: { rule, onStoreFailure: 'throw' } },
+      store,
+      clock,
+    })
+    store.behaviour = 'fails'
+    await expect(limiter.consume('a')).rejects.toBe(store.error)
+    expect((await limiter.consume({ user: 'a' })).allowed).toBe(true)
+  })
+
+  it('of the shadow refuse nobody', async () => {
+    const limiter = createLimiter({
+      name: 'api',
+      tiers: { user: tiers.user, trial: { rule, shadow: true, onStoreFailure: 'refuse' } },
+      store,
+      clock,
+      instances: 1,
+    })
+    store.behaviour = 'fails'
+    expect(await limiter.consume('a')).toMatchObject({ allowed: true, wouldRefuse: ['trial'] })
+    expect((await limiter.consume('a')).allowed).toBe(true)
+    expect((await limiter.consume('a')).allowed).toBe(false)
+  })
+})
+
+describe('a cost that only the whole limit could let pass', () => {
+  it('is refused until the store is back, and not for ever', async () => {
+    const limiter = limiterWith({ instances: 5 })
+    store.behaviour = 'fails'
+    expect(await limiter.consume('a', { cost: 3 })).toMatchObject({
+      allowed: false,
+      reason: 'store-unavailable',
+      retryAfterMs: 1_000,
+    })
+    expect(await limiter.consume('a', { cost: 11 })).toMatchObject({
+      reason: 'cost-exceeds-limit',
+      retryAfterMs: Number.POSITIVE_INFINITY,
+    })
+  })
+})
+
+describe('wrong options', () => {
+  it.each<[object, string]>([
+    [{ deadlineMs: 0 }, 'deadlineMs must be a whole number from 1 to 315619200000, got 0'],
+    [{ instances: 0 }, 'instances must be a whole number from 1 to 1000000, got 0'],
+    [{ onStoreFailure: 'open' }, `onStoreFailure must be 'fallback' or 'allow' or 'refuse' or 'throw', got "open"`],
+  ])('%o', (options, message) => {
+    expect(() => limiterWith(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message }))
+  })
+
+  it('of a tier are refused too', () => {
+    const given = { name: 'api', tiers: { user: { rule, onStoreFailure: 'open' as 'allow' } } }
+    expect(() => createLimiter(given)).toThrow(`onStoreFailure must be 'fallback' or`)
+  })
+})

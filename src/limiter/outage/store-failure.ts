@@ -1,0 +1,25 @@
+import { LimiterError } from '../../core/limiter-error.ts'
+
+/** What to do with a decision that the store did not make. */
+export type OnStoreFailure =
+  /** Decide here, by the same rule with this instance's share. */
+  | 'fallback'
+  /** Let it pass, uncounted. */
+  | 'allow'
+  /** Refuse it, with the reason `store-unavailable`. */
+  | 'refuse'
+  /** Reject with what went wrong. */
+  | 'throw'
+
+/** The choices, in the order in which the docs name them. */
+export const ON_STORE_FAILURE: readonly OnStoreFailure[] = ['fallback', 'allow', 'refuse', 'throw']
+
+/**
+ * What an error says of the store that it came from. `'down'`: it may be well again later. `'denied'`: not before somebody does
+ * something. `'key'`: only this key is wrong. `'mistake'`: the caller's, or the set-up's; no policy may hide it.
+ */
+export function kindOfFailure(error: unknown): 'down' | 'denied' | 'key' | 'mistake' {
+  if (!(error instanceof LimiterError) || error.code === 'STORE_FAILED') return 'down'
+  if (error.code === 'STORE_DENIED') return 'denied'
+  return error.code === 'FOREIGN_KEY' ? 'key' : 'mistake'
+}

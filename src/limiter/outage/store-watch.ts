@@ -1,0 +1,109 @@
+import { type Clock, startTimer } from '../../core/clock.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { Store } from '../../core/store.ts'
+import { Asking } from './asking.ts'
+import { type Breaker, breakerOf, type Health, type Marks, type Member } from './breaker.ts'
+import { Deadlines, type Waiting } from './deadlines.ts'
+import { kindOfFailure } from './store-failure.ts'
+
+/** A question to the store that waits for its answer. */
+export interface Question extends Waiting, Marks {}
+
+/** Sees to it that a limiter's questions to its store are answered in time, and that a store that fails is left alone. */
+export class StoreWatch {
+  readonly #deadlines: Deadlines
+  readonly #breaker: Breaker
+  readonly #clock: Clock | undefined
+  #leave = (): void => {}
+
+  constructor(store: Store, deadlineMs: number, clock: Clock | undefined) {
+    this.#deadlines = new Deadlines(deadlineMs, clock)
+    this.#breaker = breakerOf(store, clock)
+    this.#clock = clock
+  }
+
+  /** Whether the store may be asked. */
+  get isAsking(): boolean {
+    return !this.#breaker.isOpen
+  }
+
+  /** Whether the store may be asked, and what it was asked last did not fail. */
+  get isWell(): boolean {
+    return !this.#breaker.isOpen && this.#breaker.failures === 0
+  }
+
+  get health(): Health {
+    return this.#breaker.health
+  }
+
+  /** Tells a limiter when its store is left alone and when it is back. */
+  join(member: Member): void {
+    this.#leave = this.#breaker.join(member)
+  }
+
+  /** A question is put to the store: its time runs from now. */
+  begin(question: Question): void {
+    const { answers, failures } = this.#breaker
+    question.answers = answers
+    question.failures = failures
+    this.#deadlines.add(question)
+  }
+
+  /** The store has answered. Says false when that was too late. */
+  answered(question: Question): boolean {
+    if (!this.#deadlines.end(question)) return false
+    this.#breaker.answered()
+    return true
+  }
+
+  /** The store has failed. Says false when that was too late. */
+  failed(question: Question, error: unknown): boolean {
+    if (!this.#deadlines.end(question)) return false
+    const kind = kindOfFailure(error)
+    if (kind === 'down') this.#breaker.failed(error, question)
+    else if (kind === 'denied') this.#breaker.open(error)
+    else this.#breaker.answered()
+    return true
+  }
+
+  /** There was no answer in time. Makes the error that says so. */
+  missed(question: Question): LimiterError {
+    const { deadlineMs } = this.#deadlines
+    const error = new LimiterError('STORE_FAILED', `the store gave no answer within ${deadlineMs} ms, the deadline`)
+    this.#breaker.missed(error, question)
+    return error
+  }
+
+  /** Why the store is not asked. */
+  reason(): LimiterError {
+    const { error, forMs } = this.#breaker.health
+    const why = error instanceof Error ? error.message : String(error)
+    const message = `the store has failed for ${forMs} ms and is left alone until it answers again: ${why}`
+    const code = kindOfFailure(error) === 'denied' ? 'STORE_DENIED' : 'STORE_FAILED'
+    return new LimiterError(code, message, { cause: error })
+  }
+
+  /**
+   * Asks the store for anything. Rejects with what went wrong, at the deadline at the latest.
+   *
+   * @param isRepeatable whether it may be asked again when it has failed: the store then counts it once.
+   */
+  ask<Answer>(ask: () => Answer | Promise<Answer>, isRepeatable = false): Promise<Answer> {
+    return new Promise((resolve, reject) => new Asking(this, ask, isRepeatable, resolve, reject).begin())
+  }
+
+  /** Calls `ring` after so long, by the time that deadlines go by. */
+  after(pauseMs: number, ring: () => void): () => void {
+    return startTimer(this.#clock, pauseMs, ring)
+  }
+
+  /** Resolves when nothing waits for the store any more: by the deadline of what was asked last. */
+  idle(): Promise<void> {
+    return this.#deadlines.idle()
+  }
+
+  /** Ends the watch. */
+  close(): void {
+    this.#leave()
+  }
+}

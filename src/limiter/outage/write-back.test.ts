@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import type { Rule } from '../../core/rule.ts'
+import { concurrency } from '../../rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
+import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
+import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
+import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
+import type { Limiter } from '../limiter.ts'
+
+let store: RemoteStore
+let clock: ManualClock
+beforeEach(() => {
+  store = remoteStore()
+  clock = manualClock(1_000_000)
+  vi.spyOn(console, 'warn').mockImplementation(() => {})
+})
+afterEach(() => vi.restoreAllMocks())
+
+const bucket = tokenBucket({ capacity: 100, refill: 100, periodMs: 100_000 })
+const log = slidingLog({ limit: 100, windowMs: 60_000 })
+
+function limiterWith(rule: Rule, options: Partial<LimiterOptions> = {}): Limiter {
+  return createLimiter({ name: 'api', rule, store, clock, instances: 1, ...options })
+}
+
+/** Lets the store be gone for `forMs`, after which everything has been said to it. */
+async function outage(limiter: Limiter, act: () => Promise<unknown>, forMs = 1_000): Promise<void> {
+  store.behaviour = 'fails'
+  while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+  const endMs = clock.nowMs() + forMs
+  await act()
+  await clock.run(Math.max(0, endMs - clock.nowMs()))
+  store.behaviour = 'answers'
+  await clock.run(3_000)
+  expect(limiter.health.state).toBe('healthy')
+}
+
+/** What the store itself has left for a key. */
+async function remaining(rule: Rule, key: string): Promise<number> {
+  const { remaining: left } = await createLimiter({ name: 'api', rule, store, clock }).peek(key)
+  return left
+}
+
+describe('after an outage', () => {
+  it('what was taken is charged to the store', async () => {
+    const limiter = limiterWith(log)
+    await limiter.consume('a', { cost: 10 })
+    await outage(limiter, async () => {
+      await limiter.consume('a', { cost: 20 })
+      await limiter.consume('a', { cost: 5 })
+      await limiter.consume('b', { cost: 7 })
+    })
+    expect([await remaining(log, 'a'), await remaining(log, 'b')]).toEqual([65, 93])
+  })
+
+  it('it is charged before anybody takes more of the same key', async () => {
+    const limiter = limiterWith(log)
+    store.behaviour = 'fails'
+    while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+    await limiter.consume('a', { cost: 60 })
+    store.behaviour = 'answers'
+    const decisions: Promise<unknown>[] = []
+    limiter.on('recovered', () => {
+      for (let count = 0; count < 3; count++) decisions.push(limiter.consume('a', { cost: 20 }))
+    })
+    await clock.run(3_000)
+    expect(await Promise.all(decisions)).toMatchObject([
+      { allowed: true, remaining: 20, decidedBy: 'redis' },
+      { allowed: true, remaining: 0 },
+      { allowed: false },
+    ])
+  })
+
+  it('only what still counts is charged', async () => {
+    const limiter = limiterWith(log)
+    await outage(limiter, () => limiter.consume('a', { cost: 20 }), 60_000)
+    expect(await remaining(log, 'a')).toBe(100)
+    const drained = limiterWith(bucket, { name: 'bucket' })
+    store.behaviour = 'fails'
+    while (drained.health.state === 'healthy') await drained.peek('nobody')
+    await drained.consume('a', { cost: 50 })
+    await clock.run(20_000)
+    store.behaviour = 'answers'
+    await clock.run(2_400)
+    const left = await createLimiter({ name: 'bucket', rule: bucket, store, clock }).peek('a')
+    expect(left.remaining).toBeGreaterThanOrEqual(70)
+    expect(left.remaining).toBeLessThanOrEqual(73)
+  })
+
+  it('nothing is charged twice when the store is lost again and again', async () => {
+    const limiter = limiterWith(log)
+    for (let count = 0; count < 5; count++) await outage(limiter, () => limiter.consume('a', { cost: 3 }))
+    expect(await remaining(log, 'a')).toBe(85)
+  })
+
+  it('a share is not new at each outage', async () => {
+    const limiter = limiterWith(log, { instances: 4 })
+    let admitted = 0
+    for (let count = 0; count < 5; count++) {
+      await outage(limiter, async () => {
+        for (let asked = 0; asked < 30; asked++) if ((await limiter.consume('a')).allowed) admitted++
+      })
+    }
+    expect(admitted).toBe(25)
+  })
+
+  it('a charge whose answer is lost is not said again', async () => {
+    const limiter = limiterWith(log)
+    store.behaviour = 'fails'
+    while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+    await limiter.consume('a', { cost: 20 })
+    await limiter.block('b', 60_000)
+    store.behaviour = 'answers'
+    limiter.on('recovered', () => {
+      store.behaviour = 'loses'
+    })
+    await clock.run(3_000)
+    store.behaviour = 'answers'
+    await limiter.consume('c')
+    await clock.run(3_000)
+    expect(await remaining(log, 'a')).toBe(80)
+    const blocked = await createLimiter({ name: 'api', rule: log, store, clock }).peek('b')
+    expect(blocked.reason).toBe('blocked')
+  })
+
+  it('places are not charged: they come back by themselves', async () => {
+    const rule = concurrency({ limit: 5, leaseMs: 60_000 })
+    const limiter = limiterWith(rule)
+    await outage(limiter, () => limiter.acquire('a', { heartbeat: false }))
+    expect(await remaining(rule, 'a')).toBe(5)
+  })
+
+  it('also a single failure is made up for, when the next answer comes', async () => {
+    const limiter = limiterWith(log)
+    store.behaviour = 'fails'
+    await limiter.consume('a', { cost: 20 })
+    store.behaviour = 'answers'
+    await limiter.consume('other')
+    await clock.run(0)
+    expect(await remaining(log, 'a')).toBe(80)
+  })
+
+  it('all of very many keys are charged', async () => {
+    const limiter = limiterWith(log)
+    const keys = Array.from({ length: 1_200 }, (_, index) => `user:${index}`)
+    await outage(limiter, async () => {
+      for (const key of keys) await limiter.consume(key)
+    })
+    expect(new Set(await Promise.all(keys.map((key) => remaining(log, key))))).toEqual(new Set([99]))
+  })
+
+  it('no more than 10,000 keys owe something', async () => {
+    const limiter = limiterWith(log)
+    await outage(limiter, async () => {
+      for (let index = 0; index <= 10_000; index++) await limiter.consume(`user:${index}`)
+    })
+    expect([await remaining(log, 'user:9999'), await remaining(log, 'user:10000')]).toEqual([99, 100])
+  })
+})
+
+describe('what is done to a key during an outage', () => {
+  it.each(['fallback', 'allow', 'refuse'] as const)('is done to the store afterwards: %s', async (onStoreFailure) => {
+    const limiter = limiterWith(log, { onStoreFailure })
+    await limiter.consume('reset', { cost: 30 })
+    await limiter.block('unblocked', 3_600_000)
+    await limiter.block('blocked and unblocked', 3_600_000)
+    await outage(limiter, async () => {
+      await limiter.charge('charged', 12)
+      await limiter.charge('beyond', 150)
+      await limiter.block('blocked', 30_000)
+      await limiter.block('blocked for a moment', 500)
+      await limiter.unblock('unblocked')
+      await limiter.reset('reset')
+    })
+    const peek = (key: string) => createLimiter({ name: 'api', rule: log, store, clock }).peek(key)
+    expect(await remaining(log, 'charged')).toBe(88)
+    expect(await peek('beyond')).toMatchObject({ allowed: false, remaining: 0 })
+    const blocked = await peek('blocked')
+    expect(blocked.reason).toBe('blocked')
+    expect(blocked.retryAfterMs).toBeLessThan(30_000 - 900)
+    expect(await peek('blocked for a moment')).toMatchObject({ allowed: true })
+    expect(await peek('unblocked')).toMatchObject({ allowed: true })
+    expect(await peek('blocked and unblocked')).toMatchObject({ reason: 'blocked' })
+    expect(await remaining(log, 'reset')).toBe(100)
+  })
+
+  it('and given back is not charged', async () => {
+    const limiter = limiterWith(log)
+    await outage(limiter, async () => {
+      await limiter.consume('a', { cost: 20 })
+      await limiter.giveBack('a', 15)
+      await limiter.giveBack('b', 15)
+    })
+    expect([await remaining(log, 'a'), await remaining(log, 'b')]).toEqual([95, 100])
+  })
+
+  it('and then reset is forgotten', async () => {
+    const limiter = limiterWith(fixedWindow({ limit: 100, windowMs: 3_600_000 }))
+    await outage(limiter, async () => {
+      await limiter.consume('a', { cost: 20 })
+      await limiter.reset('a')
+      await limiter.consume('a', { cost: 1 })
+    })
+    expect(await remaining(fixedWindow({ limit: 100, windowMs: 3_600_000 }), 'a')).toBe(99)
+  })
+})

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import type { Rule } from '../core/rule.ts'
+import {
+  concurrency,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  slidingLog,
+  slidingWindow,
+  strictWindow,
+  tokenBucket,
+} from './index.ts'
+
+const rules: readonly (readonly [Rule, number])[] = [
+  [fixedWindow({ limit: 10, windowMs: 1_000, anchor: 'first-hit', maxDebt: 7 }), 4],
+  [slidingWindow({ limit: 10, windowMs: 1_000 }), 3],
+  [slidingLog({ limit: 10, windowMs: 1_000, maxDebt: 0 }), 4],
+  [strictWindow({ limit: 10, windowMs: 1_000, slices: 5 }), 10],
+  [tokenBucket({ capacity: 10, refill: 3, periodMs: 1_000 }), 4],
+  [gcra({ limit: 3, periodMs: 1_000, burst: 10 }), 4],
+  [leakyBucket({ capacity: 10, leak: 3, periodMs: 1_000 }), 4],
+  [leakyBucket({ capacity: 10, leak: 3, periodMs: 1_000, mode: 'shape', maxWaitMs: 500 }), 4],
+  [concurrency({ limit: 10, leaseMs: 1_000 }), 4],
+]
+
+/** How many of cost 1 a rule lets pass when one comes each millisecond for so long. */
+function admitted(rule: Rule, forMs: number): number {
+  let state: ReturnType<Rule['step']>['state'] | undefined
+  let count = 0
+  for (let nowMs = 0; nowMs < forMs; nowMs++) {
+    const outcome = rule.step(state, nowMs, 1, false)
+    if (outcome.retryAfterMs > 0) continue
+    state = outcome.state
+    count++
+  }
+  return count
+}
+
+describe.each(rules)('a share of %o', (rule, instances) => {
+  const share = rule.share?.(instances) as Rule
+
+  it('is the same kind of rule, with a part of the limit', () => {
+    expect(share.kind).toBe(rule.kind)
+    expect(share.stateName).toBe(rule.stateName)
+    expect(share.limit).toBe(Math.floor(10 / instances))
+    expect(share.parameters.mode).toBe(rule.parameters.mode)
+    expect(share.parameters.anchor).toBe(rule.parameters.anchor)
+    const debts = Number(share.parameters.maxDebt) * instances
+    expect(debts + share.limit * instances).toBeLessThanOrEqual(Number(rule.parameters.maxDebt) + rule.limit)
+  })
+
+  it('lets no more pass, together with the others, than the whole', () => {
+    const together = instances * admitted(share, 20_000)
+    expect(together).toBeLessThanOrEqual(admitted(rule, 20_000))
+    // What is lost is at most what a limit of whole numbers cannot be divided into, in each window.
+    expect(together).toBeGreaterThanOrEqual(admitted(rule, 20_000) * 0.75)
+  })
+
+  it('is one when there are more than the limit', () => {
+    expect(rule.share?.(1_000_000).limit).toBe(1)
+    expect(rule.share?.(1_000_000).parameters.maxDebt).toBe(0)
+  })
+})
+
+describe('a share of the largest rules', () => {
+  it.each([
+    tokenBucket({ capacity: 1, refill: 1, periodMs: 3_653 * 86_400_000 }),
+    tokenBucket({ capacity: 9_007_199_254_740, refill: 1, periodMs: 1_000 }),
+    leakyBucket({ capacity: 3, leak: 1, periodMs: 3_653 * 86_400_000, mode: 'shape' }),
+    fixedWindow({ limit: Number.MAX_SAFE_INTEGER, windowMs: 1_000 }),
+    slidingWindow({ limit: 1, windowMs: 3_653 * 86_400_000 }),
+  ])('is still exact: %o', (rule) => {
+    for (const instances of [1, 2, 3, 7, 999, 1_000_000])
+      expect(rule.share?.(instances).limit).toBeGreaterThanOrEqual(1)
+  })
+})

@@ -1,0 +1,61 @@
+import type { Verdict } from '../src/core/decision.ts'
+import type { Answer, Order, Store } from '../src/core/store.ts'
+import { memoryStore } from '../src/stores/memory/memory-store.ts'
+
+/** How a remote store behaves: it answers, says nothing, rejects, or decides and loses its answer. */
+export type Behaviour = 'answers' | 'silent' | 'fails' | 'loses'
+
+/** A store that is somewhere else, as far as a limiter can tell: it answers later, or not. */
+export interface RemoteStore extends Store {
+  behaviour: Behaviour
+  /** What it fails with. */
+  error: unknown
+  /** How often it was asked. */
+  asked: number
+  /** Answers what it has kept silent about. */
+  speak(): void
+}
+
+/** A memory store behind a connection that can break. */
+export function remoteStore(): RemoteStore {
+  const memory = memoryStore()
+  let kept: (() => void)[] = []
+  const carry = <Told>(decide: () => Told | Promise<Told>): Promise<Told> => {
+    store.asked++
+    if (store.behaviour === 'fails') return Promise.reject(store.error)
+    if (store.behaviour === 'silent') return new Promise((resolve) => kept.push(() => resolve(decide())))
+    const told = decide()
+    return store.behaviour === 'loses' ? Promise.reject(store.error) : Promise.resolve(told)
+  }
+  const store: RemoteStore = {
+    kind: 'redis',
+    behaviour: 'answers',
+    error: new Error('gone'),
+    asked: 0,
+    speak() {
+      const answers = kept
+      kept = []
+      for (const answer of answers) answer()
+    },
+    open(place) {
+      const shelf = memory.open(place)
+      const remote = {
+        decide: (...given: Parameters<typeof shelf.decide>): Answer => carry<Verdict>(() => shelf.decide(...given)),
+        shelf,
+      }
+      return remote
+    },
+    decideTogether: (orders, ...rest) =>
+      carry(() =>
+        memory.decideTogether(
+          orders.map((order) => ({ ...order, shelf: realShelf(order) })),
+          ...rest,
+        ),
+      ),
+  }
+  return store
+}
+
+function realShelf({ shelf }: Order): Order['shelf'] {
+  return (shelf as Order['shelf'] & { readonly shelf: Order['shelf'] }).shelf
+}
