@@ -7,7 +7,7 @@ export interface Clock {
   nowMs(): number
   /**
    * Calls `ring` once, `afterMs` from now and never before `timer` has returned, and returns the function that cancels it.
-   * `Infinity` never rings. Only `wait()`, `schedule()` and the heartbeats of leases need it; absent: they go by real time.
+   * `Infinity` never rings. Deadlines, `wait()`, `schedule()` and the heartbeats of leases go by it; absent: by real time.
    */
   timer?(afterMs: number, ring: () => void): () => void
 }

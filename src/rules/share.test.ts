@@ -50,10 +50,11 @@ describe.each(rules)('a share of %o', (rule, instances) => {
   })
 
   it('lets no more pass, together with the others, than the whole', () => {
+    const whole = admitted(rule, 20_000)
     const together = instances * admitted(share, 20_000)
-    expect(together).toBeLessThanOrEqual(admitted(rule, 20_000))
-    // What is lost is at most what a limit of whole numbers cannot be divided into, in each window.
-    expect(together).toBeGreaterThanOrEqual(admitted(rule, 20_000) * 0.75)
+    // The first in an empty queue never waits, so each of them has one that the whole has not.
+    expect(together).toBeLessThanOrEqual(rule.parameters.mode === 'shape' ? whole + instances : whole)
+    expect(together).toBeGreaterThanOrEqual(whole * 0.6)
   })
 
   it('is one when there are more than the limit', () => {

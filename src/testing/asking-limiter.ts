@@ -1,9 +1,9 @@
 import { createLimiter, type LimiterOptions, type TiersOptions } from '../limiter/create-limiter.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 
-/** Makes a limiter that asks its store every time: what it says is the store's. */
+/** Makes a limiter that asks its store every time, and for nothing else: what it says is the store's, and what goes wrong is told. */
 export function askingLimiter(options: LimiterOptions): Limiter
 export function askingLimiter<TierName extends string>(options: TiersOptions<TierName>): Limiter<TierName>
 export function askingLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
-  return createLimiter({ ...(options as TiersOptions), denialCacheMs: 0 })
+  return createLimiter({ ...(options as TiersOptions), denialCacheMs: 0, instances: 1, onStoreFailure: 'throw' })
 }

@@ -27,7 +27,7 @@ beforeAll(async () => {
   store = redisStore(redis, { maxBatch: 1 })
   await store.warmUp()
   // The first decision asks more, and what follows it must not wait for that.
-  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store }).peek('one')
+  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, instances: 1 }).peek('one')
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -59,7 +59,7 @@ describe.each(shortRules)('$title', ({ rules }) => {
           const clock = { nowMs: () => nowMs }
           const key = new ObservedKey(
             redis,
-            createLimiter({ name: `run ${runs++}`, rule, store, clock, denialCacheMs: 0 }),
+            createLimiter({ name: `run ${runs++}`, rule, store, clock, denialCacheMs: 0, instances: 1 }),
           )
           const observations = await Promise.all(
             history.map((moment) => {
@@ -88,7 +88,10 @@ describe.each(shortRules)('$title', ({ rules }) => {
 /** One random run on a key of its own. It is not made smaller when it fails: every wait in it is a real one. */
 async function playForReal(rules: fc.Arbitrary<Rule>): Promise<void> {
   const property = fc.asyncProperty(rules, long(shortTurns), async (rule, turnList) => {
-    const key = new ObservedKey(redis, createLimiter({ name: `run ${runs++}`, rule, store, denialCacheMs: 0 }))
+    const key = new ObservedKey(
+      redis,
+      createLimiter({ name: `run ${runs++}`, rule, store, denialCacheMs: 0, instances: 1 }),
+    )
     let last: Observation | undefined
     let lateMs = 0
     for (const { action, amount, wait } of turnList) {

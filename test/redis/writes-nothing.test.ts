@@ -26,7 +26,13 @@ describe.each(everyRule)('$title', (named) => {
   const clock = named.aroundMs === undefined ? {} : { clock: { nowMs: () => named.aroundMs as number } }
 
   it('only reads for a refusal, a peek and what has nothing to undo', async () => {
-    const limiter = createLimiter({ name: named.title, rule: ruleOf(named, named.options(3)), store, ...clock })
+    const limiter = createLimiter({
+      name: named.title,
+      rule: ruleOf(named, named.options(3)),
+      store,
+      instances: 1,
+      ...clock,
+    })
     await limiter.consume('used up', { cost: 3 })
     await limiter.consume('blocked')
     await limiter.block('blocked', 3_600_000)
@@ -63,6 +69,7 @@ describe.each(everyRule)('$title', (named) => {
         full: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
       },
       store,
+      instances: 1,
       ...clock,
     })
     const key = { free: 'used', shadow: 'used', full: 'all' }

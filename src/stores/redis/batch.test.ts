@@ -10,6 +10,9 @@ import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { type RedisStoreOptions, redisStore } from './redis-store.ts'
 
+/** What goes wrong is told, and nothing is sent that the test did not ask for. */
+const asItIs = { onStoreFailure: 'throw', instances: 1 } as const
+
 let server: RunningServer
 let redis: Redis
 let watched: WatchedConnection
@@ -35,6 +38,7 @@ async function limiterOn(options: RedisStoreOptions = {}, limited = rule): Promi
     rule: limited,
     clock: manualClock(0),
     store: redisStore(watched, options),
+    ...asItIs,
   })
   await limiter.consume('somebody else')
   watched.calls.length = 0
@@ -132,7 +136,8 @@ describe('decisions of one turn', () => {
   it('go by the time at which each was asked for', async () => {
     const clock = manualClock(0)
     const bucket = tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 })
-    const limiter = createLimiter({ name: 'timed', rule: bucket, clock, store: redisStore(watched) })
+    const options = { name: 'timed', rule: bucket, clock, deadlineMs: 60_000, ...asItIs }
+    const limiter = createLimiter({ ...options, store: redisStore(watched) })
     await limiter.consume('x')
     const asked = [limiter.consume('x'), limiter.consume('a'), limiter.consume('a')]
     clock.advance(1_000)
@@ -162,7 +167,12 @@ describe('a key that holds something else', () => {
   })
 
   it('of one tier fails only the decisions over it', async () => {
-    const limiter = createLimiter({ name: 'chat', tiers: { user: rule, all: rule }, store: redisStore(watched) })
+    const limiter = createLimiter({
+      name: 'chat',
+      tiers: { user: rule, all: rule },
+      store: redisStore(watched),
+      ...asItIs,
+    })
     await redis.set('sluice:chat~user:fixed-window@1:b', 'a session')
     const asked = ['x', 'a', 'b', 'c'].map((user) => limiter.consume({ user, all: 'all' }))
     const outcomes = await Promise.allSettled(asked)
@@ -189,7 +199,12 @@ describe('a call that fails', () => {
   })
 
   it('fails every decision over tiers in it', async () => {
-    const limiter = createLimiter({ name: 'chat', tiers: { user: rule, all: rule }, store: redisStore(watched) })
+    const limiter = createLimiter({
+      name: 'chat',
+      tiers: { user: rule, all: rule },
+      store: redisStore(watched),
+      ...asItIs,
+    })
     await limiter.consume({ user: 'x', all: 'all' })
     const first = limiter.consume({ user: 'x', all: 'all' })
     watched.before = () => {
@@ -204,7 +219,7 @@ describe('a call that fails', () => {
 describe('decisions over tiers of one turn', () => {
   it('go in one call, in order, and take from all of their tiers or from none', async () => {
     const tiers = { user: rule, all: fixedWindow({ limit: 4, windowMs: 60_000 }) }
-    const limiter = createLimiter({ name: 'chat', tiers, clock: manualClock(0), store: redisStore(watched) })
+    const limiter = createLimiter({ name: 'chat', tiers, clock: manualClock(0), store: redisStore(watched), ...asItIs })
     await limiter.consume({ user: 'x', all: 'all' })
     watched.calls.length = 0
     const asked = ['x', 'a', 'a', 'b', 'a'].map((user) => limiter.consume({ user, all: 'all' }))
@@ -220,6 +235,7 @@ describe('decisions over tiers of one turn', () => {
       tiers: { user: rule, all: rule },
       clock: manualClock(0),
       store: redisStore(watched),
+      ...asItIs,
     })
     const [, one, both, again] = await Promise.all([
       limiter.consume({ user: 'a', all: 'all' }),

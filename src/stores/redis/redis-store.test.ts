@@ -11,6 +11,9 @@ import type { RedisConnection } from './redis-connection.ts'
 import { type RedisStoreOptions, redisStore } from './redis-store.ts'
 import { getScript, listScripts } from './script-catalog.ts'
 
+/** What goes wrong is told, and nothing is sent that the test did not ask for. */
+const asItIs = { onStoreFailure: 'throw', instances: 1 } as const
+
 let server: RunningServer
 let redis: Redis
 beforeAll(async () => {
@@ -29,7 +32,7 @@ beforeEach(async () => {
 
 const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
 const limiterOn = (client: Redis | RedisConnection, options?: RedisStoreOptions) =>
-  createLimiter({ name: 'api', rule, store: redisStore(client, options) })
+  createLimiter({ name: 'api', rule, store: redisStore(client, options), ...asItIs })
 
 /** How often the server has run a command since the test began. */
 async function callsOf(command: string): Promise<number> {
@@ -62,11 +65,13 @@ describe('a decision', () => {
       name: 'api',
       rule: window({ limit: 9, windowMs: 60_000 }),
       store: redisStore(redis),
+      ...asItIs,
     })
     const longer = createLimiter({
       name: 'api',
       rule: window({ limit: 9, windowMs: 600_000 }),
       store: redisStore(redis),
+      ...asItIs,
     })
     const name = `sluice:api:${kind}-window@1:a`
     for (const limiter of [shorter, shorter, longer, longer]) {
@@ -78,11 +83,11 @@ describe('a decision', () => {
   it('over tiers is kept under a key for each, with its name, and one for an id', async () => {
     const bucket = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
     const tiers = { user: rule, 'all: of us': { rule: bucket, policy: () => undefined } }
-    const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis) })
+    const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis), ...asItIs })
     await apart.consume({ user: 'user:42', 'all: of us': '' }, { id: 'order 7' })
-    const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), sharedTag: true })
+    const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), ...asItIs, sharedTag: true })
     await together.consume({ user: 'a{b}', 'all: of us': '' })
-    const single = createLimiter({ name: 'plans', rule, policy: () => undefined, store: redisStore(redis) })
+    const single = createLimiter({ name: 'plans', rule, policy: () => undefined, store: redisStore(redis), ...asItIs })
     await single.consume('user:42')
     expect((await redis.keys('*')).sort()).toEqual([
       'sluice:chat~all%3A%20of%20us:token-bucket@1+rule:',
@@ -95,7 +100,12 @@ describe('a decision', () => {
   })
 
   it('over tiers is one run of one script', async () => {
-    const limiter = createLimiter({ name: 'chat', tiers: { user: rule, ip: rule }, store: redisStore(redis) })
+    const limiter = createLimiter({
+      name: 'chat',
+      tiers: { user: rule, ip: rule },
+      store: redisStore(redis),
+      ...asItIs,
+    })
     await limiter.consume({ user: '42', ip: '::1' })
     await redis.config('RESETSTAT')
     expect((await limiter.consume({ user: '42', ip: '::1' }, { cost: { ip: 3 } })).tiers.ip?.remaining).toBe(6)
@@ -105,7 +115,7 @@ describe('a decision', () => {
 
   it('takes its time from the server, or from the clock that was given', async () => {
     const clock = manualClock(59_000)
-    const timed = createLimiter({ name: 'timed', rule, store: redisStore(redis), clock })
+    const timed = createLimiter({ name: 'timed', rule, store: redisStore(redis), ...asItIs, clock })
     expect((await timed.consume('a', { cost: 10 })).resetAfterMs).toBe(1_000)
     clock.advance(1_000)
     expect((await timed.consume('a')).remaining).toBe(9)
@@ -116,7 +126,13 @@ describe('a decision', () => {
   it('is exact where the numbers arrive as texts', async () => {
     const texts = new Redis(server.port, server.host, { stringNumbers: true })
     const bucket = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
-    const limiter = createLimiter({ name: 'texts', rule: bucket, store: redisStore(texts), clock: manualClock(0) })
+    const limiter = createLimiter({
+      name: 'texts',
+      rule: bucket,
+      store: redisStore(texts),
+      ...asItIs,
+      clock: manualClock(0),
+    })
     await limiter.consume('a', { cost: 5 })
     expect(await limiter.consume('a', { cost: 2 })).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 2_000 })
     expect((await limiter.consume('a', { cost: 6 })).retryAfterMs).toBe(Number.POSITIVE_INFINITY)
