@@ -1,6 +1,6 @@
 import type { Verdict } from '../src/core/decision.ts'
 import type { Answer, Order, Store } from '../src/core/store.ts'
-import { memoryStore } from '../src/stores/memory/memory-store.ts'
+import { type MemoryStore, memoryStore } from '../src/stores/memory/memory-store.ts'
 
 /** How a remote store behaves: it answers, says nothing, rejects, or decides and loses its answer. */
 export type Behaviour = 'answers' | 'silent' | 'fails' | 'loses'
@@ -16,9 +16,8 @@ export interface RemoteStore extends Store {
   speak(): void
 }
 
-/** A memory store behind a connection that can break. */
-export function remoteStore(): RemoteStore {
-  const memory = memoryStore()
+/** A memory store behind a connection that can break. Several of one memory are several processes on one server. */
+export function remoteStore(memory: MemoryStore = memoryStore()): RemoteStore {
   let kept: (() => void)[] = []
   const carry = <Told>(decide: () => Told | Promise<Told>): Promise<Told> => {
     store.asked++

@@ -1,4 +1,4 @@
-import { knownOptions, milliseconds, oneOf, show, wholeNumber } from '../core/check.ts'
+import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
 import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
@@ -7,14 +7,14 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { DenialCache } from './denial-cache.ts'
 import { Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
+import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from './outage/failure-options.ts'
 import { Outage } from './outage/outage.ts'
-import { ON_STORE_FAILURE, type OnStoreFailure } from './outage/store-failure.ts'
 import { PolicyCache } from './policy-cache.ts'
 import { checkLimit, demand, type Limit, type Tier } from './tier.ts'
 import { TieredLimiter } from './tiered-limiter.ts'
 
 /** What every limiter may be told. */
-export interface CommonOptions {
+export interface CommonOptions extends FailureOptions {
   /** Names the limiter in keys, decisions and events, 1 to 100 characters. Limiters of one name on one store share their keys. */
   readonly name: string
   /**
@@ -53,21 +53,6 @@ export interface CommonOptions {
    * @default 1_000
    */
   readonly denialCacheMs?: number
-  /**
-   * How long a decision waits for the store, 1 ms to 10 years: after that it is made without it, as `onStoreFailure` says.
-   * @default 500
-   */
-  readonly deadlineMs?: number
-  /**
-   * What to do when the store gives no answer: for a limiter of tiers, for those that say nothing of their own.
-   * @default 'fallback'
-   */
-  readonly onStoreFailure?: OnStoreFailure
-  /**
-   * Among how many instances a limit is shared while each of them decides without the store, 1 to 1,000,000.
-   * @default counted on the store: those that asked it for a decision in the last 30 seconds
-   */
-  readonly instances?: number
 }
 
 /** Options of a limiter of one rule. */
@@ -94,9 +79,7 @@ const COMMON = [
   'policyCacheMs',
   'policyCacheSize',
   'denialCacheMs',
-  'deadlineMs',
-  'onStoreFailure',
-  'instances',
+  ...FAILURE_OPTIONS,
 ]
 const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy', 'onStoreFailure']
 
@@ -107,8 +90,7 @@ export function createLimiter<TierName extends string>(options: TiersOptions<Tie
 export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
   const isTiered = typeof options === 'object' && options !== null && 'tiers' in options
   knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'sharedTag'] : [...COMMON, ...LIMIT])
-  const { name, store, clock, idMs = 60_000, maxWaiting = 1_000, denialCacheMs = 1_000, deadlineMs = 500 } = options
-  const { onStoreFailure: policyOfAll = 'fallback', instances } = options
+  const { name, store, clock, idMs = 60_000, maxWaiting = 1_000, denialCacheMs = 1_000 } = options
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
@@ -121,13 +103,11 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   }
   const policies = policySettings(options)
   wholeNumber('denialCacheMs', denialCacheMs, 0)
-  milliseconds('deadlineMs', deadlineMs)
-  oneOf('onStoreFailure', policyOfAll, ON_STORE_FAILURE)
-  if (instances !== undefined) wholeNumber('instances', instances, 1, 1_000_000)
+  const failure = failureSettings(options)
   const used = store ?? memoryStore()
   const listeners = new Listeners()
   const tiers = Object.entries(limits).map(([tierName, limit]): Tier => {
-    const { rule, shadow = false, blockForMs, policy, onStoreFailure = policyOfAll } = limit
+    const { rule, shadow = false, blockForMs, policy, onStoreFailure = failure.onStoreFailure } = limit
     const cache =
       policy &&
       new PolicyCache({
@@ -136,17 +116,15 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
         fallback: rule,
         onFailure: (error, subject) => listeners.emit('policyFailed', { error, subject, tier: tierName }),
       })
-    const place = { limiterName: name, tierName: isTiered ? tierName : undefined, rule, sharedTag, deadlineMs }
-    const shelf = used.open({ ...place, changing: cache !== undefined })
+    const place = { limiterName: name, tierName: isTiered ? tierName : undefined, rule, sharedTag }
+    const shelf = used.open({ ...place, changing: cache !== undefined, deadlineMs: failure.deadlineMs })
     const isCached = used.kind !== 'memory' && !shadow && denialCacheMs > 0
     const denials = isCached ? new DenialCache(denialCacheMs) : undefined
     return { name: tierName, rule, shadow, blockForMs, policy: cache, shelf, denials, onStoreFailure }
   })
   // What is in this process answers at once, or has a fault that nobody should hide.
   const outage =
-    used.kind === 'memory'
-      ? undefined
-      : new Outage({ name, store: used, tiers, clock, listeners, deadlineMs, instances })
+    used.kind === 'memory' ? undefined : new Outage({ ...failure, name, store: used, tiers, clock, listeners })
   return new TieredLimiter({
     name,
     tiers,

@@ -1,6 +1,6 @@
-import { createLimiter, fixedWindow, leakyBucket, type Store, slidingWindow, type Verdict } from 'sluice'
+import { createLimiter, fixedWindow, leakyBucket, slidingWindow } from 'sluice'
 import { describe, expect, it } from 'vitest'
-import { failingStore } from '../failing-store.ts'
+import { remoteStore } from '../remote-store.ts'
 import type { Stage } from './adapter-suite.ts'
 import { listOf } from './asking.ts'
 
@@ -115,29 +115,25 @@ export function answers<Request>(stage: Stage<Request>): void {
       expect(performance.now() - startMs).toBeGreaterThan(190)
     })
 
-    it('answers 503 when the limiter refuses because its store is gone, and 500 when it was told to throw', async () => {
+    it('without the store answers by this instance's share, with 503 when told to refuse and 500 when told to throw', async () => {
       const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
-      const gone: Verdict = {
-        allowed: false,
-        remaining: 0,
-        retryAfterMs: 1_500,
-        resetAfterMs: 1_500,
-        delayMs: 0,
-        reason: 'store-unavailable',
-      }
-      const store: Store = { kind: 'fallback', open: () => ({ decide: () => gone }), decideTogether: () => [gone] }
-      const refusing = await stage.start({ app: { limiter: createLimiter({ name: name(), rule, store }), key } })
+      const store = remoteStore()
+      store.behaviour = 'fails'
+      const options = { rule, store, instances: 5 }
+      const refuse = createLimiter({ ...options, name: name(), onStoreFailure: 'refuse' })
+      const refusing = await stage.start({ app: { limiter: refuse, key } })
       const refused = await fetch(refusing.url)
-      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
       expect(await refused.json()).toMatchObject({
         type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
         status: 503,
       })
-      const failing = failingStore()
-      const broken = createLimiter({ name: name(), rule, store: failing })
-      failing.fails = true
+      const broken = createLimiter({ ...options, name: name(), onStoreFailure: 'throw' })
       const throwing = await stage.start({ app: { limiter: broken, key } })
       expect((await fetch(throwing.url)).status).toBe(500)
+      const deciding = await stage.start({ app: { limiter: createLimiter({ ...options, name: name() }), key } })
+      expect((await fetch(deciding.url)).status).toBe(200)
+      expect((await fetch(deciding.url)).status).toBe(429)
     })
 
     it('tells of a limiter that counts a request twice, and of one that is made for every request', async () => {

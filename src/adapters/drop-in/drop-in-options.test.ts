@@ -14,7 +14,10 @@ describe.each([
   ['honoRateLimiterStore()', honoRateLimiterStore],
 ])('%s', (what, make) => {
   it.each<[unknown, string]>([
-    [{ redis: 1 }, `${what} has no option "redis": it takes store, rule, name, clock`],
+    [
+      { redis: 1 },
+      `${what} has no option "redis": it takes store, rule, name, clock, deadlineMs, onStoreFailure, instances`,
+    ],
     [null, `${what} takes an object of options, got null`],
     [{ store: {} }, 'store must be a store such as redisStore(redis), got an object'],
     [{ clock: 5 }, 'clock must be an object with nowMs(), got 5'],

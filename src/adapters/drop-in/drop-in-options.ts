@@ -3,12 +3,14 @@ import type { Clock } from '../../core/clock.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
+import type { CommonOptions } from '../../limiter/create-limiter.ts'
+import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from '../../limiter/outage/failure-options.ts'
 import { demand } from '../../limiter/tier.ts'
 import { fixedWindow } from '../../rules/index.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 
 /** Options of every store that puts Sluice behind another library. */
-export interface DropInOptions {
+export interface DropInOptions extends FailureOptions {
   /**
    * Where the counts are kept: `redisStore(redis)` to share them among processes.
    * @default a memory store of its own
@@ -39,6 +41,8 @@ export interface DropInSettings {
   /** Absent: the default. */
   readonly rule: DropInOptions['rule'] | undefined
   readonly clock: Clock | undefined
+  /** What every limiter is told. */
+  readonly common: Pick<CommonOptions, 'store' | 'clock' | keyof FailureOptions>
 }
 
 /** A limit that no count reaches, for windows that only count. */
@@ -46,7 +50,8 @@ export const UNREACHED: number = 10 ** 12
 
 /** Checks the options of `what`, such as `throttlerStorage()`, and fills in what is absent. */
 export function dropInSettings(what: string, defaultName: string, options: DropInOptions): DropInSettings {
-  knownOptions(what, options, ['store', 'rule', 'name', 'clock'])
+  knownOptions(what, options, ['store', 'rule', 'name', 'clock', ...FAILURE_OPTIONS])
+  const { instances, ...failure } = failureSettings(options)
   const { store, rule, name = defaultName, clock } = options
   if (store !== undefined) demand('store', 'store', 'a store such as redisStore(redis)', store)
   if (clock !== undefined) demand('clock', 'clock', 'an object with nowMs()', clock)
@@ -57,7 +62,16 @@ export function dropInSettings(what: string, defaultName: string, options: DropI
     const text = 'a string of 1 to 60 characters without a slash'
     throw new LimiterError('INVALID_OPTION', `name must be ${text}, got ${show(name)}`)
   }
-  return { name, store: store ?? memoryStore(), ownsStore: store === undefined, rule, clock }
+  const used = store ?? memoryStore()
+  const given = { ...(clock !== undefined && { clock }), ...(instances !== undefined && { instances }) }
+  return {
+    name,
+    store: used,
+    ownsStore: store === undefined,
+    rule,
+    clock,
+    common: { store: used, ...failure, ...given },
+  }
 }
 
 /** Counts in a window that opens with the first hit, as the other libraries do. */

@@ -24,8 +24,7 @@ export interface HitLimiter {
 
 /** Makes the limiter for what the other library was told. Limits and windows that differ have keys of their own. */
 export function hitLimiter(settings: DropInSettings, { limit, windowMs }: HitStoreInit): HitLimiter {
-  const { name, store, clock } = settings
-  const common = { store, ...(clock !== undefined && { clock }) }
+  const { name, common } = settings
   if (typeof limit === 'function' || limit === 0) {
     if (typeof limit === 'function' && settings.rule !== undefined) {
       const message = 'limit must be a number for a rule of your own: a store does not get to know what a function says'

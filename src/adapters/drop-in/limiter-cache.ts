@@ -41,13 +41,11 @@ export class LimiterCache {
   }
 
   #find(part: string, limit: number, rule: () => Rule): Limiter {
-    const { name, store, clock } = this.#settings
+    const { name, common } = this.#settings
     if (this.#isClosed)
       throw new LimiterError('LIMITER_CLOSED', `the store "${name}" is closed: it counts nothing any more`)
     const id = `${part} ${limit}`
-    const limiter =
-      this.#limiters.get(id) ??
-      createLimiter({ name: `${name}/${part}`, rule: rule(), store, ...(clock !== undefined && { clock }) })
+    const limiter = this.#limiters.get(id) ?? createLimiter({ name: `${name}/${part}`, rule: rule(), ...common })
     // Last in, last out: what was used longest ago comes first.
     this.#limiters.delete(id)
     this.#limiters.set(id, limiter)

@@ -46,7 +46,8 @@ export class Breaker {
   /** Whether the store is not to be asked. */
   isOpen = false
   readonly #clock: Clock | undefined
-  readonly #members = new Set<Member>()
+  /** Weakly: a limiter that somebody makes and forgets must not stay for it. */
+  readonly #members = new Set<WeakRef<Member>>()
   #error: unknown
   #sinceMs: number
   #pauseMs = FIRST_PROBE_MS
@@ -62,16 +63,13 @@ export class Breaker {
     return { state: this.isOpen ? 'degraded' : 'healthy', forMs, error: this.#error }
   }
 
-  get isUsed(): boolean {
-    return this.#members.size > 0
-  }
-
   /** Lets a limiter take part, and returns the function that ends that. Without limiters nothing is probed, and nothing is known. */
   join(member: Member): () => void {
-    this.#members.add(member)
+    const reference = new WeakRef(member)
+    this.#members.add(reference)
     return () => {
-      this.#members.delete(member)
-      if (this.isUsed) return
+      this.#members.delete(reference)
+      if (this.#everybody().length > 0) return
       this.#stop()
       this.isOpen = false
       this.#error = undefined
@@ -83,7 +81,7 @@ export class Breaker {
     this.answers++
     if (this.failures === 0) return
     this.failures = 0
-    for (const member of this.#members) member.answered()
+    for (const member of this.#everybody()) member.answered()
   }
 
   /** The store has failed at something that was asked when it was known by these marks. */
@@ -101,14 +99,15 @@ export class Breaker {
 
   /** Stops the asking at once. */
   open(error: unknown): void {
-    if (this.isOpen || !this.isUsed) return
+    const members = this.#everybody()
+    if (this.isOpen || members.length === 0) return
     const nowMs = timerNowMs(this.#clock)
     if (nowMs - this.#sinceMs > SETTLED_MS) this.#pauseMs = FIRST_PROBE_MS
     this.isOpen = true
     this.#error = error
     this.#sinceMs = nowMs
     this.#probeLater()
-    const isHeard = Array.from(this.#members, (member) => member.degraded(error)).includes(true)
+    const isHeard = members.map((member) => member.degraded(error)).includes(true)
     if (!isHeard) warnOf(error)
   }
 
@@ -119,7 +118,7 @@ export class Breaker {
     this.failures = 0
     this.#error = undefined
     this.#sinceMs = nowMs
-    for (const member of this.#members) member.recovered(afterMs)
+    for (const member of this.#everybody()) member.recovered(afterMs)
   }
 
   // Not at the same times as the other processes that lost the same server.
@@ -130,15 +129,25 @@ export class Breaker {
   }
 
   async #probe(): Promise<void> {
-    const [member] = this.#members
+    const [member] = this.#everybody()
     try {
       await member?.probe()
     } catch (error) {
       this.#error = error
-      if (this.isUsed) this.#probeLater()
+      if (this.isOpen) this.#probeLater()
       return
     }
-    if (this.isUsed) this.#close()
+    if (this.isOpen) this.#close()
+  }
+
+  #everybody(): readonly Member[] {
+    const members: Member[] = []
+    for (const reference of this.#members) {
+      const member = reference.deref()
+      if (member === undefined) this.#members.delete(reference)
+      else members.push(member)
+    }
+    return members
   }
 }
 

@@ -3,8 +3,8 @@ import type { Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { isTaking, type Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Memo, Order } from '../../core/store.ts'
-import { memoryStore } from '../../stores/memory/memory-store.ts'
+import type { Memo, Order, Store } from '../../core/store.ts'
+import { type MemoryStore, memoryStore } from '../../stores/memory/memory-store.ts'
 import type { Ruled } from '../decision-of.ts'
 import type { Asked } from '../desk.ts'
 import type { Tier } from '../tier.ts'
@@ -14,6 +14,8 @@ import { allowed, inShare, refused } from './verdicts.ts'
 /** What deciding without a store needs. */
 export interface FallbackOptions {
   readonly name: string
+  /** The store that is not there. */
+  readonly store: Store
   readonly clock: Clock | undefined
   /** Among how many instances a limit is shared. */
   readonly instances: () => number
@@ -43,7 +45,7 @@ const MOST_HOLDS = 10_000
 /** Decides as a limiter's policies say while its store is not there, and remembers what the store has to be told later. */
 export class Fallback {
   readonly #options: FallbackOptions
-  readonly #memory = memoryStore()
+  readonly #memory: MemoryStore
   readonly #tiers = new Map<Tier, LocalTier>()
   /** The holds that were taken here, and not in the store. */
   readonly #holds = new Set<number>()
@@ -52,6 +54,7 @@ export class Fallback {
 
   constructor(options: FallbackOptions) {
     this.#options = options
+    this.#memory = insteadOf(options.store)
   }
 
   /** Whether a request is about a hold that was taken here: its store knows nothing of it. */
@@ -189,6 +192,15 @@ export class Fallback {
     this.#tiers.set(tier, local)
     return local
   }
+}
+
+// Limiters of one name share their keys, here as well as there.
+const instead = new WeakMap<Store, MemoryStore>()
+
+function insteadOf(store: Store): MemoryStore {
+  const memory = instead.get(store) ?? memoryStore()
+  instead.set(store, memory)
+  return memory
 }
 
 const PAYING_AT_ONCE = 250

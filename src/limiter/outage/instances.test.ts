@@ -1,14 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { type Behaviour, type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { type MemoryStore, memoryStore } from '../../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
 import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
 
-let store: RemoteStore
+let memory: MemoryStore
+let stores: RemoteStore[]
 let clock: ManualClock
 beforeEach(() => {
-  store = remoteStore()
+  memory = memoryStore()
+  stores = []
   clock = manualClock(1_000_000)
   vi.spyOn(console, 'warn').mockImplementation(() => {})
 })
@@ -16,9 +19,18 @@ afterEach(() => vi.restoreAllMocks())
 
 const rule = fixedWindow({ limit: 12, windowMs: 60_000 })
 
+/** A limiter of a process of its own. */
 function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
+  const store = remoteStore(memory)
+  stores.push(store)
   return createLimiter({ name: 'api', rule, store, clock, ...options })
 }
+
+function allStores(behaviour: Behaviour): void {
+  for (const store of stores) store.behaviour = behaviour
+}
+
+const asked = (): number => stores.reduce((sum, store) => sum + store.asked, 0)
 
 /** Lets instances decide for a while, one decision a second each. */
 async function work(limiters: readonly Limiter[], seconds: number): Promise<void> {
@@ -31,9 +43,9 @@ async function work(limiters: readonly Limiter[], seconds: number): Promise<void
 
 /** What each of them takes for its share when the store is gone. */
 async function shares(limiters: readonly Limiter[]): Promise<readonly number[]> {
-  store.behaviour = 'fails'
+  allStores('fails')
   const decisions = await Promise.all(limiters.map((limiter) => limiter.consume('somebody new')))
-  store.behaviour = 'answers'
+  allStores('answers')
   return decisions.map(({ limit }) => limit)
 }
 
@@ -62,6 +74,23 @@ describe('instances', () => {
     expect(await shares(limiters.slice(1))).toEqual([12])
   })
 
+  it('of one process and one name are one, and share what they count', async () => {
+    const store = remoteStore(memory)
+    stores.push(store)
+    const limiters = [1, 2].map(() => createLimiter({ name: 'api', rule, store, clock }))
+    await work(limiters, 15)
+    expect(await shares(limiters)).toEqual([12, 12])
+    store.behaviour = 'fails'
+    const decisions = await Promise.all(limiters.map((limiter) => limiter.consume('together')))
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([11, 10])
+    store.behaviour = 'answers'
+    await limiters[0]?.close()
+    await work([limiterWith()], 5)
+    expect(await shares(limiters.slice(1))).toEqual([12])
+    await work(limiters.slice(1), 11)
+    expect(await shares(limiters.slice(1))).toEqual([6])
+  })
+
   it('of another name are others', async () => {
     const limiters = [limiterWith(), limiterWith({ name: 'other' })]
     await work(limiters, 15)
@@ -72,12 +101,12 @@ describe('instances', () => {
     const limiters = [limiterWith({ instances: 3 }), limiterWith({ instances: 3 })]
     await work(limiters, 15)
     expect(await shares(limiters)).toEqual([4, 4])
-    expect(store.asked).toBe(2 * 15 + 2)
+    expect(asked()).toBe(2 * 15 + 2)
   })
 
   it('are not counted where nothing is shared', async () => {
     await work([limiterWith({ onStoreFailure: 'refuse' })], 15)
-    expect(store.asked).toBe(15)
+    expect(asked()).toBe(15)
   })
 
   it('get one each when there is less than one for each', async () => {
@@ -87,7 +116,7 @@ describe('instances', () => {
 
   it('take themselves for alone as long as nothing is known, and a count that fails is no failure of theirs', async () => {
     const limiter = limiterWith({ onStoreFailure: 'fallback' })
-    store.behaviour = 'fails'
+    allStores('fails')
     await work([limiter], 20)
     expect((await limiter.peek('a')).limit).toBe(12)
   })
@@ -95,6 +124,6 @@ describe('instances', () => {
   it('say so with the decisions that they make, every ten seconds', async () => {
     const limiter = limiterWith()
     await work([limiter], 60)
-    expect(store.asked).toBe(60 + 6)
+    expect(asked()).toBe(60 + 6)
   })
 })

@@ -25,8 +25,8 @@ export interface InstancesOptions {
 }
 
 /**
- * Counts the instances that a limiter has, in all processes, on the store itself: each says every now and then that it is there, along
- * with its decisions, so that there is no timer and who decides nothing is not counted.
+ * Counts the instances that a limiter has, one for each process, on the store itself: each says every now and then that it is there,
+ * along with its decisions, so that there is no timer and who decides nothing is not counted.
  */
 export class Instances {
   /** How many there were when the store last said so. */
@@ -35,6 +35,7 @@ export class Instances {
   #shelf: Shelf | undefined
   #id: number | undefined
   #nextMs: number | undefined
+  #users = 0
 
   constructor(options: InstancesOptions) {
     this.#options = options
@@ -49,8 +50,16 @@ export class Instances {
     void this.#sayPresent().catch(() => {})
   }
 
-  /** Gives the place back. */
+  /** Another limiter of this process counts by it. */
+  join(): this {
+    this.#users++
+    return this
+  }
+
+  /** One limiter less. The last one gives the place back. */
   async leave(): Promise<void> {
+    this.#users--
+    if (this.#users > 0) return
     const id = this.#id
     this.#id = undefined
     if (id !== undefined) await this.#ask({ action: 'settle', id, amount: 0 })
@@ -75,4 +84,15 @@ export class Instances {
     const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
     return watch.ask(() => shelf.decide('', request, nowMs, presence))
   }
+}
+
+const known = new WeakMap<Store, Map<string, WeakRef<Instances>>>()
+
+/** Lets a limiter take part in the counting. In one process limiters of one name on one store are one instance: they share what they count. */
+export function joinInstances(options: InstancesOptions): Instances {
+  const ofStore = known.get(options.store) ?? new Map<string, WeakRef<Instances>>()
+  known.set(options.store, ofStore)
+  const instances = ofStore.get(options.name)?.deref() ?? new Instances(options)
+  ofStore.set(options.name, new WeakRef(instances))
+  return instances.join()
 }

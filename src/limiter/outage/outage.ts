@@ -7,21 +7,19 @@ import type { Asked } from '../desk.ts'
 import type { Listeners } from '../events.ts'
 import type { Tier } from '../tier.ts'
 import type { Member } from './breaker.ts'
+import type { FailureSettings } from './failure-options.ts'
 import { type DecidedHere, Fallback } from './fallback.ts'
-import { Instances } from './instances.ts'
+import { type Instances, joinInstances } from './instances.ts'
 import { kindOfFailure } from './store-failure.ts'
 import { StoreWatch } from './store-watch.ts'
 
 /** What a limiter says of its store. */
-export interface OutageOptions {
+export interface OutageOptions extends FailureSettings {
   readonly name: string
   readonly store: Store
   readonly tiers: readonly Tier[]
   readonly clock: Clock | undefined
   readonly listeners: Listeners
-  readonly deadlineMs: number
-  /** How many share the limits; absent: they are counted. */
-  readonly instances: number | undefined
 }
 
 /** Probes go to keys of no limiter, in several slots of a Cluster. */
@@ -41,9 +39,10 @@ export class Outage implements Member {
     this.watch = new StoreWatch(store, deadlineMs, clock)
     this.watch.join(this)
     const isSharing = instances === undefined && tiers.some(({ onStoreFailure }) => onStoreFailure === 'fallback')
-    this.#instances = isSharing ? new Instances({ name, store, clock, watch: this.watch }) : undefined
+    this.#instances = isSharing ? joinInstances({ name, store, clock, watch: this.watch }) : undefined
     this.#fallback = new Fallback({
       name,
+      store,
       clock,
       instances: () => instances ?? this.#instances?.count ?? 1,
       ask: (tier, key, request, rule) => this.watch.ask(() => tier.shelf.decide(key, request, this.#nowMs(), rule)),

@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { expressRateLimitStore } from '../express-rate-limit/express-rate-limit-store.ts'
+import { fastifyRateLimitStore } from '../fastify-rate-limit/fastify-rate-limit-store.ts'
+import { throttlerStorage } from '../nestjs-throttler/throttler-storage.ts'
+
+let store: RemoteStore
+beforeEach(() => {
+  store = remoteStore()
+  vi.spyOn(console, 'warn').mockImplementation(() => {})
+})
+afterEach(() => vi.restoreAllMocks())
+
+const options = { limit: 10, windowMs: 60_000 }
+
+describe('behind other libraries, a store that fails', () => {
+  it('is replaced by the share of this instance', async () => {
+    const hits = expressRateLimitStore({ store, instances: 5 })
+    hits.init?.(options as never)
+    store.behaviour = 'fails'
+    const totals: number[] = []
+    for (let count = 0; count < 3; count++) totals.push((await hits.increment('a')).totalHits)
+    expect(totals).toEqual([9, 10, 11])
+  })
+
+  it('blocks by the storage of the throttler as it does otherwise', async () => {
+    const storage = throttlerStorage({ store, instances: 10 })
+    store.behaviour = 'fails'
+    expect((await storage.increment('a', 60_000, 10, 30_000, 'default')).isBlocked).toBe(false)
+    expect(await storage.increment('a', 60_000, 10, 30_000, 'default')).toMatchObject({
+      isBlocked: true,
+      timeToBlockExpire: 30,
+    })
+    await storage.onApplicationShutdown()
+  })
+
+  it('refuses or throws where that is the policy', async () => {
+    store.behaviour = 'fails'
+    const refusing = expressRateLimitStore({ store, onStoreFailure: 'refuse' })
+    refusing.init?.(options as never)
+    expect((await refusing.increment('a')).totalHits).toBe(11)
+    const throwing = expressRateLimitStore({ store, onStoreFailure: 'throw', name: 'throwing' })
+    throwing.init?.(options as never)
+    await expect(throwing.increment('a')).rejects.toBe(store.error)
+  })
+
+  it('is waited for until the deadline', async () => {
+    store.behaviour = 'silent'
+    const hits = expressRateLimitStore({ store, instances: 1, deadlineMs: 20 })
+    hits.init?.(options as never)
+    expect((await hits.increment('a')).totalHits).toBe(1)
+    await hits.shutdown?.()
+  })
+
+  it.each([expressRateLimitStore, throttlerStorage, fastifyRateLimitStore])('has options that are checked', (make) => {
+    expect(() => make({ deadlineMs: 0 })).toThrow('deadlineMs must be a whole number from 1')
+  })
+})
