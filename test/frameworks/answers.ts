@@ -115,7 +115,7 @@ export function answers<Request>(stage: Stage<Request>): void {
       expect(performance.now() - startMs).toBeGreaterThan(190)
     })
 
-    it('without the store answers by this instance's share, with 503 when told to refuse and 500 when told to throw', async () => {
+    it('without the store answers by the share of this instance, or 503 when told to refuse and 500 when told to throw', async () => {
       const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
       const store = remoteStore()
       store.behaviour = 'fails'
