@@ -46,7 +46,22 @@ export function startTimer(
   ring: () => void,
   { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
 ): () => void {
-  return clock?.timer === undefined ? realTimer(afterMs, ring, keepsAlive) : clock.timer(afterMs, ring)
+  if (clock?.timer !== undefined) return clock.timer(afterMs, ring)
+  const alarm = startAlarm(afterMs, ring)
+  if (!keepsAlive) alarm.keepAlive(false)
+  return () => alarm.stop()
+}
+
+/** A timer in real time that may be left to ring for nobody. */
+export interface Alarm {
+  /** Whether the process stays alive until it rings. It does at first. */
+  keepAlive(isNeeded: boolean): void
+  stop(): void
+}
+
+/** Calls `ring` once after `afterMs` of real time, never earlier. */
+export function startAlarm(afterMs: number, ring: () => void): Alarm {
+  return new RealTimer(afterMs, ring)
 }
 
 /**
@@ -57,18 +72,37 @@ export function timerNowMs(clock: Clock | undefined): number {
   return clock?.timer === undefined ? Math.floor(performance.now()) : readClock(clock)
 }
 
-function realTimer(afterMs: number, ring: () => void, keepsAlive: boolean): () => void {
-  const dueMs = performance.now() + afterMs
-  const arm = (leftMs: number): NodeJS.Timeout => {
-    const armed = setTimeout(check, Math.min(Math.ceil(leftMs), LONGEST_TIMEOUT_MS))
-    return keepsAlive ? armed : armed.unref()
+class RealTimer implements Alarm {
+  readonly #dueMs: number
+  readonly #ring: () => void
+  #timeout: NodeJS.Timeout
+
+  constructor(afterMs: number, ring: () => void) {
+    this.#dueMs = performance.now() + afterMs
+    this.#ring = ring
+    this.#timeout = this.#arm(afterMs)
   }
+
+  keepAlive(isNeeded: boolean): void {
+    if (isNeeded) this.#timeout.ref()
+    else this.#timeout.unref()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timeout)
+  }
+
+  #arm(leftMs: number): NodeJS.Timeout {
+    return setTimeout(this.#check, Math.min(Math.ceil(leftMs), LONGEST_TIMEOUT_MS))
+  }
+
   // Node counts in whole milliseconds from a time it read earlier: it may be up to one too soon.
-  const check = (): void => {
-    const leftMs = dueMs - performance.now()
-    if (leftMs > 0) timeout = arm(leftMs)
-    else ring()
+  readonly #check = (): void => {
+    const leftMs = this.#dueMs - performance.now()
+    if (leftMs > 0) {
+      const isNeeded = this.#timeout.hasRef()
+      this.#timeout = this.#arm(leftMs)
+      this.keepAlive(isNeeded)
+    } else this.#ring()
   }
-  let timeout = arm(afterMs)
-  return () => clearTimeout(timeout)
 }

@@ -1,4 +1,4 @@
-import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
+import { type Alarm, type Clock, startAlarm, timerNowMs } from '../../core/clock.ts'
 
 /** Something that waits for an answer, and does not wait for ever. */
 export interface Waiting {
@@ -11,8 +11,8 @@ export interface Waiting {
 }
 
 /**
- * What waits for answers, all of it equally long: so the first to come is the first to be due, and one timer does. That timer keeps the
- * process alive while somebody waits, and is gone when nobody does.
+ * What waits for answers, all of it equally long: so the first to come is the first to be due, and one timer does. It keeps the process
+ * alive while somebody waits, and no longer.
  */
 export class Deadlines {
   readonly deadlineMs: number
@@ -20,9 +20,9 @@ export class Deadlines {
   #waiting: Waiting[] = []
   #first = 0
   #pending = 0
-  /** When the timer rings: a clock that was set back meanwhile is no reason to wait longer. */
+  #alarm: Alarm | undefined
+  /** When it rings: a clock that was set back meanwhile is no reason to wait longer. */
   #ringsMs = 0
-  #stop: (() => void) | undefined
   #idle: (() => void)[] = []
 
   constructor(deadlineMs: number, clock: Clock | undefined) {
@@ -36,7 +36,8 @@ export class Deadlines {
     waiting.dueMs = nowMs + this.deadlineMs
     this.#waiting.push(waiting)
     this.#pending++
-    this.#stop ??= this.#arm(nowMs, waiting.dueMs)
+    if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
+    else if (this.#pending === 1) this.#alarm.keepAlive(true)
   }
 
   /** It has its answer. Says false when it had one before. */
@@ -54,22 +55,31 @@ export class Deadlines {
     if (this.#pending > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  #arm(nowMs: number, dueMs: number): () => void {
+  /** Takes the timer away, which may be left for whoever asks next. */
+  close(): void {
+    if (this.#pending === 0) this.#disarm()
+  }
+
+  #arm(nowMs: number, dueMs: number): void {
+    const afterMs = Math.max(0, dueMs - nowMs)
     this.#ringsMs = dueMs
-    return startTimer(this.#clock, Math.max(0, dueMs - nowMs), this.#rung)
+    if (this.#clock?.timer === undefined) this.#alarm = startAlarm(afterMs, this.#rung)
+    else this.#alarm = { stop: this.#clock.timer(afterMs, this.#expire), keepAlive: () => this.#disarm() }
+  }
+
+  #disarm(): void {
+    this.#alarm?.stop()
+    this.#alarm = undefined
   }
 
   // A process that was busy for so long has the answers, but has not read them: it reads before immediates run.
   readonly #rung = (): void => {
-    if (this.#clock?.timer !== undefined) this.#expire()
-    else {
-      const sweep = setImmediate(() => this.#expire())
-      this.#stop = () => clearImmediate(sweep)
-    }
+    const sweep = setImmediate(this.#expire)
+    this.#alarm = { stop: () => clearImmediate(sweep), keepAlive: () => {} }
   }
 
-  #expire(): void {
-    this.#stop = undefined
+  readonly #expire = (): void => {
+    this.#alarm = undefined
     const nowMs = timerNowMs(this.#clock)
     const untilMs = Math.max(nowMs, this.#ringsMs)
     for (let first = this.#head(); first !== undefined && first.dueMs <= untilMs; first = this.#head()) {
@@ -77,7 +87,7 @@ export class Deadlines {
       first.expire()
     }
     const next = this.#head()
-    if (next !== undefined) this.#stop ??= this.#arm(nowMs, next.dueMs)
+    if (next !== undefined && this.#alarm === undefined) this.#arm(nowMs, next.dueMs)
   }
 
   #head(): Waiting | undefined {
@@ -92,11 +102,11 @@ export class Deadlines {
     this.#first = 0
   }
 
+  // Left armed, for whoever asks next: to start it anew each time would cost more than all the rest.
   #rest(): void {
     this.#waiting.length = 0
     this.#first = 0
-    this.#stop?.()
-    this.#stop = undefined
+    this.#alarm?.keepAlive(false)
     const idle = this.#idle
     this.#idle = []
     for (const tell of idle) tell()

@@ -105,5 +105,6 @@ export class StoreWatch {
   /** Ends the watch. */
   close(): void {
     this.#leave()
+    this.#deadlines.close()
   }
 }
