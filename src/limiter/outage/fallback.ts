@@ -138,18 +138,13 @@ export class Fallback {
   }
 
   /** Notes what the store has to be told later. */
-  #note(
-    { asked, local, rule, request: here }: Part,
-    passes: boolean,
-    verdict: Verdict | undefined,
-    nowMs: number,
-  ): void {
+  #note({ asked, local, rule }: Part, passes: boolean, verdict: Verdict | undefined, nowMs: number): void {
     const { key, request, tier } = asked
     const { owed } = local
     const isHere = tier.onStoreFailure === 'fallback'
     switch (request.action) {
       case 'consume':
-        if (passes && here === request && verdict?.allowed === true) owed.spend(key, rule, request.amount)
+        if (passes && verdict?.allowed === true) owed.spend(key, rule, request.amount)
         break
       case 'hold':
         if (passes) this.#noteHold(request.id)

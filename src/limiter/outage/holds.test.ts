@@ -105,6 +105,16 @@ describe('a hold', () => {
     expect(await remaining()).toBe(970)
   })
 
+  it('is known here with 10,000 others, and then as any other that has ended', async () => {
+    const limiter = limiterWith({ rule: fixedWindow({ limit: 20_000, windowMs: 3_600_000 }), name: 'many' })
+    await lose(limiter)
+    const holds = []
+    for (let count = 0; count <= 10_000; count++) holds.push(await limiter.reserve(`user:${count}`, { estimate: 1 }))
+    await find(limiter)
+    expect(await holds[0]?.settle(1)).toMatchObject({ allowed: false, reason: 'hold-ended', decidedBy: 'redis' })
+    expect(await holds[1]?.settle(1)).toMatchObject({ allowed: true, decidedBy: 'fallback' })
+  })
+
   it('that cannot be settled can be tried again where failures are thrown', async () => {
     const limiter = limiterWith({ onStoreFailure: 'throw' })
     const hold = await limiter.reserve('a', { estimate: 400 })
@@ -183,6 +193,8 @@ describe('an id', () => {
     expect(await consumed).toBe(store.error)
     expect(store.asked).toBeGreaterThanOrEqual(4)
     expect(store.asked).toBeLessThanOrEqual(6)
+    // The next probe, and no next try.
+    expect(clock.pendingTimers).toBe(1)
     await find(limiter)
     expect((await limiter.consume('a', { id: 'order-7', cost: 10 })).remaining).toBe(990)
   })
@@ -196,6 +208,14 @@ describe('an id', () => {
     expect((await limiter.consume('a')).remaining).toBe(989)
     await find(limiter)
     expect(await remaining()).toBe(989)
+  })
+
+  it('is counted also when no more ids can be remembered here', async () => {
+    const limiter = limiterWith({ rule: fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 }), name: 'very many' })
+    await lose(limiter)
+    for (let count = 0; count < 250_000; count++) await limiter.consume('a', { id: `${count}` })
+    expect((await limiter.consume('a', { id: 'one more' })).remaining).toBe(749_999)
+    expect((await limiter.consume('a', { id: 'one more' })).remaining).toBe(749_998)
   })
 
   it('is not asked again when one key is wrong, and without an id nothing is', async () => {

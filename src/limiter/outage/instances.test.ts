@@ -85,8 +85,9 @@ describe('instances', () => {
     expect(decisions.map(({ remaining }) => remaining)).toEqual([11, 10])
     store.behaviour = 'answers'
     await limiters[0]?.close()
-    await work([limiterWith()], 5)
-    expect(await shares(limiters.slice(1))).toEqual([12])
+    const other = limiterWith()
+    await work([other], 5)
+    expect(await shares([...limiters.slice(1), other])).toEqual([12, 6])
     await work(limiters.slice(1), 11)
     expect(await shares(limiters.slice(1))).toEqual([6])
   })
@@ -119,6 +120,17 @@ describe('instances', () => {
     allStores('fails')
     await work([limiter], 20)
     expect((await limiter.peek('a')).limit).toBe(12)
+  })
+
+  it('are not counted when they live for less than a second', async () => {
+    const limiter = limiterWith()
+    for (let count = 0; count < 4; count++) {
+      await limiter.consume('a')
+      await clock.run(333)
+    }
+    expect(asked()).toBe(4)
+    await limiter.consume('a')
+    expect(asked()).toBe(6)
   })
 
   it('say so with the decisions that they make, every ten seconds', async () => {

@@ -6,6 +6,7 @@ import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
 import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
+import { changedRules } from '../rules-of.ts'
 
 let store: RemoteStore
 let clock: ManualClock
@@ -28,6 +29,8 @@ describe('a store that fails', () => {
     store.behaviour = 'fails'
     const first = await limiter.consume('a', { cost: 3 })
     expect(first).toMatchObject({ allowed: true, decidedBy: 'fallback', limit: 5, remaining: 2 })
+    // For the headers, which tell the rule that was decided by.
+    expect(changedRules(first)?.api?.limit).toBe(5)
     expect(await limiter.consume('a', { cost: 3 })).toMatchObject({
       allowed: false,
       decidedBy: 'fallback',

@@ -73,6 +73,26 @@ describe('after an outage', () => {
     ])
   })
 
+  it('nobody takes more of it while it is being charged', async () => {
+    const limiter = limiterWith(log)
+    store.behaviour = 'fails'
+    while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+    await limiter.consume('a', { cost: 60 })
+    store.behaviour = 'answers'
+    limiter.on('recovered', () => {
+      store.behaviour = 'silent'
+    })
+    await clock.run(200)
+    store.behaviour = 'answers'
+    const asked = [limiter.consume('a', { cost: 60 }), limiter.consume('a', { cost: 40 })]
+    await clock.run(100)
+    store.speak()
+    expect(await Promise.all(asked)).toMatchObject([
+      { allowed: false, remaining: 40, decidedBy: 'redis' },
+      { allowed: true, remaining: 0, decidedBy: 'redis' },
+    ])
+  })
+
   it('only what still counts is charged', async () => {
     const limiter = limiterWith(log)
     await outage(limiter, () => limiter.consume('a', { cost: 20 }), 60_000)
@@ -125,10 +145,39 @@ describe('after an outage', () => {
     expect(blocked.reason).toBe('blocked')
   })
 
+  it('what cannot be charged twice without harm is said again, and the rest is not', async () => {
+    const limiter = limiterWith(log)
+    await limiter.block('unblocked', 3_600_000)
+    await limiter.consume('reset', { cost: 30 })
+    const hold = await limiter.reserve('settled', { estimate: 50 })
+    store.behaviour = 'fails'
+    while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+    await Promise.all([limiter.consume('a', { cost: 20 }), limiter.block('b', 60_000), limiter.unblock('unblocked')])
+    await Promise.all([limiter.reset('reset'), hold.settle(5)])
+    store.behaviour = 'answers'
+    const stop = limiter.on('recovered', () => {
+      store.behaviour = 'fails'
+    })
+    await clock.run(200)
+    stop()
+    store.behaviour = 'answers'
+    await clock.run(5_000)
+    await limiter.consume('nobody')
+    await clock.run(0)
+    const peek = (key: string) => createLimiter({ name: 'api', rule: log, store, clock }).peek(key)
+    expect(await peek('b')).toMatchObject({ reason: 'blocked' })
+    expect(await peek('unblocked')).toMatchObject({ allowed: true })
+    expect([await remaining(log, 'a'), await remaining(log, 'reset')]).toEqual([100, 100])
+    expect(await remaining(log, 'settled')).toBe(95)
+  })
+
   it('places are not charged: they come back by themselves', async () => {
     const rule = concurrency({ limit: 5, leaseMs: 60_000 })
     const limiter = limiterWith(rule)
-    await outage(limiter, () => limiter.acquire('a', { heartbeat: false }))
+    await outage(limiter, async () => {
+      await limiter.acquire('a', { heartbeat: false })
+      await limiter.consume('a')
+    })
     expect(await remaining(rule, 'a')).toBe(5)
   })
 
@@ -177,6 +226,11 @@ describe('what is done to a key during an outage', () => {
     const peek = (key: string) => createLimiter({ name: 'api', rule: log, store, clock }).peek(key)
     expect(await remaining(log, 'charged')).toBe(88)
     expect(await peek('beyond')).toMatchObject({ allowed: false, remaining: 0 })
+    // All of it was charged, and not only up to the limit.
+    await limiter.giveBack('beyond', 50)
+    expect(await remaining(log, 'beyond')).toBe(0)
+    await limiter.giveBack('beyond', 10)
+    expect(await remaining(log, 'beyond')).toBe(10)
     const blocked = await peek('blocked')
     expect(blocked.reason).toBe('blocked')
     expect(blocked.retryAfterMs).toBeLessThan(30_000 - 900)
@@ -192,17 +246,22 @@ describe('what is done to a key during an outage', () => {
       await limiter.consume('a', { cost: 20 })
       await limiter.giveBack('a', 15)
       await limiter.giveBack('b', 15)
+      await limiter.charge('c', 150)
+      await limiter.giveBack('c', 30)
     })
     expect([await remaining(log, 'a'), await remaining(log, 'b')]).toEqual([95, 100])
+    await limiter.giveBack('c', 30)
+    expect(await remaining(log, 'c')).toBe(10)
   })
 
   it('and then reset is forgotten', async () => {
     const limiter = limiterWith(fixedWindow({ limit: 100, windowMs: 3_600_000 }))
     await outage(limiter, async () => {
-      await limiter.consume('a', { cost: 20 })
+      await limiter.consume('a', { cost: 100 })
       await limiter.reset('a')
-      await limiter.consume('a', { cost: 1 })
+      await limiter.consume('a', { cost: 100 })
     })
-    expect(await remaining(fixedWindow({ limit: 100, windowMs: 3_600_000 }), 'a')).toBe(99)
+    await limiter.giveBack('a', 10)
+    expect(await remaining(fixedWindow({ limit: 100, windowMs: 3_600_000 }), 'a')).toBe(10)
   })
 })

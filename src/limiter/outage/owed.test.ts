@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { Owed } from './owed.ts'
+
+const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
+const all = (spent: number): number => spent
+
+it('is said in the order in which it has a meaning, and once', () => {
+  const owed = new Owed()
+  owed.spend('a', rule, 3)
+  owed.reset('a', rule)
+  owed.block('a', rule, 1_500)
+  owed.spend('a', rule, 5)
+  owed.settle('a', rule, 7, 2)
+  expect(owed.take('a', 1_000, all).requests).toEqual([
+    { action: 'reset' },
+    { action: 'settle', id: 7, amount: 2 },
+    { action: 'charge', amount: 5 },
+    { action: 'block', amount: 500 },
+  ])
+  expect([owed.has('a'), owed.size]).toEqual([false, 0])
+})
+
+it('has no block that is over, no charge of nothing, and the last of several blocks', () => {
+  const owed = new Owed()
+  owed.block('a', rule, 1_000)
+  owed.spend('a', rule, 5)
+  expect(owed.take('a', 1_000, () => 0).requests).toEqual([])
+  owed.unblock('b', rule)
+  owed.block('b', rule, 3_000)
+  expect(owed.take('b', 1_000, all).requests).toEqual([{ action: 'block', amount: 2_000 }])
+})
+
+it('remembers as many holds of a key as a key can have', () => {
+  const owed = new Owed()
+  for (let id = 0; id < 1_001; id++) owed.settle('a', rule, id, 1)
+  expect(owed.take('a', 0, all).requests).toHaveLength(1_000)
+})
+
+it('forgets what does not fit, whatever it is', () => {
+  const owed = new Owed()
+  for (let index = 0; index < 10_000; index++) owed.spend(`user:${index}`, rule, 1)
+  owed.spend('late', rule, 1)
+  owed.settle('late', rule, 1, 1)
+  owed.block('late', rule, 1_000)
+  owed.reset('late', rule)
+  owed.putBack('late', rule, { action: 'reset' }, 0)
+  expect([owed.size, owed.has('late')]).toEqual([10_000, false])
+})
