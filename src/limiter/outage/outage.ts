@@ -69,12 +69,18 @@ export class Outage implements Member {
     asked: readonly Asked[],
     rules: readonly Rule[],
     nowMs: number,
-    memo?: Memo,
-    error: unknown = this.watch.isAsking ? undefined : this.watch.reason(),
+    memo: Memo | undefined,
+    error: unknown,
   ): DecidedHere {
-    if (error !== undefined) this.#tell(error)
-    if (kindOfFailure(error) === 'mistake') throw error
-    if (error !== undefined && asked.some(({ tier }) => tier.onStoreFailure === 'throw')) throw error
+    const { listeners } = this.#options
+    const isThrown = asked.some(({ tier }) => tier.onStoreFailure === 'throw')
+    // An error takes longer to make than a decision, so it is made for those who want it.
+    const isTold = isThrown || listeners.has('storeFailed')
+    const why = error ?? (isTold && !this.watch.isAsking ? this.watch.reason() : undefined)
+    if (why !== undefined) {
+      listeners.emit('storeFailed', { error: why })
+      if (isThrown || kindOfFailure(why) === 'mistake') throw why
+    }
     const decided = this.#fallback.decide(asked, rules, nowMs, memo)
     if (this.watch.isWell) void this.#fallback.pay(asked, nowMs)
     return decided
@@ -125,11 +131,6 @@ export class Outage implements Member {
 
   async #payAll(): Promise<void> {
     await this.#fallback.payAll(this.#nowMs(), () => this.watch.isAsking)
-  }
-
-  #tell(error: unknown): void {
-    const { listeners } = this.#options
-    if (listeners.has('storeFailed')) listeners.emit('storeFailed', { error })
   }
 
   #nowMs(): number {
