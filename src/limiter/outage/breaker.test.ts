@@ -82,12 +82,17 @@ describe('the breaker', () => {
     expect(limiter.health.state).toBe('healthy')
   })
 
-  it('opens at once when the store does not let us in, and says so once', async () => {
+  it('says once, and at once, when the store does not let us in', async () => {
     store.error = new LimiterError('STORE_DENIED', 'wrong password')
     const [one, other] = [limiterWith(), limiterWith({ name: 'other', onStoreFailure: 'throw' })]
     await failOften(one, 1)
+    expect(warned.mock.calls).toEqual([
+      [
+        'sluice [STORE_DENIED]: wrong password: decisions are made without the store until it makes them: see docs/warnings.md',
+      ],
+    ])
+    await failOften(one, 4)
     expect(one.health.state).toBe('degraded')
-    await one.consume('a')
     await expect(other.consume('a')).rejects.toMatchObject({
       code: 'STORE_DENIED',
       message: 'the store has failed for 0 ms and is left alone until it answers again: wrong password',
@@ -95,9 +100,35 @@ describe('the breaker', () => {
     })
     await clock.run(10_000)
     expect(warned).toHaveBeenCalledTimes(1)
-    expect(warned.mock.calls[0]?.[0]).toBe(
-      'sluice [STORE_DEGRADED]: wrong password: decisions are made without the store until it answers again: see docs/warnings.md',
-    )
+    store.behaviour = 'answers'
+    await clock.run(3_000)
+    await failOften(one, 5)
+    expect(warned).toHaveBeenCalledTimes(2)
+  })
+
+  it('does not open when the store denies one thing and does others', async () => {
+    const limiter = limiterWith()
+    for (let count = 0; count < 10; count++) {
+      store.behaviour = 'answers'
+      await limiter.consume('a')
+      store.behaviour = 'fails'
+      store.error = new LimiterError('STORE_DENIED', 'no DEL')
+      expect((await limiter.reset('a')).decidedBy).toBe('fallback')
+    }
+    expect(limiter.health.state).toBe('healthy')
+    expect(warned).toHaveBeenCalledTimes(1)
+    // What was denied is tried once more when the store answers, and not again.
+    store.behaviour = 'answers'
+    const { asked } = store
+    for (let count = 0; count < 5; count++) await limiter.consume('a')
+    expect(store.asked).toBeLessThanOrEqual(asked + 6)
+  })
+
+  it('warns that decisions are made without the store, where nobody listens', async () => {
+    await failOften(limiterWith(), 10)
+    expect(warned.mock.calls).toEqual([
+      ['sluice [STORE_DEGRADED]: gone: decisions are made without the store until it makes them: see docs/warnings.md'],
+    ])
   })
 
   it('does not open because of one key', async () => {

@@ -13,8 +13,9 @@ export interface Health {
 
 /** A limiter, as the breaker of its store sees it. */
 export interface Member {
-  /** Says whether anybody listens. */
-  degraded(error: unknown): boolean
+  /** Whether anybody listens to failures. */
+  readonly isHeard: boolean
+  degraded(error: unknown): void
   recovered(afterMs: number): void
   /** The store has answered after something had failed. */
   answered(): void
@@ -51,6 +52,8 @@ export class Breaker {
   #error: unknown
   #sinceMs: number
   #pauseMs = FIRST_PROBE_MS
+  /** Whether somebody was told that the store denies something, and nothing has changed since. */
+  #isDenialTold = false
   #stop = (): void => {}
 
   constructor(clock: Clock | undefined) {
@@ -91,6 +94,13 @@ export class Breaker {
     if (this.failures >= MOST_FAILURES) this.open(error)
   }
 
+  /** The store does not let us do something, which does not end by itself: that is told once. */
+  denied(error: unknown, marks: Marks): void {
+    if (!this.#isDenialTold) this.#warn('STORE_DENIED', error)
+    this.#isDenialTold = true
+    this.failed(error, marks)
+  }
+
   /** The store has not answered in time. When it has answered nobody else meanwhile, it is not asked again. */
   missed(error: unknown, marks: Marks): void {
     if (marks.answers === this.answers) this.open(error)
@@ -107,8 +117,8 @@ export class Breaker {
     this.#error = error
     this.#sinceMs = nowMs
     this.#probeLater()
-    const isHeard = members.map((member) => member.degraded(error)).includes(true)
-    if (!isHeard) warnOf(error)
+    if (!this.#isDenialTold) this.#warn('STORE_DEGRADED', error)
+    for (const member of members) member.degraded(error)
   }
 
   #close(): void {
@@ -117,6 +127,7 @@ export class Breaker {
     this.isOpen = false
     this.failures = 0
     this.#error = undefined
+    this.#isDenialTold = false
     this.#sinceMs = nowMs
     for (const member of this.#everybody()) member.recovered(afterMs)
   }
@@ -140,6 +151,14 @@ export class Breaker {
     if (this.isOpen) this.#close()
   }
 
+  #warn(code: string, error: unknown): void {
+    if (this.#everybody().some(({ isHeard }) => isHeard)) return
+    const why = error instanceof Error ? error.message : String(error)
+    const message = `${why}: decisions are made without the store until it makes them`
+    // biome-ignore lint/suspicious/noConsole: somebody has to see it, and nobody listens.
+    console.warn(`sluice [${code}]: ${message}: see docs/warnings.md`)
+  }
+
   #everybody(): readonly Member[] {
     const members: Member[] = []
     for (const reference of this.#members) {
@@ -149,13 +168,6 @@ export class Breaker {
     }
     return members
   }
-}
-
-function warnOf(error: unknown): void {
-  const why = error instanceof Error ? error.message : String(error)
-  const message = `${why}: decisions are made without the store until it answers again`
-  // biome-ignore lint/suspicious/noConsole: somebody has to see it, and nobody listens.
-  console.warn(`sluice [STORE_DEGRADED]: ${message}: see docs/warnings.md`)
 }
 
 // A clock with timers of its own is somebody's test, and must not decide when another limiter's store is asked.

@@ -4,6 +4,7 @@ import type { Rule } from '../../core/rule.ts'
 import type { Shelf, Store } from '../../core/store.ts'
 import type { Tier } from '../tier.ts'
 import { Owed } from './owed.ts'
+import { kindOfFailure } from './store-failure.ts'
 
 /** Asks the store that a tier has, when it is there. */
 export type AskStore = (tier: Tier, key: string, request: Request, rule: Rule) => Promise<unknown>
@@ -56,11 +57,15 @@ export class LocalTier {
     const counted = (spent: number, rule: Rule): number => this.#stillCounted(key, rule, spent, nowMs)
     const { rule, requests } = this.owed.take(key, timerMs, counted)
     if (requests.length === 0) return undefined
-    const said = Promise.all(
-      requests.map((request) =>
-        ask(this.#tier, key, request, rule).catch(() => this.owed.putBack(key, rule, request, timerMs)),
-      ),
-    ).then(() => void this.#paying.delete(key))
+    const say = async (request: Request): Promise<void> => {
+      try {
+        await ask(this.#tier, key, request, rule)
+      } catch (error) {
+        // What the store denies it would deny again.
+        if (kindOfFailure(error) === 'down') this.owed.putBack(key, rule, request, timerMs)
+      }
+    }
+    const said = Promise.all(requests.map(say)).then(() => void this.#paying.delete(key))
     this.#paying.set(key, said)
     return said
   }

@@ -96,10 +96,13 @@ export class Outage implements Member {
     return this.#fallback.owes([{ tier }])
   }
 
-  degraded(error: unknown): boolean {
+  get isHeard(): boolean {
     const { listeners } = this.#options
-    listeners.emit('degraded', { error })
-    return listeners.has('degraded')
+    return listeners.has('degraded') || listeners.has('storeFailed')
+  }
+
+  degraded(error: unknown): void {
+    this.#options.listeners.emit('degraded', { error })
   }
 
   recovered(afterMs: number): void {

@@ -61,7 +61,7 @@ export class StoreWatch {
     if (!this.#deadlines.end(question)) return false
     const kind = kindOfFailure(error)
     if (kind === 'down') this.#breaker.failed(error, question)
-    else if (kind === 'denied') this.#breaker.open(error)
+    else if (kind === 'denied') this.#breaker.denied(error, question)
     else this.#breaker.answered()
     return true
   }
