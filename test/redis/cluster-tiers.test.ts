@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Decision } from '../../src/core/decision.ts'
 import { createLimiter, type TiersOptions } from '../../src/limiter/create-limiter.ts'
 import type { Key, Limiter } from '../../src/limiter/limiter.ts'
@@ -224,6 +224,22 @@ describe('tiers in several slots', () => {
       await slotOnServer(keys[0] as string),
     )
   })
+})
+
+it('an id whose key a keyPrefix of the client pulls away is a mistake, and said so whatever the policy', async () => {
+  const prefixed = new Cluster([...cluster.primaries], { keyPrefix: 'app:' })
+  onTestFinished(() => prefixed.disconnect())
+  const limiter = createLimiter({
+    name: 'prefixed',
+    rule: log(5),
+    store: redisStore(prefixed),
+    onStoreFailure: 'allow',
+  })
+  await expect(limiter.consume('key', { id: 'request' })).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: "a keyPrefix of the client pulls the keys of one decision apart: use redisStore's prefix instead",
+  })
+  expect((await limiter.consume('key')).remaining).toBe(4)
 })
 
 /** A limiter of tiers whose script calls are watched, and which knows already that it is on a Cluster. */

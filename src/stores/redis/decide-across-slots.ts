@@ -1,6 +1,8 @@
 import type { Verdict } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
 import { isTaking, type Request } from '../../core/request.ts'
 import type { Memo } from '../../core/store.ts'
+import { isCrossSlot } from './clients/server-words.ts'
 import { type Decided, decideInOneSlot, nameOf, type RedisOrder } from './decide-in-one-slot.ts'
 import { recall, remember } from './remember-across-slots.ts'
 import type { ScriptRunner } from './script-runner.ts'
@@ -33,7 +35,7 @@ export async function decideAcrossSlots(
   memo?: Memo,
 ): Promise<readonly Verdict[]> {
   const groups = bySlot(orders)
-  if (groups.length === 1) return (await decideInOneSlot(runner, orders, nowMs, memo)).verdicts
+  if (groups.length === 1) return decideTogether(runner, orders, nowMs, memo)
   const first = nameOf(orders[0] as RedisOrder)
   const known = memo && (await recall(runner, first, memo, nowMs))
   if (known !== undefined) return known
@@ -44,6 +46,22 @@ export async function decideAcrossSlots(
   if (await remember(runner, first, memo, nowMs, decision.verdicts)) return decision.verdicts
   await decision.giveBack()
   return (await recall(runner, first, memo, nowMs)) ?? decideAcrossSlots(runner, orders, nowMs, memo)
+}
+
+async function decideTogether(
+  runner: ScriptRunner,
+  orders: readonly RedisOrder[],
+  nowMs: number,
+  memo: Memo | undefined,
+): Promise<readonly Verdict[]> {
+  try {
+    return (await decideInOneSlot(runner, orders, nowMs, memo)).verdicts
+  } catch (error) {
+    if (!isCrossSlot(error)) throw error
+    // By their names they are in one slot, so somebody has changed the names.
+    const message = "a keyPrefix of the client pulls the keys of one decision apart: use redisStore's prefix instead"
+    throw new LimiterError('INVALID_OPTION', message, { cause: error })
+  }
 }
 
 class SlotDecision {
