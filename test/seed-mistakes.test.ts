@@ -15,6 +15,7 @@ import {
 } from '../src/index.ts'
 import { redisStore } from '../src/stores/redis/redis-store.ts'
 import { type ManualClock, manualClock } from '../src/testing/index.ts'
+import { patient } from './patient.ts'
 import { type RunningServer, startServer } from './servers/start-server.ts'
 
 // The requests for Sluice came with scripts, and each of these is a mistake in one of them. The numbers are theirs.
@@ -40,7 +41,7 @@ describe.each<[string, () => Store]>([
     startMs = 0,
   ): { clock: ManualClock; limiter: Limiter; consume(cost?: number): Promise<Decision> } {
     const clock = manualClock(startMs)
-    const limiter = createLimiter({ name: 'seed', rule, clock, store: createStore() })
+    const limiter = createLimiter({ name: 'seed', rule, clock, store: createStore(), ...patient })
     return { clock, limiter, consume: (cost = 1) => limiter.consume('client', { cost }) }
   }
 
@@ -125,7 +126,9 @@ it.each([250, 750, 1])('a key of a window of %d ms leaves the server by itself',
     slidingLog({ limit: 2, windowMs }),
   ]
   for (const rule of rules) {
-    const { resetAfterMs } = await createLimiter({ name: 'seed', rule, store: redisStore(redis) }).consume('client')
+    const { resetAfterMs } = await createLimiter({ name: 'seed', rule, ...patient, store: redisStore(redis) }).consume(
+      'client',
+    )
     expect(resetAfterMs).toBeLessThanOrEqual(2 * windowMs)
   }
   const lives = await Promise.all((await redis.keys('*')).map((key) => redis.pttl(key)))
@@ -139,7 +142,7 @@ it.each([
   slidingLog({ limit: 5, windowMs: 1_000 }),
 ])('keeps all of a subject under one key that no input can steer: $kind', async (rule) => {
   const clock = manualClock(999)
-  const limiter = createLimiter({ name: 'seed', rule, store: redisStore(redis), clock })
+  const limiter = createLimiter({ name: 'seed', rule, ...patient, store: redisStore(redis), clock })
   for (let step = 0; step < 5; step++) {
     await limiter.consume('{slot}client')
     clock.advance(700)
@@ -150,14 +153,14 @@ it.each([
 it('keeps counting a log on a server that was restarted, with nothing that repeats itself', async () => {
   const rule = slidingLog({ limit: 100, windowMs: 60_000 })
   const clock = manualClock(1_000)
-  const limiter = createLimiter({ name: 'seed', rule, store: redisStore(redis), clock })
+  const limiter = createLimiter({ name: 'seed', rule, ...patient, store: redisStore(redis), clock })
   for (let request = 0; request < 50; request++) await limiter.consume('client')
   const [key] = await redis.keys('*')
   const saved = await redis.dumpBuffer(key as string)
   const other = await startServer()
   const restarted = new Redis(other.port, other.host)
   await restarted.restore(key as string, 60_000, saved as Buffer)
-  const again = createLimiter({ name: 'seed', rule, store: redisStore(restarted), clock })
+  const again = createLimiter({ name: 'seed', rule, ...patient, store: redisStore(restarted), clock })
   for (let request = 0; request < 50; request++) expect((await again.consume('client')).allowed).toBe(true)
   expect(await again.consume('client')).toMatchObject({ allowed: false, remaining: 0 })
   await restarted.quit()
@@ -168,7 +171,7 @@ it('blocks nobody for ever when a key has lost its TTL', async () => {
   for (const anchor of ['clock', 'first-hit'] as const) {
     const rule = fixedWindow({ limit: 1, windowMs: 1_000, anchor })
     const clock = manualClock(1_000_000)
-    const limiter = createLimiter({ name: anchor, rule, store: redisStore(redis), clock })
+    const limiter = createLimiter({ name: anchor, rule, ...patient, store: redisStore(redis), clock })
     await limiter.consume('client')
     const [key] = await redis.keys(`sluice:${anchor}:*`)
     expect(await redis.persist(key as string)).toBe(1)

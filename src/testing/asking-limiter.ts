@@ -5,5 +5,11 @@ import type { Limiter } from '../limiter/limiter.ts'
 export function askingLimiter(options: LimiterOptions): Limiter
 export function askingLimiter<TierName extends string>(options: TiersOptions<TierName>): Limiter<TierName>
 export function askingLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
-  return createLimiter({ ...(options as TiersOptions), denialCacheMs: 0, instances: 1, onStoreFailure: 'throw' })
+  return createLimiter({
+    ...(options as TiersOptions),
+    denialCacheMs: 0,
+    instances: 1,
+    onStoreFailure: 'throw',
+    deadlineMs: 20_000,
+  })
 }

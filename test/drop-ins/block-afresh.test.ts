@@ -10,6 +10,7 @@ import {
   tokenBucket,
 } from '../../src/rules/index.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
+import { patient } from '../patient.ts'
 import { describeOnStores } from './drop-in-suite.ts'
 
 const windowMs = 60_000
@@ -26,7 +27,7 @@ describe('a block after which the count starts afresh', () => {
       leakyBucket({ capacity: 7, leak: 7, periodMs: windowMs }),
     ])('leaves nothing of $kind counted, and refuses for its own time only', async (rule) => {
       const clock = manualClock(1_000_000)
-      const limiter = createLimiter({ name: name(), rule, store: createStore(), clock })
+      const limiter = createLimiter({ name: name(), rule, store: createStore(), clock, ...patient })
       // Over two windows, so that the one before counts too.
       for (let hit = 0; hit < 30; hit++) {
         await limiter.consume('ada')

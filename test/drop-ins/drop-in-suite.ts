@@ -6,6 +6,7 @@ import { fixedWindow, slidingLog, slidingWindow, tokenBucket } from '../../src/r
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
+import { patient } from '../patient.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 
 /** A real server on loopback behind the other library's middleware. */
@@ -105,7 +106,11 @@ export function describeDropIn(startSite: StartSite): void {
     const start: StartSite = (options) => keep(startSite(options))
 
     it('admits exactly the limit of 200 requests at once', async () => {
-      const site = await start({ options: { store: createStore(), name: name() }, limit: 50, windowMs: 600_000 })
+      const site = await start({
+        options: { ...patient, store: createStore(), name: name() },
+        limit: 50,
+        windowMs: 600_000,
+      })
       const answers = await Promise.all(Array.from({ length: 200 }, () => ask(site)))
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(150)
@@ -113,7 +118,7 @@ export function describeDropIn(startSite: StartSite): void {
 
     it('gives a client that keeps trying its fair rate: the limit in every window', async () => {
       const clock = manualClock(1_003_000)
-      const options = { store: createStore(), name: name(), clock }
+      const options = { ...patient, store: createStore(), name: name(), clock }
       const site = await start({ options, limit: 3, windowMs: 1_000 })
       let passed = 0
       for (let atMs = 0; atMs < 10_000; atMs += 100) {
@@ -125,7 +130,7 @@ export function describeDropIn(startSite: StartSite): void {
 
     it('tells how long to wait, and keeps to it to the millisecond', async () => {
       const clock = manualClock(1_003_000)
-      const options = { store: createStore(), name: name(), clock }
+      const options = { ...patient, store: createStore(), name: name(), clock }
       const site = await start({ options, limit: 2, windowMs: 10_000 })
       await ask(site)
       clock.advance(2_500)
@@ -139,7 +144,11 @@ export function describeDropIn(startSite: StartSite): void {
     })
 
     it('tells what remains', async () => {
-      const site = await start({ options: { store: createStore(), name: name() }, limit: 3, windowMs: 60_000 })
+      const site = await start({
+        options: { ...patient, store: createStore(), name: name() },
+        limit: 3,
+        windowMs: 60_000,
+      })
       const left: (string | null)[] = []
       for (let request = 0; request < 3; request++) left.push((await ask(site)).headers.get('x-ratelimit-remaining'))
       expect(left).toEqual(['2', '1', '0'])
@@ -147,16 +156,20 @@ export function describeDropIn(startSite: StartSite): void {
 
     it('counts together what shares a store and a name, and nothing else', async () => {
       const numbers = { limit: 4, windowMs: 60_000 }
-      const one = await start({ options: { store: createStore(), name: name() }, ...numbers })
-      const same = await start({ options: { store: createStore(), name: name() }, ...numbers })
-      const other = await start({ options: { store: createStore(), name: `${name()}-other` }, ...numbers })
+      const one = await start({ options: { ...patient, store: createStore(), name: name() }, ...numbers })
+      const same = await start({ options: { ...patient, store: createStore(), name: name() }, ...numbers })
+      const other = await start({ options: { ...patient, store: createStore(), name: `${name()}-other` }, ...numbers })
       expect(await statuses(one, 3)).toEqual([200, 200, 200])
       expect(await statuses(same, 2)).toEqual([200, 429])
       expect(await statuses(other, 5)).toEqual([200, 200, 200, 200, 429])
     })
 
     it('keeps keys apart, whatever is in them', async () => {
-      const site = await start({ options: { store: createStore(), name: name() }, limit: 1, windowMs: 60_000 })
+      const site = await start({
+        options: { ...patient, store: createStore(), name: name() },
+        limit: 1,
+        windowMs: 60_000,
+      })
       for (const client of Object.keys(HOSTILE))
         expect([client, await statuses(site, 2, client)]).toEqual([client, [200, 429]])
     })
@@ -172,7 +185,7 @@ export function describeDropIn(startSite: StartSite): void {
     ])('decides by %s, at its times', async (_, rule) => {
       const clock = manualClock(1_000_250)
       const site = await start({
-        options: { store: createStore(), name: name(), rule, clock },
+        options: { ...patient, store: createStore(), name: name(), rule, clock },
         limit: 4,
         windowMs: 2_000,
       })

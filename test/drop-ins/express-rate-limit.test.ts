@@ -3,6 +3,7 @@ import express5 from 'express'
 import { type Options, rateLimit } from 'express-rate-limit'
 import { describe, expect, it } from 'vitest'
 import { expressRateLimitStore } from '../../src/adapters/express-rate-limit/index.ts'
+import { patient } from '../patient.ts'
 import { ask, describeDropIn, describeOnStores, keepSites, keyOf, type Site, statuses } from './drop-in-suite.ts'
 import { describeHitStore, type HitSiteOptions, settled } from './hit-store-suite.ts'
 import { listening } from './listening.ts'
@@ -47,7 +48,7 @@ describe.each(versions)('expressRateLimitStore and the options of express-rate-l
 
   describeOnStores((createStore, name) => {
     it('gives nothing back for requests that it refused, although they count as failed', async () => {
-      const store = expressRateLimitStore({ store: createStore(), name: name() })
+      const store = expressRateLimitStore({ ...patient, store: createStore(), name: name() })
       const site = await start({ limit: 2, skipFailedRequests: true, store })
       expect(await statuses(site, 2)).toEqual([200, 200])
       expect(await statuses(site, 20)).toEqual(new Array(20).fill(429))
@@ -57,7 +58,7 @@ describe.each(versions)('expressRateLimitStore and the options of express-rate-l
     })
 
     it('gives nothing back for refusals that are answered with 200', async () => {
-      const store = expressRateLimitStore({ store: createStore(), name: name() })
+      const store = expressRateLimitStore({ ...patient, store: createStore(), name: name() })
       const options = { skipSuccessfulRequests: true, statusCode: 200, message: 'slow down' }
       const site = await start({ limit: 1, store, ...options })
       expect((await ask(site, 'ada', '/401')).status).toBe(401)
@@ -66,7 +67,7 @@ describe.each(versions)('expressRateLimitStore and the options of express-rate-l
     })
 
     it('answers getKey and resetKey of the middleware', async () => {
-      const store = expressRateLimitStore({ store: createStore(), name: name() })
+      const store = expressRateLimitStore({ ...patient, store: createStore(), name: name() })
       const { getKey, resetKey } = rateLimit({ keyGenerator, limit: 2, windowMs: 60_000, store })
       expect(await getKey('ada')).toBeUndefined()
       await store.increment('ada')

@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { fastifyRateLimitStore } from '../../src/adapters/fastify-rate-limit/index.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
+import { patient } from '../patient.ts'
 import { ask, describeDropIn, describeOnStores, keepSites, keyOf, type Site, statuses } from './drop-in-suite.ts'
 
 const keyGenerator = (request: FastifyRequest): string => keyOf(request.headers['x-client'])
@@ -30,7 +31,7 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
 
   describeOnStores((createStore, name) => {
     it('counts routes without settings together, and each with settings apart', async () => {
-      const store = fastifyRateLimitStore({ store: createStore(), name: name() })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
       const app = await start({ max: 3, ...MINUTE, store }, (routes) => {
         routes.get('/a', { config: { rateLimit: { max: 1 } } }, async () => 'a')
         routes.get('/b', { config: { rateLimit: { max: 1 } } }, async () => 'b')
@@ -45,7 +46,7 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
     })
 
     it('counts routes of one group together', async () => {
-      const store = fastifyRateLimitStore({ store: createStore(), name: name() })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
       const app = await start({ max: 9, ...MINUTE, store }, (routes) => {
         routes.get('/send', { config: { rateLimit: { max: 2, groupId: 'otp' } } }, async () => 'sent')
         routes.get('/resend', { config: { rateLimit: { max: 2, groupId: 'otp' } } }, async () => 'sent')
@@ -58,7 +59,7 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
     })
 
     it('keeps the count of a client whose limit changes from request to request', async () => {
-      const store = fastifyRateLimitStore({ store: createStore(), name: name() })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
       const max = async (request: { headers: Record<string, unknown> }): Promise<number> =>
         Number(request.headers['x-max'])
       const app = await start({ max: max as never, ...MINUTE, store })
@@ -72,7 +73,7 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
 
     it('bans after as many refusals as `ban` says, for as long as the rule refuses', async () => {
       const clock = manualClock(1_000_000)
-      const store = fastifyRateLimitStore({ store: createStore(), name: name(), clock })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name(), clock })
       const app = await start({ max: 1, timeWindow: 1_000, ban: 2, store })
       expect(await statuses(app, 5)).toEqual([200, 429, 429, 403, 403])
       clock.advance(1_000)
@@ -80,14 +81,14 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
     })
 
     it('bans at once with a ban of 0', async () => {
-      const store = fastifyRateLimitStore({ store: createStore(), name: name() })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
       const app = await start({ max: 1, ...MINUTE, ban: 0, store })
       expect(await statuses(app, 3)).toEqual([200, 403, 403])
     })
 
     it('starts the wait anew at every refusal with continueExceeding, and the count after it', async () => {
       const clock = manualClock(1_000_000)
-      const store = fastifyRateLimitStore({ store: createStore(), name: name(), clock })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name(), clock })
       const app = await start({ max: 2, timeWindow: 1_000, continueExceeding: true, store })
       expect(await statuses(app, 3)).toEqual([200, 200, 429])
       for (let attempt = 0; attempt < 5; attempt++) {
@@ -100,7 +101,7 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
 
     it('looks without counting', async () => {
       const clock = manualClock(1_000_000)
-      const store = fastifyRateLimitStore({ store: createStore(), name: name(), clock })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name(), clock })
       const app = await start({ max: 2, ...MINUTE, global: false, store }, (routes) => {
         const check = routes.createRateLimit({ continueExceeding: true } as never)
         routes.get('/look', async (request) => check(request, { increment: false }))
@@ -128,7 +129,7 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
     })
 
     it('tells limits apart that belong to no route', async () => {
-      const store = fastifyRateLimitStore({ store: createStore(), name: name() })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
       const app = await start({ max: 9, ...MINUTE, global: false, store }, (routes) => {
         routes.get('/one', { preHandler: routes.rateLimit({ max: 1 }) }, async () => 'one')
         routes.get('/two', { preHandler: routes.rateLimit({ max: 1 }) }, async () => 'two')
@@ -138,7 +139,7 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
     })
 
     it('takes numbers for keys, and nothing else but text', async () => {
-      const store = fastifyRateLimitStore({ store: createStore(), name: name() })
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
       const byNumber = (request: { headers: Record<string, unknown> }): never =>
         (Number(request.headers['x-client']) || undefined) as never
       const app = await start({ max: 1, ...MINUTE, keyGenerator: byNumber as never, store })

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { DropInOptions } from '../../src/adapters/drop-in/drop-in-options.ts'
 import type { HitStore } from '../../src/adapters/drop-in/hit-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
+import { patient } from '../patient.ts'
 import { ask, describeOnStores, keepSites, type Site, statuses } from './drop-in-suite.ts'
 
 /** What a site behind express-rate-limit or hono-rate-limiter is told. */
@@ -26,7 +27,7 @@ export function describeHitStore(
 
   describeOnStores((createStore, name) => {
     it('does not count what failed with skipFailedRequests', async () => {
-      const store = create({ store: createStore(), name: name() })
+      const store = create({ ...patient, store: createStore(), name: name() })
       const site = await start({ limit: 2, windowMs: 60_000, skipFailedRequests: true, store })
       for (let request = 0; request < 5; request++) {
         expect(await statuses(site, 1, 'ada', '/404')).toEqual([404])
@@ -36,7 +37,7 @@ export function describeHitStore(
     })
 
     it('does not count what succeeded with skipSuccessfulRequests', async () => {
-      const store = create({ store: createStore(), name: name() })
+      const store = create({ ...patient, store: createStore(), name: name() })
       const site = await start({ limit: 2, windowMs: 60_000, skipSuccessfulRequests: true, store })
       for (let request = 0; request < 5; request++) {
         expect(await statuses(site, 1)).toEqual([200])
@@ -46,7 +47,7 @@ export function describeHitStore(
     })
 
     it('still gives back what failed after others were refused', async () => {
-      const store = create({ store: createStore(), name: name() })
+      const store = create({ ...patient, store: createStore(), name: name() })
       let finish = (): void => {}
       const held = new Promise<void>((resolve) => {
         finish = resolve
@@ -62,7 +63,7 @@ export function describeHitStore(
 
     it('gives back into the window that it was taken from, and not into the next', async () => {
       const clock = manualClock(1_000_000)
-      const options = { store: createStore(), name: name(), clock }
+      const options = { ...patient, store: createStore(), name: name(), clock }
       const store = create(options)
       const elsewhere = create(options)
       elsewhere.init({ limit: 2, windowMs: 60_000 })
@@ -79,7 +80,7 @@ export function describeHitStore(
 
     it('leaves nothing negative when a give-back comes after the end of the window', async () => {
       const clock = manualClock(1_000_000)
-      const store = create({ store: createStore(), name: name(), clock })
+      const store = create({ ...patient, store: createStore(), name: name(), clock })
       const site = await start({ limit: 2, windowMs: 1_000, store })
       await ask(site)
       clock.advance(1_000)
@@ -89,7 +90,7 @@ export function describeHitStore(
     })
 
     it('forgets a client by resetKey', async () => {
-      const store = create({ store: createStore(), name: name() })
+      const store = create({ ...patient, store: createStore(), name: name() })
       const site = await start({ limit: 2, windowMs: 60_000, store })
       expect(await statuses(site, 3)).toEqual([200, 200, 429])
       await store.resetKey('ada')
@@ -97,7 +98,7 @@ export function describeHitStore(
     })
 
     it('counts every hit when the limit is a function, which decides', async () => {
-      const store = create({ store: createStore(), name: name() })
+      const store = create({ ...patient, store: createStore(), name: name() })
       const site = await start({ limit: 'x-limit', windowMs: 60_000, store })
       const answers: number[] = []
       for (const limit of [2, 2, 2, 3, 9]) {
@@ -107,7 +108,7 @@ export function describeHitStore(
     })
 
     it('lets nothing pass at a limit of 0', async () => {
-      const store = create({ store: createStore(), name: name() })
+      const store = create({ ...patient, store: createStore(), name: name() })
       const site = await start({ limit: 0, windowMs: 60_000, store })
       expect(await statuses(site, 3)).toEqual([429, 429, 429])
     })

@@ -3,6 +3,7 @@ import { Hono } from 'hono'
 import { type HonoConfigType, rateLimiter } from 'hono-rate-limiter'
 import { describe, expect, it } from 'vitest'
 import { honoRateLimiterStore } from '../../src/adapters/hono-rate-limiter/index.ts'
+import { patient } from '../patient.ts'
 import { describeDropIn, describeOnStores, keepSites, keyOf, type Site, statuses } from './drop-in-suite.ts'
 import { describeHitStore, type HitSiteOptions } from './hit-store-suite.ts'
 import { listening } from './listening.ts'
@@ -44,7 +45,7 @@ describe('honoRateLimiterStore and the options of hono-rate-limiter', () => {
     it.each([{ skipSuccessfulRequests: true }, { skipFailedRequests: true, requestWasSuccessful: () => false }])(
       'gives nothing back for requests that it refused: %o',
       async (options) => {
-        const store = honoRateLimiterStore({ store: createStore(), name: name() })
+        const store = honoRateLimiterStore({ ...patient, store: createStore(), name: name() })
         const hono = await keep(site({ limit: 2, windowMs: 60_000, store, ...options }))
         await store.increment('ada')
         await store.increment('ada')

@@ -1,3 +1,4 @@
+import { patient } from '../patient.ts'
 import 'reflect-metadata'
 import { createRequire } from 'node:module'
 import * as common12 from '@nestjs/common'
@@ -77,7 +78,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
   describeOnStores((createStore, name) => {
     it('blocks for blockDuration, however often the client tries, and counts from 1 after it', async () => {
       const clock = manualClock(1_000_000)
-      const storage = throttlerStorage({ store: createStore(), name: name(), clock })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })
       const app = await start({ throttlers: [{ limit: 3, ttl: 60_000, blockDuration: 5_000 }], storage })
       expect(await statuses(app, 3)).toEqual([200, 200, 200])
       clock.advance(1_000)
@@ -94,7 +95,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
 
     it('blocks for the ttl without a blockDuration', async () => {
       const clock = manualClock(1_000_000)
-      const storage = throttlerStorage({ store: createStore(), name: name(), clock })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })
       const app = await start({ throttlers: [{ limit: 1, ttl: 10_000 }], storage })
       await ask(app)
       clock.advance(9_000)
@@ -106,7 +107,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
     })
 
     it.each([0, -1])('does not fail with a blockDuration of %d', async (blockDuration) => {
-      const storage = throttlerStorage({ store: createStore(), name: name() })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
       const app = await start({ throttlers: [{ limit: 1, ttl: 60_000, blockDuration }], storage })
       expect(await statuses(app, 3)).toEqual([200, 429, 429])
     })
@@ -116,7 +117,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
       ['a sliding window', (limit: number, ttl: number) => slidingWindow({ limit, windowMs: ttl })],
     ])('counts from 1 after a block by %s too', async (_rule, rule) => {
       const clock = manualClock(1_000_000)
-      const storage = throttlerStorage({ store: createStore(), name: name(), rule, clock })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), rule, clock })
       const app = await start({ throttlers: [{ limit: 3, ttl: 60_000, blockDuration: 1_000 }], storage })
       expect(await statuses(app, 4)).toEqual([200, 200, 200, 429])
       clock.advance(1_000)
@@ -125,7 +126,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
 
     it('admits exactly the limit of a burst, and exactly the limit again after the block', async () => {
       const clock = manualClock(1_000_000)
-      const storage = throttlerStorage({ store: createStore(), name: name(), clock })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })
       const app = await start({ throttlers: [{ limit: 20, ttl: 60_000, blockDuration: 1_000 }], storage })
       for (let round = 0; round < 3; round++) {
         const answers = await Promise.all(Array.from({ length: 100 }, () => ask(app)))
@@ -135,7 +136,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
     })
 
     it('keeps the count of a tracker whose limit changes', async () => {
-      const storage = throttlerStorage({ store: createStore(), name: name() })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
       const limits = [2, 2, 2, 4, 4, 4, 3]
       const limit = (): number => limits.shift() as number
       const app = await start({ throttlers: [{ limit, ttl: 60_000, blockDuration: -1 }], storage })
@@ -144,7 +145,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
 
     it('counts throttlers and handlers apart', async () => {
       const clock = manualClock(1_000_000)
-      const storage = throttlerStorage({ store: createStore(), name: name(), clock })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })
       const throttlers = [
         { name: 'short', limit: 2, ttl: 1_000, blockDuration: -1 },
         { name: 'long', limit: 3, ttl: 60_000, blockDuration: -1 },
@@ -159,7 +160,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
     })
 
     it('counts throttlers apart also when generateKey leaves their names out', async () => {
-      const storage = throttlerStorage({ store: createStore(), name: name() })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
       const throttlers = [
         { name: 'one', limit: 1, ttl: 60_000 },
         { name: 'two', limit: 1, ttl: 60_000 },
@@ -169,7 +170,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
     })
 
     it('lets nothing pass at a limit of 0', async () => {
-      const storage = throttlerStorage({ store: createStore(), name: name() })
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
       const app = await start({ throttlers: [{ limit: () => 0, ttl: 60_000, blockDuration: 1_500 }], storage })
       const refused = await ask(app)
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '2'])

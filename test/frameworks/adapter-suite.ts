@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { createLimiter, memoryStore, type Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
+import { patient } from '../patient.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { admission } from './admission.ts'
 import { answers } from './answers.ts'
@@ -51,7 +52,7 @@ export function adapterSuite<Request>(frame: Frame<Request>): void {
         apps.push(app)
         return app
       },
-      limiter: ((options: object) => createLimiter({ store, ...options } as never)) as typeof createLimiter,
+      limiter: ((options: object) => createLimiter({ store, ...patient, ...options } as never)) as typeof createLimiter,
     }
     admission(stage)
     counting(stage)

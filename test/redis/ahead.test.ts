@@ -8,6 +8,7 @@ import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { mapStore } from '../map-store.ts'
+import { patient } from '../patient.ts'
 import { starts } from '../schedules.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { kinds } from '../tier-twin.ts'
@@ -42,7 +43,7 @@ it.each<[string, () => Store]>([
   const property = fc.asyncProperty(tiers, turns, starts, async (rules, turnList, startMs) => {
     const clock = manualClock(startMs)
     const named = Object.fromEntries(rules.map((rule, index) => [`tier ${index}`, rule]))
-    const limiter = createLimiter({ name: `ahead ${count++}`, tiers: named, store: createStore(), clock })
+    const limiter = createLimiter({ name: `ahead ${count++}`, tiers: named, store: createStore(), clock, ...patient })
     for (const { isHeld, costs, waitMs } of turnList) {
       clock.set(clock.nowMs() + waitMs)
       const amounts = Object.fromEntries(rules.map((_, index) => [`tier ${index}`, costs[index]]))

@@ -5,6 +5,7 @@ import type { Decision } from '../../src/core/decision.ts'
 import { encodeScope } from '../../src/core/key.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { patient } from '../patient.ts'
 import { ask } from '../servers/ask.ts'
 import { type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
@@ -98,7 +99,9 @@ function jobOf(named: NamedRule, name: string, limit: number, more: Partial<Job>
 /** What is left of the job's only subject, by the latest time that a process may have had. */
 function standing(named: NamedRule, { name, options, aroundMs }: Job): Promise<Decision> {
   const clock = aroundMs === undefined ? {} : { clock: { nowMs: () => aroundMs + 1_000 } }
-  return createLimiter({ name, rule: ruleOf(named, options), store: redisStore(redis), ...clock }).peek('one')
+  return createLimiter({ name, rule: ruleOf(named, options), ...patient, store: redisStore(redis), ...clock }).peek(
+    'one',
+  )
 }
 
 /** What the names of the job's keys start with. */

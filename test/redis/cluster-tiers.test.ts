@@ -7,6 +7,7 @@ import type { Key, Limiter } from '../../src/limiter/limiter.ts'
 import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
+import { patient } from '../patient.ts'
 import { ask } from '../servers/ask.ts'
 import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 import { waitUntil } from '../servers/wait-until.ts'
@@ -123,7 +124,9 @@ describe('tiers in several slots', () => {
     ['', undefined],
     [', with an id', 'request'],
   ])('have all of it given back when a node fails in between%s', async (_, id) => {
-    const { limiter, connection } = await watchedLimiter({ rare: log(5), other: log(50), later: log(500) })
+    const tiers = { rare: log(5), other: log(50), later: log(500) }
+    // With an id it is tried again and again, until the deadline.
+    const { limiter, connection } = await watchedLimiter(tiers, id === undefined ? {} : { deadlineMs: 300 })
     const options = { cost: { rare: 3 }, ...(id && { id }) }
     connection.before = failing('later', 'the node is gone')
     await expect(limiter.consume('key', options)).rejects.toMatchObject({
@@ -131,7 +134,6 @@ describe('tiers in several slots', () => {
       message: 'Redis did not decide by tiers: the node is gone',
     })
     connection.before = () => {}
-    // With an id it was tried again and again, until the store was left alone.
     await waitUntil(async () => (limiter.health.state === 'healthy' ? undefined : 'the store is left alone'))
     expect(remaining(await limiter.peek('key'))).toEqual({ rare: 5, other: 50, later: 500 })
     expect(remaining(await limiter.consume('key', options))).toEqual({ rare: 2, other: 49, later: 499 })
@@ -143,7 +145,7 @@ describe('tiers in several slots', () => {
     expect(remaining(first)).toEqual({ rare: 1, other: 49, later: 499 })
     expect(await limiter.consume('key', { id: 'another', cost: { rare: 2 } })).toMatchObject({ allowed: false })
     await limiter.consume('key')
-    const elsewhere = createLimiter({ name: limiter.name, store: redisStore(client), tiers: limiter.rules })
+    const elsewhere = createLimiter({ name: limiter.name, ...patient, store: redisStore(client), tiers: limiter.rules })
     for (const again of [limiter, elsewhere]) {
       expect(await again.consume('key', { id: 'request', cost: { rare: 4 } })).toEqual(first)
     }
@@ -179,6 +181,7 @@ describe('tiers in several slots', () => {
     const slow = createLimiter({
       name: limiter.name,
       tiers: limiter.rules,
+      ...patient,
       store: redisStore(client),
       clock: manualClock(1_000_000),
     })
@@ -245,12 +248,11 @@ it('an id whose key a keyPrefix of the client pulls away is a mistake, and said 
 /** A limiter of tiers whose script calls are watched, and which knows already that it is on a Cluster. */
 async function watchedLimiter<Tier extends string>(
   tiers: TiersOptions<Tier>['tiers'],
-  options: Pick<TiersOptions, 'sharedTag' | 'clock'> = {},
+  options: Pick<TiersOptions, 'sharedTag' | 'clock' | 'deadlineMs'> = {},
 ): Promise<{ readonly limiter: Limiter<Tier>; readonly connection: WatchedConnection }> {
   const connection = watchedConnection(client)
   const store = redisStore(connection)
-  const told = { onStoreFailure: 'throw', instances: 1 } as const
-  const limiter = createLimiter<Tier>({ ...options, ...told, tiers, name: `watched ${count++}`, store })
+  const limiter = createLimiter<Tier>({ ...patient, ...options, tiers, name: `watched ${count++}`, store })
   await store.warmUp()
   await limiter.consume('somebody else' as Key<Tier>)
   connection.calls.length = 0

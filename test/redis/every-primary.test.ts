@@ -3,6 +3,7 @@ import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { slidingWindow } from '../../src/rules/sliding-window/sliding-window.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
+import { patient } from '../patient.ts'
 import { type OpenClient, redisClients } from '../redis-clients/redis-clients.ts'
 import { startTopologies, type Topologies } from '../redis-clients/topologies.ts'
 import { ask } from '../servers/ask.ts'
@@ -27,7 +28,7 @@ describe.each(redisClients.filter((entry) => entry.topology === 'cluster'))('on 
   it('the first decision loads its script on every primary', async () => {
     const { sha1 } = getScript('sliding-window')
     const rule = slidingWindow({ limit: 5, windowMs: 60_000 })
-    await createLimiter({ name: 'first', rule, store: redisStore(opened.client) }).consume('a')
+    await createLimiter({ name: 'first', rule, ...patient, store: redisStore(opened.client) }).consume('a')
     await vi.waitFor(async () => {
       expect(await onEveryPrimary('SCRIPT', 'EXISTS', sha1)).toEqual([[1], [1], [1]])
     })
@@ -43,7 +44,7 @@ describe.each(redisClients.filter((entry) => entry.topology === 'cluster'))('on 
   it('subjects are spread over the primaries, and each is decided on its own', async () => {
     await onEveryPrimary('FLUSHALL')
     const rule = slidingWindow({ limit: 2, windowMs: 600_000 })
-    const limiter = createLimiter({ name: 'spread', rule, store: redisStore(opened.client) })
+    const limiter = createLimiter({ name: 'spread', rule, ...patient, store: redisStore(opened.client) })
     const subjects = Array.from({ length: 60 }, (_, index) => `user{${index % 3}}:${index}`)
     const consumed = await Promise.all(
       [...subjects, ...subjects, ...subjects].map((subject) => limiter.consume(subject)),

@@ -7,6 +7,7 @@ import type { Rule } from '../../src/core/rule.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { patient } from '../patient.ts'
 import { type Action, anything, play, starts, steps, type Turn, turns, type Wait, waits } from '../schedules.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
@@ -27,7 +28,7 @@ beforeAll(async () => {
   store = redisStore(redis, { maxBatch: 1 })
   await store.warmUp()
   // The first decision asks more, and what follows it must not wait for that.
-  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, instances: 1 }).peek('one')
+  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, ...patient }).peek('one')
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -59,7 +60,7 @@ describe.each(shortRules)('$title', ({ rules }) => {
           const clock = { nowMs: () => nowMs }
           const key = new ObservedKey(
             redis,
-            createLimiter({ name: `run ${runs++}`, rule, store, clock, denialCacheMs: 0, instances: 1 }),
+            createLimiter({ name: `run ${runs++}`, rule, store, clock, denialCacheMs: 0, ...patient }),
           )
           const observations = await Promise.all(
             history.map((moment) => {
@@ -90,7 +91,7 @@ async function playForReal(rules: fc.Arbitrary<Rule>): Promise<void> {
   const property = fc.asyncProperty(rules, long(shortTurns), async (rule, turnList) => {
     const key = new ObservedKey(
       redis,
-      createLimiter({ name: `run ${runs++}`, rule, store, denialCacheMs: 0, instances: 1 }),
+      createLimiter({ name: `run ${runs++}`, rule, store, denialCacheMs: 0, ...patient }),
     )
     let last: Observation | undefined
     let lateMs = 0

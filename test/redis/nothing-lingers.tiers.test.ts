@@ -12,6 +12,7 @@ import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { concurrency, fixedWindow, slidingLog, slidingWindow, tokenBucket } from '../../src/rules/index.ts'
 import { memoKey } from '../../src/stores/redis/decide-in-one-slot.ts'
 import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { patient } from '../patient.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { expectKept, isSame, milliseconds, NONE, type Stored, storedAt } from './observed-key.ts'
@@ -28,7 +29,7 @@ beforeAll(async () => {
   // What is looked at after each decision must not wait for it to find company.
   store = redisStore(redis, { maxBatch: 1 })
   await store.warmUp()
-  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, instances: 1 }).peek('one')
+  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, ...patient }).peek('one')
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -45,7 +46,7 @@ it('keeps what an id was answered with for its time, and then counts it anew', a
     name: 'ids',
     rule: fixedWindow({ limit: 9, windowMs: 86_400_000 }),
     store,
-    instances: 1,
+    ...patient,
     idMs: 150,
   })
   await limiter.consume('one', { id: 'order 7' })
@@ -68,7 +69,7 @@ it('deletes the keys when the last hold is settled and nothing was used', async 
       bucket: tokenBucket({ capacity: 9, refill: 1, periodMs: 60_000 }),
     },
     store,
-    instances: 1,
+    ...patient,
   })
   const first = await limiter.reserve('one', { estimate: 4 })
   const second = await limiter.reserve({ log: 'one', window: 'one' }, { estimate: 3 })
@@ -82,7 +83,7 @@ it('deletes the keys when the last hold is settled and nothing was used', async 
 })
 
 it('keeps a lease for its time, longer when it is renewed, and not at all when it is released', async () => {
-  const limiter = createLimiter({ name: 'jobs', rule: concurrency({ limit: 2, leaseMs: 60_000 }), store, instances: 1 })
+  const limiter = createLimiter({ name: 'jobs', rule: concurrency({ limit: 2, leaseMs: 60_000 }), store, ...patient })
   const lease = await limiter.acquire('one', { heartbeat: false })
   const ttl = (): Promise<number> => redis.pttl('sluice:jobs:concurrency@1:one')
   await delay(300)

@@ -27,6 +27,9 @@ process.on('disconnect', () => process.exit())
 async function run(job) {
   const { client, store } = redisOf(job.servers, job.pipelined)
   const limiter = createLimiter({
+    onStoreFailure: 'throw',
+    instances: 1,
+    deadlineMs: 20_000,
     name: job.name,
     rule: factories[job.factory](job.options),
     store,

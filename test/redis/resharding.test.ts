@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import type { Limiter } from '../../src/limiter/limiter.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { patient } from '../patient.ts'
 import { ask } from '../servers/ask.ts'
 import { type MoveStep, moveSlot } from '../servers/move-slot.ts'
 import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
@@ -66,7 +67,7 @@ function limitersOf(tag: string): Limiter[] {
   return everyRule.map((named) => {
     const { title: name, aroundMs } = named
     const clock = aroundMs === undefined ? {} : { clock: { nowMs: () => aroundMs } }
-    return createLimiter({ name, rule: ruleOf(named, named.options(LIMIT)), store, ...clock })
+    return createLimiter({ name, rule: ruleOf(named, named.options(LIMIT)), store, ...patient, ...clock })
   })
 }
 

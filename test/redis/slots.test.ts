@@ -4,6 +4,7 @@ import type { Subject } from '../../src/core/key.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { patient } from '../patient.ts'
 import { ask } from '../servers/ask.ts'
 import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 
@@ -50,7 +51,7 @@ it('puts all keys into the slot of a tag in the prefix', async () => {
 it('gives every subject a key of its own, also those that look like the key of another', async () => {
   await ask(node(), 'FLUSHALL')
   const subjects = lookAlikes()
-  const limiter = createLimiter({ name: 'keys', rule, store: redisStore(client) })
+  const limiter = createLimiter({ name: 'keys', rule, ...patient, store: redisStore(client) })
   const decisions = await Promise.all(subjects.map((subject) => limiter.consume(subject)))
   expect(subjects.filter((_, index) => decisions[index]?.remaining !== 8)).toEqual([])
   expect(await ask(node(), 'DBSIZE')).toBe(subjects.length)
@@ -71,7 +72,7 @@ function node(): ClusterNode {
 /** The name under which the server keeps a subject. */
 async function keyOf(subject: Subject, name = 'slots', prefix = 'sluice:'): Promise<string> {
   await ask(node(), 'FLUSHALL')
-  await createLimiter({ name, rule, store: redisStore(client, { prefix }) }).consume(subject)
+  await createLimiter({ name, rule, ...patient, store: redisStore(client, { prefix }) }).consume(subject)
   const keys = (await ask(node(), 'KEYS', '*')) as string[]
   expect(keys).toHaveLength(1)
   return keys[0] as string

@@ -25,7 +25,15 @@ function limiterOf({ servers, limiter: { name, tiers, sharedTag } }) {
     clients.set(address, redisStore(client))
   }
   const rules = Object.entries(tiers).map(([tier, [factory, options]]) => [tier, factories[factory](options)])
-  return createLimiter({ name, tiers: Object.fromEntries(rules), store: clients.get(address), sharedTag })
+  return createLimiter({
+    name,
+    tiers: Object.fromEntries(rules),
+    store: clients.get(address),
+    sharedTag,
+    onStoreFailure: 'throw',
+    instances: 1,
+    deadlineMs: 20_000,
+  })
 }
 
 async function sendRequests(task) {

@@ -6,6 +6,7 @@ import type { Store } from '../../src/core/store.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import type { Limiter } from '../../src/limiter/limiter.ts'
 import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../src/rules/index.ts'
+import { patient } from '../patient.ts'
 import type { Address } from '../servers/ask.ts'
 
 type Factory = 'concurrency' | 'fixedWindow' | 'slidingLog' | 'tokenBucket'
@@ -130,7 +131,7 @@ export function limiterOf({ name, tiers, sharedTag }: LimiterText, store: Store)
   const made = Object.entries(tiers).map(([tier, [factory, options]]) => {
     return [tier, (factories[factory] as (options: object) => Rule)(options)] as const
   })
-  return createLimiter({ name, tiers: Object.fromEntries(made), store, ...(sharedTag && { sharedTag }) })
+  return createLimiter({ ...patient, name, tiers: Object.fromEntries(made), store, ...(sharedTag && { sharedTag }) })
 }
 
 /** How many units of each subject of each tier were used by all that was admitted; what came with one id counts once. */

@@ -4,6 +4,7 @@ import type { Request } from '../../src/core/request.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { patient } from '../patient.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { everyRule, NOON_MS, ruleOf } from './every-rule.ts'
 
@@ -30,7 +31,7 @@ describe.each(everyRule)('$title', (named) => {
       name: named.title,
       rule: ruleOf(named, named.options(3)),
       store,
-      instances: 1,
+      ...patient,
       ...clock,
     })
     await limiter.consume('used up', { cost: 3 })
@@ -69,7 +70,7 @@ describe.each(everyRule)('$title', (named) => {
         full: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
       },
       store,
-      instances: 1,
+      ...patient,
       ...clock,
     })
     const key = { free: 'used', shadow: 'used', full: 'all' }

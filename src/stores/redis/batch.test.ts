@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { patient } from '../../../test/patient.ts'
 import { type WatchedConnection, watchedConnection } from '../../../test/redis/watched-connection.ts'
 import { type RunningServer, startServer } from '../../../test/servers/start-server.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
@@ -9,9 +10,6 @@ import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { type RedisStoreOptions, redisStore } from './redis-store.ts'
-
-/** What goes wrong is told, and nothing is sent that the test did not ask for. */
-const asItIs = { onStoreFailure: 'throw', instances: 1 } as const
 
 let server: RunningServer
 let redis: Redis
@@ -38,7 +36,7 @@ async function limiterOn(options: RedisStoreOptions = {}, limited = rule): Promi
     rule: limited,
     clock: manualClock(0),
     store: redisStore(watched, options),
-    ...asItIs,
+    ...patient,
   })
   await limiter.consume('somebody else')
   watched.calls.length = 0
@@ -136,7 +134,7 @@ describe('decisions of one turn', () => {
   it('go by the time at which each was asked for', async () => {
     const clock = manualClock(0)
     const bucket = tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 })
-    const options = { name: 'timed', rule: bucket, clock, deadlineMs: 60_000, ...asItIs }
+    const options = { name: 'timed', rule: bucket, clock, ...patient }
     const limiter = createLimiter({ ...options, store: redisStore(watched) })
     await limiter.consume('x')
     const asked = [limiter.consume('x'), limiter.consume('a'), limiter.consume('a')]
@@ -171,7 +169,7 @@ describe('a key that holds something else', () => {
       name: 'chat',
       tiers: { user: rule, all: rule },
       store: redisStore(watched),
-      ...asItIs,
+      ...patient,
     })
     await redis.set('sluice:chat~user:fixed-window@1:b', 'a session')
     const asked = ['x', 'a', 'b', 'c'].map((user) => limiter.consume({ user, all: 'all' }))
@@ -203,7 +201,7 @@ describe('a call that fails', () => {
       name: 'chat',
       tiers: { user: rule, all: rule },
       store: redisStore(watched),
-      ...asItIs,
+      ...patient,
     })
     await limiter.consume({ user: 'x', all: 'all' })
     const first = limiter.consume({ user: 'x', all: 'all' })
@@ -219,7 +217,13 @@ describe('a call that fails', () => {
 describe('decisions over tiers of one turn', () => {
   it('go in one call, in order, and take from all of their tiers or from none', async () => {
     const tiers = { user: rule, all: fixedWindow({ limit: 4, windowMs: 60_000 }) }
-    const limiter = createLimiter({ name: 'chat', tiers, clock: manualClock(0), store: redisStore(watched), ...asItIs })
+    const limiter = createLimiter({
+      name: 'chat',
+      tiers,
+      clock: manualClock(0),
+      store: redisStore(watched),
+      ...patient,
+    })
     await limiter.consume({ user: 'x', all: 'all' })
     watched.calls.length = 0
     const asked = ['x', 'a', 'a', 'b', 'a'].map((user) => limiter.consume({ user, all: 'all' }))
@@ -235,7 +239,7 @@ describe('decisions over tiers of one turn', () => {
       tiers: { user: rule, all: rule },
       clock: manualClock(0),
       store: redisStore(watched),
-      ...asItIs,
+      ...patient,
     })
     const [, one, both, again] = await Promise.all([
       limiter.consume({ user: 'a', all: 'all' }),

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { patient } from '../../../test/patient.ts'
 import { ownConnection } from '../../../test/redis/own-connection.ts'
 import { type RunningServer, startServer } from '../../../test/servers/start-server.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
@@ -10,9 +11,6 @@ import { manualClock } from '../../testing/manual-clock.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import { type RedisStoreOptions, redisStore } from './redis-store.ts'
 import { getScript, listScripts } from './script-catalog.ts'
-
-/** What goes wrong is told, and nothing is sent that the test did not ask for. */
-const asItIs = { onStoreFailure: 'throw', instances: 1 } as const
 
 let server: RunningServer
 let redis: Redis
@@ -32,7 +30,7 @@ beforeEach(async () => {
 
 const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
 const limiterOn = (client: Redis | RedisConnection, options?: RedisStoreOptions) =>
-  createLimiter({ name: 'api', rule, store: redisStore(client, options), ...asItIs })
+  createLimiter({ name: 'api', rule, store: redisStore(client, options), ...patient })
 
 /** How often the server has run a command since the test began. */
 async function callsOf(command: string): Promise<number> {
@@ -65,13 +63,13 @@ describe('a decision', () => {
       name: 'api',
       rule: window({ limit: 9, windowMs: 60_000 }),
       store: redisStore(redis),
-      ...asItIs,
+      ...patient,
     })
     const longer = createLimiter({
       name: 'api',
       rule: window({ limit: 9, windowMs: 600_000 }),
       store: redisStore(redis),
-      ...asItIs,
+      ...patient,
     })
     const name = `sluice:api:${kind}-window@1:a`
     for (const limiter of [shorter, shorter, longer, longer]) {
@@ -83,11 +81,11 @@ describe('a decision', () => {
   it('over tiers is kept under a key for each, with its name, and one for an id', async () => {
     const bucket = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
     const tiers = { user: rule, 'all: of us': { rule: bucket, policy: () => undefined } }
-    const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis), ...asItIs })
+    const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis), ...patient })
     await apart.consume({ user: 'user:42', 'all: of us': '' }, { id: 'order 7' })
-    const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), ...asItIs, sharedTag: true })
+    const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), ...patient, sharedTag: true })
     await together.consume({ user: 'a{b}', 'all: of us': '' })
-    const single = createLimiter({ name: 'plans', rule, policy: () => undefined, store: redisStore(redis), ...asItIs })
+    const single = createLimiter({ name: 'plans', rule, policy: () => undefined, store: redisStore(redis), ...patient })
     await single.consume('user:42')
     expect((await redis.keys('*')).sort()).toEqual([
       'sluice:chat~all%3A%20of%20us:token-bucket@1+rule:',
@@ -104,7 +102,7 @@ describe('a decision', () => {
       name: 'chat',
       tiers: { user: rule, ip: rule },
       store: redisStore(redis),
-      ...asItIs,
+      ...patient,
     })
     await limiter.consume({ user: '42', ip: '::1' })
     await redis.config('RESETSTAT')
@@ -115,7 +113,7 @@ describe('a decision', () => {
 
   it('takes its time from the server, or from the clock that was given', async () => {
     const clock = manualClock(59_000)
-    const timed = createLimiter({ name: 'timed', rule, store: redisStore(redis), ...asItIs, clock })
+    const timed = createLimiter({ name: 'timed', rule, store: redisStore(redis), ...patient, clock })
     expect((await timed.consume('a', { cost: 10 })).resetAfterMs).toBe(1_000)
     clock.advance(1_000)
     expect((await timed.consume('a')).remaining).toBe(9)
@@ -130,7 +128,7 @@ describe('a decision', () => {
       name: 'texts',
       rule: bucket,
       store: redisStore(texts),
-      ...asItIs,
+      ...patient,
       clock: manualClock(0),
     })
     await limiter.consume('a', { cost: 5 })

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { patient } from '../../../test/patient.ts'
 import { ownConnection } from '../../../test/redis/own-connection.ts'
 import { type RunningServer, startServer } from '../../../test/servers/start-server.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -7,9 +8,6 @@ import { createLimiter } from '../../limiter/create-limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import { redisStore } from './redis-store.ts'
-
-/** What goes wrong is told, and nothing is sent that the test did not ask for. */
-const asItIs = { onStoreFailure: 'throw', instances: 1 } as const
 
 let server: RunningServer
 let redis: Redis
@@ -24,7 +22,7 @@ afterAll(async () => {
 
 const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
 const limiterOn = (client: RedisConnection) =>
-  createLimiter({ name: 'api', rule, store: redisStore(client), ...asItIs })
+  createLimiter({ name: 'api', rule, store: redisStore(client), ...patient })
 
 describe('redisStore refuses', () => {
   it('options that are wrong', () => {
@@ -43,12 +41,12 @@ describe('redisStore refuses', () => {
 
   it('a rule that has no script, and one that lacks what its script takes', () => {
     const own: Rule = { ...rule, kind: 'lottery' }
-    expect(() => createLimiter({ name: 'a', rule: own, store: redisStore(redis), ...asItIs })).toThrow(
+    expect(() => createLimiter({ name: 'a', rule: own, store: redisStore(redis), ...patient })).toThrow(
       'redisStore has no script for the rule "lottery": it has concurrency, fixed-window, leaky-bucket, sliding-log, ' +
         'sliding-window, strict-window, token-bucket',
     )
     const lacking: Rule = { ...rule, parameters: { limit: 10 } }
-    expect(() => createLimiter({ name: 'a', rule: lacking, store: redisStore(redis), ...asItIs })).toThrow(
+    expect(() => createLimiter({ name: 'a', rule: lacking, store: redisStore(redis), ...patient })).toThrow(
       'the rule fixed-window has no parameter windowMs, which its script takes',
     )
   })
@@ -94,7 +92,7 @@ describe('redisStore refuses', () => {
       if (name === 'EVAL') return 0
       throw new Error(name === 'GET' ? 'down' : "CROSSSLOT Keys in request don't hash to the same slot")
     })
-    const limiter = createLimiter({ name: 'x', tiers: { user: rule, ip: rule }, store: redisStore(broken), ...asItIs })
+    const limiter = createLimiter({ name: 'x', tiers: { user: rule, ip: rule }, store: redisStore(broken), ...patient })
     await expect(limiter.consume('a', { id: 'one' })).rejects.toMatchObject({
       code: 'STORE_FAILED',
       message: 'Redis did not answer GET: down',
@@ -107,7 +105,7 @@ describe('redisStore refuses', () => {
       name: 'short',
       tiers: { user: rule, ip: rule },
       store: redisStore(short),
-      ...asItIs,
+      ...patient,
     })
     await expect(limiter.consume('a')).rejects.toMatchObject({
       code: 'STORE_FAILED',
