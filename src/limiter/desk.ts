@@ -31,6 +31,9 @@ export interface Asked extends Target {
   readonly request: Request
 }
 
+/** After so many decisions without the store, the event loop has a turn. */
+const BREATH = 64
+
 /** Turns calls into questions to the store, and verdicts into decisions. */
 export class Desk {
   /** The one tier of a limiter of one rule that stays the same. */
@@ -39,6 +42,8 @@ export class Desk {
   readonly #hasPolicies: boolean
   readonly #asker: Asker | undefined
   #isOpen = true
+  /** How many decisions were made without the store. */
+  #unasked = 0
 
   constructor(options: DeskOptions) {
     const [first] = options.tiers
@@ -201,10 +206,13 @@ export class Desk {
     nowMs: number,
     memo: Memo | undefined,
     error?: unknown,
-  ): Decision {
+  ): Decision | Promise<Decision> {
     const outage = this.#options.outage as Outage
     const { ruled, verdicts } = outage.decide(asked, rules, nowMs, memo, error)
-    return noteRules(this.#decisionOf(ruled, verdicts, 'fallback'), ruled)
+    const decision = noteRules(this.#decisionOf(ruled, verdicts, 'fallback'), ruled)
+    this.#unasked++
+    // Whoever asks again and again without a pause must not keep the process from hearing that the store is back.
+    return this.#unasked % BREATH === 0 ? new Promise((resolve) => setImmediate(resolve, decision)) : decision
   }
 
   #decisionOf(ruled: readonly Ruled[], verdicts: readonly Verdict[], decidedBy: DecidedBy): Decision {

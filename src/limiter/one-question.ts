@@ -12,7 +12,7 @@ export interface Asker {
   /** Who has decided when the store answers. */
   readonly kind: DecidedBy
   /** Decides when it does not. Throws where that is the policy. */
-  without(question: OneQuestion, error: unknown): Decision
+  without(question: OneQuestion, error: unknown): Decision | Promise<Decision>
 }
 
 /** A request to take from one key, and who waits for the answer. Most decisions are such, and nothing is made for them that is not needed. */
@@ -27,7 +27,7 @@ export class OneQuestion implements Question, Listener {
   readonly nowMs: number
   readonly #askedMs: number
   readonly #asker: Asker
-  #resolve!: (decision: Decision) => void
+  #resolve!: (decision: Decision | Promise<Decision>) => void
   #reject!: (error: unknown) => void
 
   constructor(

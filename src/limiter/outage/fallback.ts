@@ -8,7 +8,7 @@ import { type MemoryStore, memoryStore } from '../../stores/memory/memory-store.
 import type { Ruled } from '../decision-of.ts'
 import type { Asked } from '../desk.ts'
 import type { Tier } from '../tier.ts'
-import { type AskStore, LocalTier } from './local-tier.ts'
+import { LocalTier, type Say } from './local-tier.ts'
 import { allowed, inShare, refused } from './verdicts.ts'
 
 /** What deciding without a store needs. */
@@ -19,7 +19,7 @@ export interface FallbackOptions {
   readonly clock: Clock | undefined
   /** Among how many instances a limit is shared. */
   readonly instances: () => number
-  readonly ask: AskStore
+  readonly say: Say
 }
 
 /** What was decided without the store, and by which rules. */
@@ -89,7 +89,7 @@ export class Fallback {
     return asked.some(({ tier }) => this.#tiers.get(tier)?.owes === true)
   }
 
-  /** Says to the store what these keys owe it. */
+  /** Says to the store what these keys owe it. Rejects when that fails. */
   async pay(asked: readonly Pick<Asked, 'tier' | 'key'>[], nowMs: number): Promise<void> {
     await Promise.all(asked.map(({ tier, key }) => this.#pay(tier, key, nowMs)))
   }
@@ -99,14 +99,14 @@ export class Fallback {
     for (const [tier, { owed }] of this.#tiers) {
       const keys = owed.keys()
       for (let at = 0; at < keys.length && isAsking(); at += PAYING_AT_ONCE) {
-        await Promise.all(keys.slice(at, at + PAYING_AT_ONCE).map((key) => this.#pay(tier, key, nowMs)))
+        await Promise.allSettled(keys.slice(at, at + PAYING_AT_ONCE).map((key) => this.#pay(tier, key, nowMs)))
       }
     }
   }
 
   #pay(tier: Tier, key: string, nowMs: number): Promise<void> | undefined {
-    const { clock, ask } = this.#options
-    return this.#tiers.get(tier)?.pay(key, nowMs, timerNowMs(clock), ask)
+    const { clock, say } = this.#options
+    return this.#tiers.get(tier)?.pay(key, nowMs, timerNowMs(clock), say)
   }
 
   #partOf(asked: Asked, rule: Rule, isRefused: boolean): Part {
@@ -138,13 +138,13 @@ export class Fallback {
   }
 
   /** Notes what the store has to be told later. */
-  #note({ asked, local, rule }: Part, passes: boolean, verdict: Verdict | undefined, nowMs: number): void {
+  #note({ asked, local, rule, share }: Part, passes: boolean, verdict: Verdict | undefined, nowMs: number): void {
     const { key, request, tier } = asked
     const { owed } = local
     const isHere = tier.onStoreFailure === 'fallback'
     switch (request.action) {
       case 'consume':
-        if (passes && verdict?.allowed === true) owed.spend(key, rule, request.amount)
+        if (passes && verdict?.allowed === true) owed.spend(key, rule, request.amount, share.limit - verdict.remaining)
         break
       case 'hold':
         if (passes) this.#noteHold(request.id)

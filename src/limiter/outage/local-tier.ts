@@ -1,13 +1,12 @@
 import type { Verdict } from '../../core/decision.ts'
-import type { Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Shelf, Store } from '../../core/store.ts'
 import type { Tier } from '../tier.ts'
-import { Owed } from './owed.ts'
+import { Owed, type Saying } from './owed.ts'
 import { kindOfFailure } from './store-failure.ts'
 
-/** Asks the store that a tier has, when it is there. */
-export type AskStore = (tier: Tier, key: string, request: Request, rule: Rule) => Promise<unknown>
+/** Says something to the store that a tier has. */
+export type Say = (tier: Tier, key: string, saying: Saying, rule: Rule) => Promise<unknown>
 
 /** A tier without its store: what it counts in this process meanwhile, and what it will have to say. */
 export class LocalTier {
@@ -44,30 +43,35 @@ export class LocalTier {
   }
 
   /**
-   * Says to the store what a key owes. Resolves when that has been said, however it went: a charge that may have counted is not said
-   * twice.
+   * Says to the store what a key owes, and rejects with the first failure. What may not have been heard is owed as before: to say it again does no
+   * harm.
    *
    * @param nowMs the time of the decision.
    * @param timerMs the time that blocks go by.
-   * @param ask asks the store's own shelf.
+   * @param say says it to the store.
    */
-  pay(key: string, nowMs: number, timerMs: number, ask: AskStore): Promise<void> | undefined {
+  pay(key: string, nowMs: number, timerMs: number, say: Say): Promise<void> | undefined {
     const paying = this.#paying.get(key)
     if (paying !== undefined || !this.owed.has(key)) return paying
     const counted = (spent: number, rule: Rule): number => this.#stillCounted(key, rule, spent, nowMs)
-    const { rule, requests } = this.owed.take(key, timerMs, counted)
-    if (requests.length === 0) return undefined
-    const say = async (request: Request): Promise<void> => {
+    const { rule, sayings } = this.owed.take(key, timerMs, counted)
+    if (sayings.length === 0) return undefined
+    const said = sayings.map(async (saying) => {
       try {
-        await ask(this.#tier, key, request, rule)
+        await say(this.#tier, key, saying, rule)
       } catch (error) {
         // What the store denies it would deny again.
-        if (kindOfFailure(error) === 'down') this.owed.putBack(key, rule, request, timerMs)
+        if (kindOfFailure(error) !== 'down') return
+        this.owed.putBack(key, rule, saying, timerMs)
+        throw error
       }
-    }
-    const said = Promise.all(requests.map(say)).then(() => void this.#paying.delete(key))
-    this.#paying.set(key, said)
-    return said
+    })
+    const done = Promise.allSettled(said).then((outcomes) => {
+      this.#paying.delete(key)
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    })
+    this.#paying.set(key, done)
+    return done
   }
 
   /** Whether keys may have something to say, or are just saying it. */

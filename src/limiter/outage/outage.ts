@@ -1,5 +1,4 @@
 import { type Clock, readClock, STORE_TIME } from '../../core/clock.ts'
-import type { Verdict } from '../../core/decision.ts'
 import type { Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Memo, Shelf, Store } from '../../core/store.ts'
@@ -10,6 +9,7 @@ import type { Member } from './breaker.ts'
 import type { FailureSettings } from './failure-options.ts'
 import { type DecidedHere, Fallback } from './fallback.ts'
 import { type Instances, joinInstances } from './instances.ts'
+import { CHARGE_MS, type Saying } from './owed.ts'
 import { kindOfFailure } from './store-failure.ts'
 import { StoreWatch } from './store-watch.ts'
 
@@ -24,6 +24,8 @@ export interface OutageOptions extends FailureSettings {
 
 /** Probes go to keys of no limiter, in several slots of a Cluster. */
 const PROBE_KEYS = 16
+const WRITE: Request = { action: 'block', amount: 1 }
+const LOOK: Request = { action: 'peek', amount: 0 }
 
 /** What a limiter does about a store that may fail: when to ask it, and what to do without it. */
 export class Outage implements Member {
@@ -32,6 +34,8 @@ export class Outage implements Member {
   readonly #fallback: Fallback
   readonly #instances: Instances | undefined
   #probe: Shelf | undefined
+  /** What the store failed at last. */
+  #lastFailed: Asked | undefined
 
   constructor(options: OutageOptions) {
     const { name, store, tiers, clock, deadlineMs, instances } = options
@@ -45,7 +49,7 @@ export class Outage implements Member {
       store,
       clock,
       instances: () => instances ?? this.#instances?.count ?? 1,
-      ask: (tier, key, request, rule) => this.watch.ask(() => tier.shelf.decide(key, request, this.#nowMs(), rule)),
+      say: (tier, key, saying, rule) => this.#say(tier, key, saying, rule),
     })
   }
 
@@ -77,18 +81,19 @@ export class Outage implements Member {
     // An error takes longer to make than a decision, so it is made for those who want it.
     const isTold = isThrown || listeners.has('storeFailed')
     const why = error ?? (isTold && !this.watch.isAsking ? this.watch.reason() : undefined)
+    if (error !== undefined) this.#lastFailed = asked[0]
     if (why !== undefined) {
       listeners.emit('storeFailed', { error: why })
       if (isThrown || kindOfFailure(why) === 'mistake') throw why
     }
     const decided = this.#fallback.decide(asked, rules, nowMs, memo)
-    if (this.watch.isWell) void this.#fallback.pay(asked, nowMs)
+    if (this.watch.isAsking && error === undefined) void this.#fallback.pay(asked, nowMs).catch(() => {})
     return decided
   }
 
-  /** Says to the store what these keys owe it since it was gone. Nothing when they do not, or when it may still be gone. */
+  /** Says to the store what these keys owe it since it was gone, and rejects when that fails. Nothing when they owe nothing. */
   pay(asked: readonly Asked[], nowMs: number): Promise<void> | undefined {
-    return this.watch.isWell && this.#fallback.owes(asked) ? this.#fallback.pay(asked, nowMs) : undefined
+    return this.#fallback.owes(asked) ? this.#fallback.pay(asked, nowMs) : undefined
   }
 
   /** Whether keys of a tier may owe something. */
@@ -114,15 +119,19 @@ export class Outage implements Member {
     void this.#payAll().catch(() => {})
   }
 
-  probe(): Promise<Verdict> {
+  probe(): Promise<unknown> {
     const { store, tiers, deadlineMs } = this.#options
     const { rule } = tiers[0] as Tier
     // No limiter has an empty name.
     const shelf = this.#probe ?? store.open({ limiterName: '', rule, deadlineMs })
     this.#probe = shelf
     const key = `${Math.floor(Math.random() * PROBE_KEYS)}`
-    const request: Request = { action: 'block', amount: 1 }
-    return this.watch.ask(() => shelf.decide(key, request, this.#nowMs(), rule))
+    const written = this.watch.ask(() => shelf.decide(key, WRITE, this.#nowMs(), rule))
+    const failed = this.#lastFailed
+    if (failed === undefined) return written
+    // Where it failed: a Cluster may be well elsewhere.
+    const read = this.watch.ask(() => failed.tier.shelf.decide(failed.key, LOOK, this.#nowMs(), failed.tier.rule))
+    return Promise.all([written, read])
   }
 
   /** Ends it: what is under way is answered, what is owed is said, by two deadlines at the latest. */
@@ -130,6 +139,20 @@ export class Outage implements Member {
     await this.watch.idle()
     if (this.watch.isAsking) await Promise.allSettled([this.#payAll(), this.#instances?.leave()])
     this.watch.close()
+  }
+
+  // A charge has an id, so that it may be said again. Where the store does not take that, it may not.
+  async #say(tier: Tier, key: string, { request, once }: Saying, rule: Rule): Promise<unknown> {
+    const plainly = (): Promise<unknown> => this.watch.ask(() => tier.shelf.decide(key, request, this.#nowMs(), rule))
+    if (once === undefined) return plainly()
+    const order = { shelf: tier.shelf, key, request, rule, shadow: false }
+    const memo = { id: once.id, ms: CHARGE_MS }
+    try {
+      return await this.watch.ask(() => this.#options.store.decideTogether([order], this.#nowMs(), memo))
+    } catch (error) {
+      if (kindOfFailure(error) === 'down') throw error
+      return plainly()
+    }
   }
 
   async #payAll(): Promise<void> {

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+import { encodeSubject } from '../../core/key.ts'
 import type { Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
 
@@ -6,10 +8,22 @@ const MOST_KEYS = 10_000
 /** How many holds of one key may wait to be settled, as many as a key can have. */
 const MOST_HOLDS = 1_000
 
+/** How long a store remembers that it has charged something: so long may it be said again. */
+export const CHARGE_MS = 600_000
+
+/** Something to say to the store. */
+export interface Saying {
+  readonly request: Request
+  /** Names a charge, so that it counts once however often it is said until some time, by the limiter's own. */
+  readonly once?: { readonly id: string; readonly untilMs: number }
+}
+
 /** What a key has been through while its store was not there. */
 interface Debt {
   rule: Rule
   spent: number
+  /** Charges that were said, but not confirmed. */
+  readonly charges: Saying[]
   isReset: boolean
   /** Until when it is blocked, by the limiter's own time; 0: unblocked. */
   blockedUntilMs: number | undefined
@@ -33,11 +47,15 @@ export class Owed {
     return [...this.#debts.keys()]
   }
 
-  /** Something was taken here, to be charged there. Places come back by themselves, and are not. */
-  spend(key: string, rule: Rule, amount: number): void {
+  /**
+   * Something was taken here, to be charged there. Places come back by themselves, and are not.
+   *
+   * @param counted all that counts here now: what was taken before may have come back.
+   */
+  spend(key: string, rule: Rule, amount: number, counted: number = Number.MAX_SAFE_INTEGER): void {
     if (amount === 0 || rule.holds === 'leased') return
     const debt = this.#of(key, rule)
-    if (debt !== undefined) debt.spent = Math.min(debt.spent + amount, Number.MAX_SAFE_INTEGER)
+    if (debt !== undefined) debt.spent = Math.min(debt.spent + amount, counted)
   }
 
   /** Something of what was taken here went back. */
@@ -73,29 +91,34 @@ export class Owed {
     key: string,
     nowMs: number,
     counted: (spent: number, rule: Rule) => number,
-  ): { readonly rule: Rule; readonly requests: readonly Request[] } {
-    const { rule, spent, isReset, blockedUntilMs, settled } = this.#debts.get(key) as Debt
+  ): { readonly rule: Rule; readonly sayings: readonly Saying[] } {
+    const { rule, spent, charges, isReset, blockedUntilMs, settled } = this.#debts.get(key) as Debt
     this.#debts.delete(key)
-    const requests: Request[] = isReset ? [{ action: 'reset' }] : []
-    for (const [id, amount] of settled) requests.push({ action: 'settle', id, amount })
+    const sayings: Saying[] = isReset ? [{ request: { action: 'reset' } }] : []
+    for (const [id, amount] of settled) sayings.push({ request: { action: 'settle', id, amount } })
+    for (const charge of charges) if (Number(charge.once?.untilMs) > nowMs) sayings.push(charge)
     const amount = spent === 0 ? 0 : counted(spent, rule)
-    if (amount > 0) requests.push({ action: 'charge', amount })
-    if (blockedUntilMs === 0) requests.push({ action: 'unblock' })
-    else if (blockedUntilMs !== undefined && blockedUntilMs > nowMs) {
-      requests.push({ action: 'block', amount: blockedUntilMs - nowMs })
+    if (amount > 0) {
+      const once = { id: newId(), untilMs: nowMs + CHARGE_MS }
+      sayings.push({ request: { action: 'charge', amount }, once })
     }
-    return { rule, requests }
+    if (blockedUntilMs === 0) sayings.push({ request: { action: 'unblock' } })
+    else if (blockedUntilMs !== undefined && blockedUntilMs > nowMs) {
+      sayings.push({ request: { action: 'block', amount: blockedUntilMs - nowMs } })
+    }
+    return { rule, sayings }
   }
 
-  /** Puts back what could not be said and does no harm when it is said twice. */
-  putBack(key: string, rule: Rule, request: Request, nowMs: number): void {
-    if (request.action === 'settle') this.settle(key, rule, request.id, request.amount)
-    else if (request.action === 'block') this.block(key, rule, nowMs + request.amount)
-    else if (request.action === 'unblock') this.unblock(key, rule)
-    else if (request.action === 'reset') {
-      const debt = this.#of(key, rule)
-      if (debt !== undefined) debt.isReset = true
-    }
+  /** Puts back what may not have been heard. */
+  putBack(key: string, rule: Rule, saying: Saying, nowMs: number): void {
+    const { request } = saying
+    const debt = this.#of(key, rule)
+    if (debt === undefined) return
+    if (request.action === 'charge') debt.charges.push(saying)
+    else if (request.action === 'reset') debt.isReset = true
+    else if (request.action === 'settle') this.settle(key, rule, request.id, request.amount)
+    else if (request.action === 'block') debt.blockedUntilMs ??= nowMs + request.amount
+    else debt.blockedUntilMs ??= 0
   }
 
   #of(key: string, rule: Rule): Debt | undefined {
@@ -105,8 +128,19 @@ export class Owed {
       return known
     }
     if (this.#debts.size >= MOST_KEYS) return undefined
-    const debt: Debt = { rule, spent: 0, isReset: false, blockedUntilMs: undefined, settled: new Map() }
+    const debt: Debt = {
+      rule,
+      spent: 0,
+      charges: [],
+      isReset: false,
+      blockedUntilMs: undefined,
+      settled: new Map(),
+    }
     this.#debts.set(key, debt)
     return debt
   }
+}
+
+function newId(): string {
+  return encodeSubject({ kind: 'owed', name: randomInt(1, 2 ** 48 - 1).toString(36) })
 }

@@ -15,6 +15,7 @@ export class StoreWatch {
   readonly #breaker: Breaker
   readonly #clock: Clock | undefined
   #leave = (): void => {}
+  #late: LimiterError | undefined
 
   constructor(store: Store, deadlineMs: number, clock: Clock | undefined) {
     this.#deadlines = new Deadlines(deadlineMs, clock)
@@ -25,11 +26,6 @@ export class StoreWatch {
   /** Whether the store may be asked. */
   get isAsking(): boolean {
     return !this.#breaker.isOpen
-  }
-
-  /** Whether the store may be asked, and what it was asked last did not fail. */
-  get isWell(): boolean {
-    return !this.#breaker.isOpen && this.#breaker.failures === 0
   }
 
   get health(): Health {
@@ -68,9 +64,19 @@ export class StoreWatch {
 
   /** There was no answer in time. Makes the error that says so. */
   missed(question: Question): LimiterError {
+    const error = this.#late ?? this.#lateness()
+    this.#breaker.missed(error, question)
+    return error
+  }
+
+  // One for all that are late at once: it takes longer to make than a decision.
+  #lateness(): LimiterError {
     const { deadlineMs } = this.#deadlines
     const error = new LimiterError('STORE_FAILED', `the store gave no answer within ${deadlineMs} ms, the deadline`)
-    this.#breaker.missed(error, question)
+    this.#late = error
+    queueMicrotask(() => {
+      this.#late = undefined
+    })
     return error
   }
 

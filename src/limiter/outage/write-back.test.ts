@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
@@ -126,7 +127,7 @@ describe('after an outage', () => {
     expect(admitted).toBe(25)
   })
 
-  it('a charge whose answer is lost is not said again', async () => {
+  it('a charge whose answer is lost is said again, and counts once', async () => {
     const limiter = limiterWith(log)
     store.behaviour = 'fails'
     while (limiter.health.state === 'healthy') await limiter.peek('nobody')
@@ -145,7 +146,32 @@ describe('after an outage', () => {
     expect(blocked.reason).toBe('blocked')
   })
 
-  it('what cannot be charged twice without harm is said again, and the rest is not', async () => {
+  it('a store that remembers no charges is told them all the same', async () => {
+    const limiter = limiterWith(log)
+    const { decideTogether } = store
+    store.decideTogether = () => Promise.reject(new LimiterError('STORE_DENIED', 'no ids'))
+    await outage(limiter, () => limiter.consume('a', { cost: 20 }))
+    store.decideTogether = decideTogether
+    expect(await remaining(log, 'a')).toBe(80)
+  })
+
+  it('a key that was at its share all the time owes its share, and not all that has come back since', async () => {
+    const limiter = limiterWith(bucket)
+    await outage(
+      limiter,
+      async () => {
+        for (let second = 0; second < 300; second++) {
+          await clock.run(1_000)
+          while ((await limiter.consume('a')).allowed);
+        }
+      },
+      300_000,
+    )
+    const { retryAfterMs } = await limiter.peek('a', { cost: 1 })
+    expect(retryAfterMs).toBeLessThanOrEqual(1_000)
+  })
+
+  it('what was not heard is said again', async () => {
     const limiter = limiterWith(log)
     await limiter.block('unblocked', 3_600_000)
     await limiter.consume('reset', { cost: 30 })
@@ -167,7 +193,7 @@ describe('after an outage', () => {
     const peek = (key: string) => createLimiter({ name: 'api', rule: log, store, clock }).peek(key)
     expect(await peek('b')).toMatchObject({ reason: 'blocked' })
     expect(await peek('unblocked')).toMatchObject({ allowed: true })
-    expect([await remaining(log, 'a'), await remaining(log, 'reset')]).toEqual([100, 100])
+    expect([await remaining(log, 'a'), await remaining(log, 'reset')]).toEqual([80, 100])
     expect(await remaining(log, 'settled')).toBe(95)
   })
 
