@@ -10,8 +10,20 @@ export interface RedisConnection {
   /**
    * Sends one command to the primary that holds `key` and resolves with the reply: whole numbers as numbers, arrays as arrays.
    * A reply that is an error rejects with an `Error` whose message starts with the server's own words (`NOSCRIPT …`).
+   * A command that was written to a connection must not be written again when that breaks: it may have counted.
+   *
+   * @param delivery lets a connection that queues commands be told when nobody waits for this one any more. It may be ignored.
    */
-  send(key: string, command: readonly string[]): Promise<unknown>
+  send(key: string, command: readonly string[], delivery?: Delivery): Promise<unknown>
   /** Sends one command to every primary and resolves when all have replied. Rejects when one of them fails. */
   sendToAll(command: readonly string[]): Promise<unknown>
+}
+
+/** A command on its way to a server. */
+export interface Delivery {
+  /**
+   * Says how the command is withdrawn. `withdraw` is called once at most, when the command was given up: one that is still queued
+   * should then never be written, or a client that comes back later counts what nobody waits for. What was written stays.
+   */
+  onWithdraw(withdraw: () => void): void
 }

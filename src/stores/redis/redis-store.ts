@@ -86,7 +86,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   let tierBatch: TierBatch | undefined
   return {
     kind: 'redis',
-    open: (place) => new RedisShelf(shelves, place),
+    open(place) {
+      if (place.deadlineMs !== undefined) runner.waitAtMost(place.deadlineMs)
+      return new RedisShelf(shelves, place)
+    },
     decideTogether(given, nowMs, memo) {
       const orders = given as Orders
       if (memo !== undefined || hasSlots || layout.isCluster) {

@@ -1,6 +1,7 @@
 import { STORE_TIME } from '../../core/clock.ts'
 import type { Verdict } from '../../core/decision.ts'
 import type { Memo } from '../../core/store.ts'
+import { foreignKey } from './call-failure.ts'
 import { memoKey } from './decide-in-one-slot.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
@@ -20,10 +21,20 @@ export async function recall(
   const name = memoKey(key, id)
   const text = await runner.ask(name, ['GET', name])
   if (text === null || text === undefined) return undefined
-  const { untilMs = Number.POSITIVE_INFINITY, verdicts } = JSON.parse(String(text)) as Remembered
+  const { untilMs = Number.POSITIVE_INFINITY, verdicts } = remembered(name, String(text))
   if (untilMs > nowMs) return verdicts.map(whole)
   await runner.ask(name, ['DEL', name])
   return undefined
+}
+
+function remembered(name: string, text: string): Remembered {
+  try {
+    const kept = JSON.parse(text) as Remembered
+    if (Array.isArray(kept.verdicts)) return kept
+    throw new Error('it has no verdicts')
+  } catch (cause) {
+    throw foreignKey('Redis did not decide by tiers', [name], cause)
+  }
 }
 
 // In JSON there is neither an infinity nor what is undefined.

@@ -1,32 +1,43 @@
-import { LimiterError } from '../../core/limiter-error.ts'
+import { callFailure } from './call-failure.ts'
 import { isNoScript } from './clients/is-no-script.ts'
 import { refuseUnsafeEngine } from './engine-probe.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import type { Script } from './script-catalog.ts'
+import { TimedConnection } from './timed-connection.ts'
 
-/** Runs scripts by their SHA-1 and sees to it that the servers know them. */
+/** Runs scripts by their SHA-1 and sees to it that the servers know them. What fails is told as a `LimiterError`. */
 export class ScriptRunner {
-  readonly #connection: RedisConnection
+  readonly #connection: TimedConnection
+  readonly #untimed: RedisConnection
   readonly #loads = new Map<string, Promise<unknown>>()
   #isEngineSafe: boolean
   #asking: Promise<void> | undefined
 
   /** @param isEngineSafe whether the engine need not be asked for its atomicity. */
   constructor(connection: RedisConnection, isEngineSafe: boolean) {
-    this.#connection = connection
+    this.#untimed = connection
+    this.#connection = new TimedConnection(connection)
     this.#isEngineSafe = isEngineSafe
   }
 
-  /** Loads a script on every primary. Rejects when one of them refuses. */
-  load(script: Script): Promise<unknown> {
-    return this.#connection.sendToAll(['SCRIPT', 'LOAD', script.source])
+  /** Tells how long somebody waits for a decision. After the longest time that was told, a call without an answer is given up. */
+  waitAtMost(deadlineMs: number): void {
+    this.#connection.waitAtMost(deadlineMs)
+  }
+
+  /** Loads a script on every primary, however long that takes. Rejects when one of them refuses. */
+  async load(script: Script): Promise<void> {
+    try {
+      await this.#untimed.sendToAll(['SCRIPT', 'LOAD', script.source])
+    } catch (cause) {
+      throw callFailure(`Redis did not load the script ${script.name}`, cause)
+    }
   }
 
   /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const rest = [`${keys.length}`, ...keys, ...args]
     const isReady = this.#isEngineSafe && this.#loads.has(script.sha1)
-    return isReady ? this.#send(script, keys[0] as string, rest) : this.#sendFirst(script, keys[0] as string, rest)
+    return isReady ? this.#send(script, keys, args) : this.#sendFirst(script, keys, args)
   }
 
   /** Sends a plain command about one key and resolves with the server's reply. */
@@ -34,38 +45,37 @@ export class ScriptRunner {
     try {
       return await this.#connection.send(key, command)
     } catch (cause) {
-      throw failed(`Redis did not answer ${command[0]}`, cause)
+      throw callFailure(`Redis did not answer ${command[0]}`, cause, [key])
     }
   }
 
-  async #sendFirst(script: Script, key: string, rest: readonly string[]): Promise<unknown> {
+  async #sendFirst(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     try {
-      if (!this.#isEngineSafe) await this.#askEngine(key)
+      if (!this.#isEngineSafe) await this.#askEngine(keys[0] as string)
       if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
     } catch (cause) {
-      throw undecided(script, cause)
+      throw undecided(script, keys, cause)
     }
-    return this.#send(script, key, rest)
+    return this.#send(script, keys, args)
   }
 
   // Not an async function: each of them would let every decision wait a little longer.
-  #send(script: Script, key: string, rest: readonly string[]): Promise<unknown> {
-    const failed = (error: unknown): Promise<unknown> => this.#sendText(script, key, rest, error)
-    try {
-      return Promise.resolve(this.#connection.send(key, ['EVALSHA', script.sha1, ...rest])).catch(failed)
-    } catch (error) {
-      return failed(error)
-    }
+  #send(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
+    return this.#connection
+      .send(keys[0] as string, command)
+      .catch((error: unknown) => this.#sendText(script, keys, args, error))
   }
 
-  async #sendText(script: Script, key: string, rest: readonly string[], error: unknown): Promise<unknown> {
+  async #sendText(script: Script, keys: readonly string[], args: readonly string[], error: unknown): Promise<unknown> {
     // Only a missing script is safe to send again: any other failure may already have counted.
-    if (!isNoScript(error)) throw undecided(script, error)
+    if (!isNoScript(error)) throw undecided(script, keys, error)
     this.#loadInBackground(script)
+    const command = ['EVAL', script.source, `${keys.length}`, ...keys, ...args]
     try {
-      return await this.#connection.send(key, ['EVAL', script.source, ...rest])
+      return await this.#connection.send(keys[0] as string, command)
     } catch (cause) {
-      throw undecided(script, cause)
+      throw undecided(script, keys, cause)
     }
   }
 
@@ -87,18 +97,13 @@ export class ScriptRunner {
     const pending = this.#loads.get(script.sha1)
     if (pending !== undefined && pending !== DONE) return
     const settle = (): void => void this.#loads.set(script.sha1, DONE)
-    this.#loads.set(script.sha1, this.load(script).then(settle, settle))
+    const load = this.#connection.sendToAll(['SCRIPT', 'LOAD', script.source])
+    this.#loads.set(script.sha1, load.then(settle, settle))
   }
 }
 
 const DONE = Promise.resolve()
 
-function undecided({ name }: Script, cause: unknown): LimiterError {
-  return failed(`Redis did not decide by ${name}`, cause)
-}
-
-function failed(what: string, cause: unknown): LimiterError {
-  if (cause instanceof LimiterError) return cause
-  const why = cause instanceof Error ? cause.message || cause.name : String(cause)
-  return new LimiterError('STORE_FAILED', `${what}: ${why}`, { cause })
+function undecided({ name }: Script, keys: readonly string[], cause: unknown): Error {
+  return callFailure(`Redis did not decide by ${name}`, cause, keys)
 }

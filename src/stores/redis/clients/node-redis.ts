@@ -1,5 +1,7 @@
-import type { RedisConnection } from '../redis-connection.ts'
+import type { Delivery, RedisConnection } from '../redis-connection.ts'
+import { connectionLost } from './connection-lost.ts'
 import { hasMethods } from './has-methods.ts'
+import { NodeRedisSignal } from './node-redis-signal.ts'
 import { notConnected } from './not-connected.ts'
 
 /** Whatever node-redis creates: a client, a pool, a cluster or a sentinel. */
@@ -7,21 +9,24 @@ export type NodeRedisLike = NodeRedisClientLike | NodeRedisClusterLike | NodeRed
 
 interface NodeRedisClientLike {
   connect(): Promise<unknown>
-  sendCommand(args: string[]): Promise<unknown>
+  sendCommand(args: string[], options?: NodeRedisOptions): Promise<unknown>
 }
+
+// Untyped, because each version has options of its own.
+type NodeRedisOptions = Record<never, never>
 
 interface NodeRedisClusterLike {
   readonly masters: readonly unknown[]
   nodeClient(node: unknown): unknown
   connect(): Promise<unknown>
-  sendCommand(firstKey: string, isReadonly: boolean, args: string[]): Promise<unknown>
+  sendCommand(firstKey: string, isReadonly: boolean, args: string[], options?: NodeRedisOptions): Promise<unknown>
 }
 
 interface NodeRedisSentinelLike {
   readonly isOpen: boolean
   getMasterNode(): unknown
   connect(): Promise<unknown>
-  sendCommand(isReadonly: boolean, args: string[]): Promise<unknown>
+  sendCommand(isReadonly: boolean, args: string[], options?: NodeRedisOptions): Promise<unknown>
 }
 
 /** Tells what connects from what only sends, such as a leased client of a sentinel or one with callbacks. */
@@ -44,15 +49,27 @@ function connectionByKind(client: NodeRedisLike): RedisConnection {
 
 function clientConnection(client: NodeRedisClientLike): RedisConnection {
   return {
-    send: (_key, command) => client.sendCommand(command as string[]),
+    send(_key, command, delivery) {
+      if (delivery === undefined) return client.sendCommand(command as string[])
+      const { args, options } = withdrawable(command, delivery)
+      return client.sendCommand(args, options)
+    },
     sendToAll: (command) => client.sendCommand(command as string[]),
   }
 }
 
 function sentinelConnection(client: NodeRedisSentinelLike): RedisConnection {
-  const send = (command: readonly string[]) =>
-    client.isOpen ? client.sendCommand(false, command as string[]) : Promise.reject(notConnected())
-  return { send: (_key, command) => send(command), sendToAll: send }
+  const send = async (command: readonly string[], delivery?: Delivery): Promise<unknown> => {
+    if (!client.isOpen) throw notConnected()
+    // It sends again what was under way when a connection broke, and asks the signal first.
+    const { args, options } = withdrawable(command, delivery, true)
+    try {
+      return await client.sendCommand(false, args, options)
+    } catch (error) {
+      throw options.abortSignal.wasStopped ? connectionLost(error) : error
+    }
+  }
+  return { send: (_key, command, delivery) => send(command, delivery), sendToAll: send }
 }
 
 function clusterConnection(client: NodeRedisClusterLike): RedisConnection {
@@ -60,14 +77,30 @@ function clusterConnection(client: NodeRedisClusterLike): RedisConnection {
     ((await client.nodeClient(node)) as NodeRedisClientLike).sendCommand(command as string[])
   return {
     isCluster: true,
-    send: (key, command) =>
-      client.masters.length > 0 ? client.sendCommand(key, false, command as string[]) : Promise.reject(notConnected()),
+    send(key, command, delivery) {
+      if (client.masters.length === 0) return Promise.reject(notConnected())
+      if (delivery === undefined) return client.sendCommand(key, false, command as string[])
+      const { args, options } = withdrawable(command, delivery)
+      return client.sendCommand(key, false, args, options)
+    },
     sendToAll: async (command) => {
       if (client.masters.length === 0) throw notConnected()
       // Version 4 lists a primary once for each range of its slots.
       return Promise.all(Array.from(new Set(client.masters), (node) => sendToNode(node, command)))
     },
   }
+}
+
+/** A command that can be taken back as long as it has not been written, and the options that it takes for that. */
+function withdrawable(command: readonly string[], delivery?: Delivery, isForOnce = false) {
+  const args = [...command]
+  const abortSignal = new NodeRedisSignal(isForOnce)
+  delivery?.onWithdraw(() => {
+    abortSignal.withdraw()
+    // Version 4 has another signal, which counts its queue wrongly when it comes too late. But it makes a command's text when it writes.
+    args.splice(0, args.length, 'PING')
+  })
+  return { args, options: { abortSignal } }
 }
 
 /** In its legacy mode version 4 takes callbacks, and keeps what returns promises beside. */
@@ -79,7 +112,7 @@ function withPromises(client: NodeRedisClientLike): NodeRedisClientLike {
 function prefixed(connection: RedisConnection, prefix: string): RedisConnection {
   return {
     ...connection,
-    send: (key, command) => connection.send(prefix + key, withPrefixedKeys(command, prefix)),
+    send: (key, command, delivery) => connection.send(prefix + key, withPrefixedKeys(command, prefix), delivery),
   }
 }
 

@@ -1,3 +1,14 @@
+/**
+ * What the server has said, from its code on (`OOM command not allowed …`), as far as the clients and the engines agree: Redis 6
+ * wraps what goes wrong inside a script in words of its own, and a Cluster of ioredis what it has tried too often.
+ */
+export function serverWordsIn(message: string): string {
+  return message.replace(WRAPPING, '')
+}
+
+const WRAPPING =
+  /^(?:Too many Cluster redirections\. Last error: (?:\w*Error: )?)?(?:ERR Error running script \(call to \w+\): (?:@user_script: ?\d+: )*-?)?/
+
 /** Whether a Cluster refused a script because its keys lie in different slots: nothing has run. */
 export function isCrossSlot(error: unknown): boolean {
   return wordsOf(error).startsWith('CROSSSLOT ')
@@ -16,5 +27,5 @@ const NOTHING_DONE = /^(?:CROSSSLOT|TRYAGAIN|WRONGTYPE) |\bsluice: /
 
 function wordsOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error ? cause.message : ''
+  return cause instanceof Error ? serverWordsIn(cause.message) : ''
 }

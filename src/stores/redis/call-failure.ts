@@ -1,0 +1,73 @@
+import { LimiterError } from '../../core/limiter-error.ts'
+import { serverWordsIn } from './clients/server-words.ts'
+
+/**
+ * What a call to Redis that failed is told as: `FOREIGN_KEY` when one of its keys holds something else, `STORE_DENIED` when the
+ * server does not let us do it, now or later, and otherwise `STORE_FAILED`.
+ *
+ * @param what did not happen: `Redis did not decide by fixed-window`.
+ * @param keys those that the call was about, by their names on the server.
+ */
+export function callFailure(what: string, cause: unknown, keys: readonly string[] = []): LimiterError {
+  if (cause instanceof LimiterError) return cause
+  const said = cause instanceof Error ? cause.message || cause.name : String(cause)
+  const words = serverWordsIn(said)
+  if (FOREIGN_KEY.test(words)) return foreignKey(what, keys, cause)
+  const denial = hintFor(words, DENIALS)
+  if (denial !== undefined) return new LimiterError('STORE_DENIED', `${what}: ${denial} (${said})`, { cause })
+  const hint = hintFor(words, FAILURES)
+  return new LimiterError('STORE_FAILED', `${what}: ${hint === undefined ? said : `${hint} (${said})`}`, { cause })
+}
+
+// What the scripts say of a key of the right type, and of an id's key.
+const FOREIGN_KEY = /^WRONGTYPE |\bsluice: (?:the|a) key (?:of the id )?holds something else /
+
+/** Says that one of the keys holds something else. They are told by their whole names, however long: they are to be looked for. */
+export function foreignKey(what: string, keys: readonly string[], cause: unknown): LimiterError {
+  const names = keys.map((key) => JSON.stringify(key)).join(', ')
+  const which = keys.length === 1 ? `the key ${names}` : `one of the keys ${names}`
+  const rule = 'holds something that Sluice has not written, and it was left as it is'
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const message = `${what}: ${which} ${rule}: delete it, or give the store another prefix (${why})`
+  return new LimiterError('FOREIGN_KEY', message, { cause })
+}
+
+type Hint = readonly [RegExp, string]
+
+const ALLOWED = 'docs/redis.md#what-the-user-must-be-allowed'
+
+// Nothing of this ends by waiting.
+const DENIALS: readonly Hint[] = [
+  [/^NOAUTH /, 'the server wants a password, and the client has given none that it takes'],
+  [
+    /^WRONGPASS |^ERR (?:AUTH |invalid password|Client sent AUTH)/,
+    'the server does not take the user or the password of the client',
+  ],
+  [/^NOPERM .*\bcommand/, `the user of the client may not send this command, see ${ALLOWED}`],
+  [/^NOPERM /, `the user of the client may not touch these keys, see ${ALLOWED}`],
+  [
+    /^(?:ERR )?(?:ACL failure in script|The user executing the script can't)/,
+    `the user of the client may not do what the script does, see ${ALLOWED}`,
+  ],
+  [
+    /^(?:ERR )?unknown (?:Redis )?command/i,
+    'the server does not know a command that Sluice needs: it is renamed or switched off',
+  ],
+]
+
+const FAILURES: readonly Hint[] = [
+  [/^READONLY /, 'the server is a replica and takes no writes: the primary has changed, or this never was one'],
+  [/^LOADING /, 'the server has started and is still loading its data'],
+  [/^MASTERDOWN /, 'the server is a replica that has lost its primary'],
+  [/^CLUSTERDOWN /, 'the cluster does not serve this slot now'],
+  [/^(?:MOVED|ASK|TRYAGAIN) /, 'the slot is on another server or on its way there, and the client did not follow'],
+  [/^OOM /, "the server's memory is full"],
+  [/^BUSY /, 'the server is busy with a script that does not end'],
+  [/^MISCONF /, 'the server cannot save its data and takes no writes'],
+  [/^NOREPLICAS /, 'the server has too few replicas and takes no writes'],
+  [/^ERR max number of clients/, 'the server takes no more connections'],
+]
+
+function hintFor(words: string, hints: readonly Hint[]): string | undefined {
+  return hints.find(([pattern]) => pattern.test(words))?.[1]
+}

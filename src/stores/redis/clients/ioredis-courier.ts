@@ -1,0 +1,117 @@
+import type { Delivery } from '../redis-connection.ts'
+import { connectionLost } from './connection-lost.ts'
+import type { IoredisLike } from './ioredis.ts'
+
+/** What ioredis makes of a command, as far as it is of use here. Its text is made of `name` and `args` each time it is written. */
+interface IoredisCommand {
+  name: string
+  args: readonly unknown[]
+  resolve(reply: unknown): unknown
+  reject(error: Error): void
+  toWritable(stream: unknown): unknown
+}
+
+interface IoredisSender extends IoredisLike {
+  sendCommand(command: IoredisCommand, stream?: unknown): Promise<unknown>
+  on(event: 'close', listener: () => void): unknown
+}
+
+type Builtin = (this: IoredisLike, args: readonly string[]) => Promise<unknown>
+
+/** The courier of a client: one for all stores on it, so that it gets one listener of ours. */
+export function courierOf(client: IoredisLike): IoredisCourier {
+  const known = COURIERS.get(client) ?? new IoredisCourier(client as IoredisSender)
+  COURIERS.set(client, known)
+  return known
+}
+
+const COURIERS = new WeakMap<IoredisLike, IoredisCourier>()
+
+/**
+ * Sends commands through a client and keeps hold of them. ioredis queues a command while it is not connected, and writes again what
+ * was not answered when a connection broke: a command that was withdrawn becomes a PING, and one whose reply was lost rejects.
+ */
+class IoredisCourier {
+  readonly #client: IoredisSender
+  readonly #builtins = new Map<string, Builtin>()
+  readonly #standIn: IoredisLike
+  readonly #written = new Set<IoredisCommand>()
+  // One function for all commands, which ioredis calls as their method.
+  readonly #write: IoredisCommand['toWritable'] = writerInto(this.#written)
+  #latest: IoredisCommand | undefined
+  #isListening = false
+
+  constructor(client: IoredisSender) {
+    this.#client = client
+    // What the client's own methods find in its place, so that they hand their command to us.
+    this.#standIn = Object.create(client, { sendCommand: { value: (command: IoredisCommand) => this.#hand(command) } })
+  }
+
+  send(command: readonly string[], delivery?: Delivery): Promise<unknown> {
+    const sent = this.#builtin(command[0] as string).call(this.#standIn, command.slice(1))
+    const made = this.#latest as IoredisCommand
+    this.#latest = undefined
+    delivery?.onWithdraw(() => withdraw(made))
+    return sent
+  }
+
+  // Not `call`, which automatic pipelining takes part in: a pipeline of which only some keys have moved is not redirected, iovalkey
+  // would pipeline by the slot of the script's hash instead of the key's, and we have pipelines of our own.
+  #builtin(name: string): Builtin {
+    let builtin = this.#builtins.get(name)
+    if (builtin === undefined) {
+      // Only the lower-case names are known to all versions, and only of a known command are the keys found, prefixed and routed.
+      builtin = this.#client.createBuiltinCommand(name.toLowerCase()).string as Builtin
+      this.#builtins.set(name, builtin)
+    }
+    return builtin
+  }
+
+  #hand(command: IoredisCommand): Promise<unknown> {
+    if (!this.#isListening) this.#listen()
+    this.#latest = command
+    command.toWritable = this.#write
+    const sent = this.#client.sendCommand(command)
+    // Only now: a Cluster has put a function of its own there, which follows slots that move and would also send again what was lost.
+    const { resolve, reject } = command
+    command.resolve = (reply) => {
+      this.#written.delete(command)
+      return resolve(reply)
+    }
+    command.reject = (error) => {
+      const isLost = this.#written.delete(command) && error.message === CLOSED
+      reject.call(command, isLost ? connectionLost(error) : error)
+    }
+    return sent
+  }
+
+  // A Cluster needs none: its connections reject what they lose, each when it closes.
+  #listen(): void {
+    this.#isListening = true
+    if (!this.#client.isCluster) this.#client.on('close', () => this.#lose())
+  }
+
+  #lose(): void {
+    for (const command of this.#written) {
+      withdraw(command)
+      command.reject(connectionLost())
+    }
+  }
+}
+
+/** What makes the text of a command, and notes that it was made. */
+function writerInto(written: Set<IoredisCommand>): IoredisCommand['toWritable'] {
+  return function (this: IoredisCommand, stream) {
+    written.add(this)
+    return (Object.getPrototypeOf(this) as IoredisCommand).toWritable.call(this, stream)
+  }
+}
+
+/** Makes sure that a command is never written as what it was. The client still waits for a reply to it, so it is not left out. */
+function withdraw(command: IoredisCommand): void {
+  command.name = 'ping'
+  command.args = []
+}
+
+/** What ioredis says of commands on a connection that has closed for good. */
+const CLOSED = 'Connection is closed.'

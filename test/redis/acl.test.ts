@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { STORE_TIME } from '../../src/core/clock.ts'
+import type { Request } from '../../src/core/request.ts'
+import { fixedWindow } from '../../src/rules/index.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { storeContract } from '../../src/testing/store-contract.ts'
+import { ask } from '../servers/ask.ts'
+import { type RunningServer, startServer } from '../servers/start-server.ts'
+import { waitUntil } from '../servers/wait-until.ts'
+
+// The rule that users are told to copy.
+const page = readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8')
+const [, documented = ''] = /^ACL SETUSER limiter on >secret (.*)$/m.exec(page) ?? []
+
+let server: RunningServer
+beforeAll(async () => {
+  server = await startServer()
+})
+afterAll(() => server?.stop())
+
+/** A client of a user that is allowed what is documented, but for some of it, and whatever is added. It sends nothing of its own. */
+async function clientWithout(without: readonly string[], more: readonly string[] = []): Promise<Redis> {
+  const username = `user-${randomUUID()}`
+  const allowed = documented.split(' ').filter((part) => !without.includes(part))
+  expect(allowed).toHaveLength(documented.split(' ').length - without.length)
+  await ask(server, 'ACL', 'SETUSER', username, 'on', '>secret', ...allowed, ...more)
+  const { host, port } = server
+  return new Redis({ host, port, username, password: 'secret', enableReadyCheck: false, disableClientInfo: true })
+}
+
+/** A store of such a user, with a limit. */
+async function storeWithout(...without: string[]) {
+  const client = await clientWithout(without)
+  onTestFinished(() => client.disconnect())
+  const store = redisStore(client)
+  const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
+  const shelf = store.open({ limiterName: 'acl', rule })
+  const request = (asked: Request, nowMs: number = STORE_TIME) => shelf.decide(randomUUID(), asked, nowMs)
+  // The first one leaves at once, and the others together.
+  const together = () => Promise.all([request(take), request(take), request(take)])
+  return { store, request, together }
+}
+
+const take: Request = { action: 'consume', amount: 1 }
+const DENIED = { code: 'STORE_DENIED', message: expect.stringContaining('docs/redis.md#what-the-user-must-be-allowed') }
+
+describe('a user that is allowed what is documented, and nothing else,', () => {
+  let client: Redis
+  beforeAll(async () => {
+    // What the page says of ids.
+    client = await clientWithout([], ['~{sluice:*'])
+  })
+  afterAll(() => client?.disconnect())
+
+  it('loads the scripts', async () => {
+    await redisStore(client).warmUp()
+  })
+
+  describe('may do everything that a store does', () => {
+    for (const { title, run } of storeContract({ createStore: () => redisStore(client) })) it(title, run)
+  })
+
+  it('was never refused anything', async () => {
+    expect(await ask(server, 'ACL', 'LOG')).toEqual([])
+  })
+})
+
+describe('a user without', () => {
+  it('+eval is refused once a server has lost its scripts, until they are loaded again', async () => {
+    const { request } = await storeWithout('+eval')
+    await request(take)
+    await ask(server, 'SCRIPT', 'FLUSH')
+    await expect(request(take)).rejects.toMatchObject(DENIED)
+    await waitUntil(async () => {
+      await request(take)
+      return undefined
+    })
+  })
+
+  it('+script|load needs it not: the text goes with the first request', async () => {
+    const { request, together } = await storeWithout('+script|load')
+    await ask(server, 'SCRIPT', 'FLUSH')
+    await request(take)
+    await together()
+  })
+
+  it.each(['+mget', '+exists'])('%s is refused all but single decisions', async (right) => {
+    const { request, together } = await storeWithout(right)
+    await request(take)
+    await expect(together()).rejects.toMatchObject(DENIED)
+  })
+
+  it('+time may decide by a clock only', async () => {
+    const { request } = await storeWithout('+time')
+    await expect(request(take)).rejects.toMatchObject(DENIED)
+    await request(take, 1_000_000)
+  })
+
+  it('+del is refused where a key ends early', async () => {
+    const { store } = await storeWithout('+del')
+    const shelf = store.open({
+      limiterName: 'ends',
+      rule: fixedWindow({ limit: 9, windowMs: 60_000, anchor: 'first-hit' }),
+    })
+    await shelf.decide('a', take, STORE_TIME)
+    await expect(shelf.decide('a', { action: 'reset' }, STORE_TIME)).rejects.toMatchObject(DENIED)
+    await shelf.decide('a', take, STORE_TIME)
+  })
+
+  it.each(['+evalsha', '+get', '+set', '~sluice:*'])('%s is refused everything', async (right) => {
+    const { request } = await storeWithout(right)
+    await expect(request(take)).rejects.toMatchObject(DENIED)
+  })
+})
