@@ -46,11 +46,15 @@ export function writeReport(name, report, folder = RESULTS) {
 
 /** Prints a report, and answers with its text. */
 export function printReport({ title, command, loadBefore, body }) {
-  const made = `Made on ${new Date().toISOString().slice(0, 10)} by \`${command}\`.
-${machine()}; load ${loadBefore} before and ${load()} at the end, of which the run itself is 1.`
-  const text = `# ${title}\n\n${made}\n\n${body}\n`
+  const text = `# ${title}\n\n${madeBy(command, loadBefore)}\n\n${body}\n`
   console.log(`\n${text}`)
   return text
+}
+
+/** When and where a report was made, and by which command. */
+export function madeBy(command, loadBefore) {
+  return `Made on ${new Date().toISOString().slice(0, 10)} by \`${command}\`.
+${machine()}; load ${loadBefore} before and ${load()} at the end, of which the run itself is 1.`
 }
 
 function machine() {

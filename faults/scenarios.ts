@@ -1,0 +1,14 @@
+import type { Scenario } from './scenario.ts'
+import { ownTime, serverTime } from './scenarios/clocks.ts'
+import { cluster, sentinel } from './scenarios/failovers.ts'
+import { flushAll, full, scriptFlush } from './scenarios/memory.ts'
+import { latency, lostAndDecided, lostReplies } from './scenarios/network.ts'
+import { policies } from './scenarios/policies.ts'
+import { absent, counted, inFlight, killed } from './scenarios/restarts.ts'
+import { halfOpen, lostConnection, mute, stopped } from './scenarios/silence.ts'
+
+/** All of them, in the order of the table, by the files of tests that run at the same time. */
+export const scenarios: Readonly<Record<'gone' | 'failing', readonly Scenario[]>> = {
+  gone: [killed, counted, inFlight, absent, stopped, halfOpen, lostConnection, mute, policies],
+  failing: [sentinel, cluster, latency, lostReplies, lostAndDecided, scriptFlush, flushAll, full, serverTime, ownTime],
+}

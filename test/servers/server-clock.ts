@@ -1,0 +1,68 @@
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { fetchPackages, hasApt } from './fetch-packages.ts'
+import type { ServerBinary } from './server-binary.ts'
+
+/** A wall clock that can be set, for servers that are started with it. */
+export interface ServerClock {
+  /** The same server, by this clock. Its timers go by true time. */
+  binary(server: ServerBinary): ServerBinary
+  /** Sets the clock so many seconds ahead of the true time, or behind it. */
+  step(seconds: number): Promise<void>
+  /** Removes what the clock is read from. */
+  stop(): Promise<void>
+}
+
+/**
+ * A clock by libfaketime, which is fetched once as the servers are. `undefined` where it cannot be had: it comes as a package of Debian
+ * and Ubuntu.
+ */
+export async function serverClock(env: NodeJS.ProcessEnv = process.env): Promise<ServerClock | undefined> {
+  const library = (await cachedLibrary()) ?? (await fetchLibrary(env))
+  if (library === undefined) return undefined
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-clock-'))
+  const file = join(folder, 'offset')
+  const step = async (seconds: number): Promise<void> => {
+    // Swapped, because the server reads it all the time.
+    await writeFile(`${file}.next`, `${seconds < 0 ? '' : '+'}${seconds}\n`)
+    await rename(`${file}.next`, file)
+  }
+  await step(0)
+  return {
+    binary: ({ path, env }) => ({ path, env: { ...env, ...settings(library, file) } }),
+    step,
+    stop: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+function settings(library: string, file: string) {
+  return {
+    // The C library comes before the server's own allocator, whose start reads the clock and would never end.
+    LD_PRELOAD: `${library} libc.so.6`,
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  }
+}
+
+async function cachedLibrary(): Promise<string | undefined> {
+  const files = await readdir(CACHE, { recursive: true }).catch(() => [])
+  const library = files.find((file) => file.endsWith('/libfaketime.so.1'))
+  return library === undefined ? undefined : join(CACHE, library)
+}
+
+async function fetchLibrary(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  if (!(await hasApt(env))) return undefined
+  const engine = { program: 'libfaketime' }
+  const isUsable = async () => (await cachedLibrary()) !== undefined
+  try {
+    await fetchPackages(env, CACHE, { engine, wayOut: 'servers keep the true time', isUsable })
+  } catch (error) {
+    console.warn(`${error}`)
+  }
+  return cachedLibrary()
+}
+
+const CACHE = fileURLToPath(new URL('../../.cache/faketime', import.meta.url))
