@@ -6,7 +6,7 @@ import { redisStore } from 'sluice/redis'
 const { REDIS_URL, REQUESTS_PER_MINUTE = 20, TOKENS_PER_DAY = 10_000 } = process.env
 
 // A request that may have counted is not sent again: in a budget nothing must count twice.
-const redis = REDIS_URL ? new Redis(REDIS_URL, { maxRetriesPerRequest: 0 }) : undefined
+const redis = REDIS_URL ? new Redis(REDIS_URL) : undefined
 redis?.on('error', (error) => console.error(error.message))
 
 export const limits = createLimiter({

@@ -42,7 +42,7 @@ decorate(AppController, 'health', [Get('health'), SkipRateLimit()])
 // Made when the application starts, and closed when it ends.
 class Counts {
   // A request that may have counted is not sent again: nothing must count twice.
-  redis = REDIS_URL ? new Redis(REDIS_URL, { maxRetriesPerRequest: 0 }) : undefined
+  redis = REDIS_URL ? new Redis(REDIS_URL) : undefined
   store = this.redis && redisStore(this.redis)
 
   constructor() {
