@@ -20,7 +20,7 @@ export interface Outcome {
   readonly tallies: readonly Tally[]
   readonly limits: Limits
   /** Whether Redis was to be missed at all: by every process that was asked, or by none. @default not known beforehand */
-  readonly expects?: 'redis' | 'fallback'
+  readonly expects?: 'redis' | 'fallback' | 'partly'
   /** From the end of the fault to the last decision without Redis, of the slowest process. */
   readonly recoveredMs: number
   /** What the scenario itself found wrong. @default nothing */
