@@ -174,10 +174,9 @@ export class Desk {
     }
     if (outage.isHere(asked)) return this.#without(asked, rules, nowMs, memo)
     outage.beat(askedMs)
-    const owed = outage.pay(asked, nowMs)
     const put = (): readonly Verdict[] | Promise<readonly Verdict[]> => this.#put(asked, rules, nowMs, memo)
     return outage.watch
-      .ask(owed === undefined ? put : () => owed.then(put), memo !== undefined)
+      .ask(() => outage.pay(asked, nowMs)?.then(put) ?? put(), memo !== undefined)
       .then(decisionOf, (error: unknown) => this.#without(asked, rules, nowMs, memo, error))
   }
 

@@ -62,8 +62,18 @@ export class Fallback {
     return (request.action === 'settle' || request.action === 'renew') && this.#holds.has(request.id)
   }
 
-  /** Decides without the store. All tiers have another policy than `'throw'`. */
-  decide(asked: readonly Asked[], rules: readonly Rule[], nowMs: number, memo: Memo | undefined): DecidedHere {
+  /**
+   * Decides without the store. All tiers have another policy than `'throw'`.
+   *
+   * @param wasAsked whether the store was asked, and may have done what it was asked for.
+   */
+  decide(
+    asked: readonly Asked[],
+    rules: readonly Rule[],
+    nowMs: number,
+    memo: Memo | undefined,
+    wasAsked: boolean,
+  ): DecidedHere {
     const isRefused = asked.some(({ tier, request }) => {
       return tier.onStoreFailure === 'refuse' && !tier.shadow && isTaking(request)
     })
@@ -79,6 +89,7 @@ export class Fallback {
       for (const part of parts) this.#note(part, passes, byPart.get(part), nowMs)
     }
     if (memo !== undefined) this.#counted.add(decided)
+    if (wasAsked) this.#endHolds(parts)
     for (const { request } of asked) if (request.action === 'settle') this.#holds.delete(request.id)
     return { ruled: parts.map(({ asked: { tier }, share }) => ({ tier, rule: share })), verdicts }
   }
@@ -171,6 +182,13 @@ export class Fallback {
         owed.reset(key, rule)
         break
       default:
+    }
+  }
+
+  // What the store holds without having said so goes back when it hears of it.
+  #endHolds(parts: readonly Part[]): void {
+    for (const { asked, local, rule } of parts) {
+      if (asked.request.action === 'hold') local.owed.settle(asked.key, rule, asked.request.id, 0)
     }
   }
 

@@ -71,6 +71,21 @@ describe('a hold', () => {
     expect(await remaining()).toBe(1_000)
   })
 
+  it.each(['fallback', 'allow', 'refuse'] as const)(
+    'that the store may have taken without saying so goes back there: %s',
+    async (onStoreFailure) => {
+      const limiter = limiterWith({ onStoreFailure })
+      store.behaviour = 'loses'
+      const hold = await limiter.reserve('a', { estimate: 400 })
+      store.behaviour = 'answers'
+      const used = onStoreFailure === 'refuse' ? 0 : 150
+      await hold.settle(150)
+      await limiter.peek('b')
+      await clock.run(0)
+      expect(await remaining()).toBe(1_000 - used)
+    },
+  )
+
   it('of the store is settled there when it is back', async () => {
     const limiter = limiterWith()
     const hold = await limiter.reserve('a', { estimate: 400 })

@@ -86,7 +86,7 @@ export class Outage implements Member {
       listeners.emit('storeFailed', { error: why })
       if (isThrown || kindOfFailure(why) === 'mistake') throw why
     }
-    const decided = this.#fallback.decide(asked, rules, nowMs, memo)
+    const decided = this.#fallback.decide(asked, rules, nowMs, memo, error !== undefined)
     if (this.watch.isAsking && error === undefined) void this.#fallback.pay(asked, nowMs).catch(() => {})
     return decided
   }
