@@ -21,9 +21,9 @@ let isStopping = false
 
 process.on('message', async ({ number, order, given }) => {
   try {
-    process.send({ number, outcome: await orders[order](given) })
-    // From here on nothing may keep this process alive: neither a timer nor a connection.
-    if (order === 'stop') process.disconnect()
+    const outcome = await orders[order](given)
+    // When that has been sent nothing may keep this process alive any more: neither a timer nor a connection.
+    process.send({ number, outcome }, () => order === 'stop' && process.disconnect())
   } catch (error) {
     process.send({ number, error: error.stack })
   }

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createLimiter, slidingLog } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
+import { patient } from '../../test/patient.ts'
 import type { Address } from '../../test/servers/ask.ts'
 import { monotonicMs } from '../load.ts'
 import type { Scenario } from '../scenario.ts'
@@ -93,7 +94,7 @@ function moreThan(most: number, counts: readonly number[]): string[] {
 /** How often the server has counted each of these keys. */
 async function countsOf({ host, port }: Address, keys: readonly string[], rule: { limit: number; windowMs: number }) {
   const redis = new Redis(port, host)
-  await using limiter = createLimiter({ name: 'faults', rule: slidingLog(rule), store: redisStore(redis) })
+  await using limiter = createLimiter({ ...patient, name: 'faults', rule: slidingLog(rule), store: redisStore(redis) })
   const standings = await Promise.all(keys.map((key) => limiter.peek(key)))
   redis.disconnect()
   return standings.map(({ remaining }) => rule.limit - remaining)
