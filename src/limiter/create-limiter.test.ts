@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Store } from '../core/store.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
@@ -84,6 +85,19 @@ describe('createLimiter', () => {
       expect.objectContaining({ code: 'INVALID_OPTION', message }),
     )
   })
+})
+
+it('a store of kind memory may answer later all the same', async () => {
+  const memory = memoryStore()
+  const store: Store = {
+    ...memory,
+    open(place) {
+      const shelf = memory.open(place)
+      return { decide: async (...given) => shelf.decide(...given) }
+    },
+  }
+  const limiter = createLimiter({ name: 'later', rule, store })
+  expect(await limiter.consume('a')).toMatchObject({ allowed: true, decidedBy: 'memory' })
 })
 
 describe('wrong calls', () => {

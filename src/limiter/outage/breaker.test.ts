@@ -146,6 +146,30 @@ describe('the breaker', () => {
     expect([one, other, elsewhere].map(({ health }) => health.state)).toEqual(['degraded', 'degraded', 'healthy'])
   })
 
+  it('is probed by whoever is there, also by a limiter that was never asked', async () => {
+    const idle = limiterWith({ name: 'idle' })
+    await failOften(limiterWith({ name: 'busy' }))
+    store.behaviour = 'answers'
+    await clock.run(200)
+    expect(idle.health.state).toBe('healthy')
+  })
+
+  it('does not keep a limiter that everybody else has forgotten', async () => {
+    const limiter = limiterWith()
+    vi.spyOn(WeakRef.prototype, 'deref').mockReturnValue(undefined)
+    await failOften(limiter)
+    vi.restoreAllMocks()
+    expect(limiter.health.state).toBe('healthy')
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('says what is no error as it is', async () => {
+    store.error = 'a text'
+    await failOften(limiterWith())
+    expect(warned.mock.calls[0]?.[0]).toContain('[STORE_DEGRADED]: a text: decisions')
+    await expect(limiterWith({ name: 'other', onStoreFailure: 'throw' }).consume('a')).rejects.toThrow(': a text')
+  })
+
   it('tells who listens, and nobody else then', async () => {
     const limiter = limiterWith()
     const told: unknown[] = []

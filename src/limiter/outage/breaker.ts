@@ -54,7 +54,7 @@ export class Breaker {
   #pauseMs = FIRST_PROBE_MS
   /** Whether somebody was told that the store denies something, and nothing has changed since. */
   #isDenialTold = false
-  #stop = (): void => {}
+  #stop: (() => void) | undefined
 
   constructor(clock: Clock | undefined) {
     this.#clock = clock
@@ -73,7 +73,7 @@ export class Breaker {
     return () => {
       this.#members.delete(reference)
       if (this.#everybody().length > 0) return
-      this.#stop()
+      this.#stop?.()
       this.isOpen = false
       this.#error = undefined
     }

@@ -73,10 +73,7 @@ export class Deadlines {
   }
 
   // A process that was busy for so long has the answers, but has not read them: it reads before immediates run.
-  readonly #rung = (): void => {
-    const sweep = setImmediate(this.#expire)
-    this.#alarm = { stop: () => clearImmediate(sweep), keepAlive: () => {} }
-  }
+  readonly #rung = (): void => void setImmediate(this.#expire)
 
   readonly #expire = (): void => {
     this.#alarm = undefined

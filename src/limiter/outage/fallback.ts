@@ -1,6 +1,5 @@
 import { type Clock, timerNowMs } from '../../core/clock.ts'
 import type { Verdict } from '../../core/decision.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
 import { isTaking, type Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Memo, Order, Store } from '../../core/store.ts'
@@ -131,7 +130,8 @@ export class Fallback {
   // Of a hold that the store has, nothing is known here, and what another tier refuses is not taken.
   #requestHere(request: Request, isRefused: boolean): Request {
     if ((request.action === 'settle' || request.action === 'renew') && !this.#holds.has(request.id)) return LOOK
-    return isRefused && isTaking(request) ? { action: 'peek', amount: amountOf(request) } : request
+    if (!isRefused || (request.action !== 'consume' && request.action !== 'hold')) return request
+    return { action: 'peek', amount: request.amount }
   }
 
   #decideTogether(parts: readonly Part[], nowMs: number, memo: Memo | undefined): readonly Verdict[] {
@@ -139,11 +139,11 @@ export class Fallback {
     const orders = parts.map(({ asked: { tier, key }, local, share, request }): Order => {
       return { shelf: local.shelf, key, request: request as Request, rule: share, shadow: tier.shadow }
     })
+    if (memo === undefined) return this.#memory.decideTogether(orders, nowMs) as readonly Verdict[]
     try {
       return this.#memory.decideTogether(orders, nowMs, memo) as readonly Verdict[]
-    } catch (error) {
+    } catch {
       // There is no room for another id. It is counted all the same.
-      if (memo === undefined || !(error instanceof LimiterError) || error.code !== 'STORE_FULL') throw error
       return this.#memory.decideTogether(orders, nowMs) as readonly Verdict[]
     }
   }
@@ -222,8 +222,4 @@ const LOOK: Request = { action: 'peek', amount: 0 }
 function verdictOf({ asked: { tier, request }, share, rule }: Part, decided: Verdict | undefined): Verdict {
   if (decided !== undefined) return inShare(decided, request, rule)
   return tier.onStoreFailure === 'allow' ? allowed(share.limit) : refused(request)
-}
-
-function amountOf(request: Request): number {
-  return 'amount' in request ? request.amount : 0
 }

@@ -86,6 +86,20 @@ describe('a hold', () => {
     },
   )
 
+  it('taken in an outage and settled in the next one is charged after that', async () => {
+    const limiter = limiterWith()
+    await lose(limiter)
+    const hold = await limiter.reserve('a', { estimate: 400 })
+    await find(limiter)
+    store.behaviour = 'fails'
+    expect(await hold.settle(150)).toMatchObject({ allowed: true, decidedBy: 'fallback' })
+    await clock.run(0)
+    store.behaviour = 'answers'
+    await limiter.peek('b')
+    await clock.run(0)
+    expect(await remaining()).toBe(850)
+  })
+
   it('of the store is settled there when it is back', async () => {
     const limiter = limiterWith()
     const hold = await limiter.reserve('a', { estimate: 400 })

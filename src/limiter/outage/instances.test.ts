@@ -5,6 +5,8 @@ import { type MemoryStore, memoryStore } from '../../stores/memory/memory-store.
 import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
 import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
+import { joinInstances } from './instances.ts'
+import type { StoreWatch } from './store-watch.ts'
 
 let memory: MemoryStore
 let stores: RemoteStore[]
@@ -48,6 +50,19 @@ async function shares(limiters: readonly Limiter[]): Promise<readonly number[]> 
   allStores('answers')
   return decisions.map(({ limit }) => limit)
 }
+
+it('are counted by the time of the store where there is no clock', async () => {
+  const store = remoteStore(memory)
+  const watch = { ask: (ask: () => unknown) => ask() } as unknown as StoreWatch
+  const instances = joinInstances({ name: 'api', store, clock: undefined, watch })
+  await instances.leave()
+  instances.beat(0)
+  instances.beat(1_000)
+  await clock.run(0)
+  expect([store.asked, instances.count]).toEqual([1, 1])
+  await instances.leave()
+  expect(store.asked).toBe(2)
+})
 
 describe('instances', () => {
   it('are counted where they all are, so that each knows its share', async () => {

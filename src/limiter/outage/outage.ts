@@ -40,8 +40,7 @@ export class Outage implements Member {
   constructor(options: OutageOptions) {
     const { name, store, tiers, clock, deadlineMs, instances } = options
     this.#options = options
-    this.watch = new StoreWatch(store, deadlineMs, clock)
-    this.watch.join(this)
+    this.watch = new StoreWatch(store, deadlineMs, clock, this)
     const isSharing = instances === undefined && tiers.some(({ onStoreFailure }) => onStoreFailure === 'fallback')
     this.#instances = isSharing ? joinInstances({ name, store, clock, watch: this.watch }) : undefined
     this.#fallback = new Fallback({
@@ -116,7 +115,7 @@ export class Outage implements Member {
   }
 
   answered(): void {
-    void this.#payAll().catch(() => {})
+    void this.#payAll()
   }
 
   probe(): Promise<unknown> {

@@ -111,6 +111,17 @@ describe('a store that fails', () => {
   })
 })
 
+describe('a store that answers', () => {
+  it('is asked each time where refusals are not remembered', async () => {
+    const limiter = limiterWith({ denialCacheMs: 0, instances: 1 })
+    await limiter.consume('a', { cost: 10 })
+    for (let count = 0; count < 3; count++) {
+      expect(await limiter.consume('a')).toMatchObject({ allowed: false, decidedBy: 'redis' })
+    }
+    expect(store.asked).toBe(4)
+  })
+})
+
 describe('policies of tiers', () => {
   const tiers = {
     user: fixedWindow({ limit: 2, windowMs: 60_000 }),

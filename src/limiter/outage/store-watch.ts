@@ -14,12 +14,14 @@ export class StoreWatch {
   readonly #deadlines: Deadlines
   readonly #breaker: Breaker
   readonly #clock: Clock | undefined
-  #leave = (): void => {}
+  readonly #leave: () => void
   #late: LimiterError | undefined
 
-  constructor(store: Store, deadlineMs: number, clock: Clock | undefined) {
+  /** @param member is told when the store is left alone and when it is back. */
+  constructor(store: Store, deadlineMs: number, clock: Clock | undefined, member: Member) {
     this.#deadlines = new Deadlines(deadlineMs, clock)
     this.#breaker = breakerOf(store, clock)
+    this.#leave = this.#breaker.join(member)
     this.#clock = clock
   }
 
@@ -30,11 +32,6 @@ export class StoreWatch {
 
   get health(): Health {
     return this.#breaker.health
-  }
-
-  /** Tells a limiter when its store is left alone and when it is back. */
-  join(member: Member): void {
-    this.#leave = this.#breaker.join(member)
   }
 
   /** A question is put to the store: its time runs from now. */

@@ -280,6 +280,12 @@ describe('what is done to a key during an outage', () => {
     expect(await remaining(log, 'c')).toBe(10)
   })
 
+  it('is done in full where nobody shares', async () => {
+    const limiter = createLimiter({ name: 'api', rule: log, store, clock, onStoreFailure: 'refuse' })
+    await outage(limiter, () => limiter.charge('a', 12))
+    expect(await remaining(log, 'a')).toBe(88)
+  })
+
   it('and then reset is forgotten', async () => {
     const limiter = limiterWith(fixedWindow({ limit: 100, windowMs: 3_600_000 }))
     await outage(limiter, async () => {

@@ -92,11 +92,25 @@ describe('redisStore refuses', () => {
       if (name === 'EVAL') return 0
       throw new Error(name === 'GET' ? 'down' : "CROSSSLOT Keys in request don't hash to the same slot")
     })
-    const limiter = createLimiter({ name: 'x', tiers: { user: rule, ip: rule }, store: redisStore(broken), ...patient })
+    const limiter = createLimiter({
+      name: 'x',
+      tiers: { user: rule, ip: rule },
+      store: redisStore(broken),
+      ...patient,
+      // With an id it is tried again and again, until the deadline.
+      deadlineMs: 200,
+    })
     await expect(limiter.consume('a', { id: 'one' })).rejects.toMatchObject({
       code: 'STORE_FAILED',
       message: 'Redis did not answer GET: down',
     })
+  })
+
+  it('a decision by a policy that fails', async () => {
+    const broken = ownConnection(redis, () => Promise.reject(new Error('down')))
+    const store = redisStore(broken)
+    const limiter = createLimiter({ name: 'plans', rule, policy: () => undefined, store, ...patient })
+    await expect(limiter.consume('a')).rejects.toMatchObject({ code: 'STORE_FAILED' })
   })
 
   it('the reply to one tier where there are two', async () => {
