@@ -45,7 +45,8 @@ export const lostConnection: Scenario = {
   clients: ['ioredis', 'node-redis'],
   tested: ['ioredis'],
   async run(stage) {
-    const { proxy, crew } = await behindProxy(stage, { socketTimeoutMs: 1_000 })
+    // Long enough for the store to be left alone: that takes two deadlines where the last answers came right before.
+    const { proxy, crew } = await behindProxy(stage, { socketTimeoutMs: 2_000 })
     await crew.backOnRedis()
     await stage.pass(3_000, 800)
     proxy.dropOpen()
