@@ -139,6 +139,15 @@ describe('tiers in several slots', () => {
     expect(remaining(await limiter.consume('key', options))).toEqual({ rare: 2, other: 49, later: 499 })
   })
 
+  it('fail as one does when only that one is asked', async () => {
+    const { limiter, connection } = await watchedLimiter({ rare: log(5), later: log(500) }, { deadlineMs: 300 })
+    connection.before = failing('later', 'the node is gone')
+    await expect(limiter.consume({ later: 'key' }, { id: 'request' })).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: 'Redis did not decide by tiers: the node is gone',
+    })
+  })
+
   it('answer a repeated id with what was decided first, and count it once', async () => {
     const { limiter } = await watchedLimiter({ rare: log(5), other: bucket(50), later: places(500) })
     const first = await limiter.consume('key', { id: 'request', cost: { rare: 4 } })
