@@ -1,0 +1,80 @@
+/** What `GET /v1/live` of the service answers with: what has happened lately, for people who look. Times are whole milliseconds since 1970. */
+export interface LiveReport {
+  readonly service: {
+    readonly version: string
+    readonly startedAtMs: number
+    readonly nowMs: number
+    /** How often the policies were read anew since the start. */
+    readonly reloads: number
+    /** Why the policies on disk are not in force, if they are not. */
+    readonly reloadError: string | null
+  }
+  readonly store: {
+    readonly kind: 'memory' | 'redis'
+    /** Where it is, without a password: `127.0.0.1:6379`, or `this process`. */
+    readonly place: string
+    readonly state: 'healthy' | 'degraded'
+    /** For how long it has been so. */
+    readonly forMs: number
+    readonly error: string | null
+  }
+  readonly policies: readonly LivePolicy[]
+  /** The last ten minutes at most, a second each, oldest first, without gaps; the current second is not among them. */
+  readonly seconds: readonly LiveSecond[]
+  readonly busiest: readonly LiveKey[]
+  readonly mostRefused: readonly LiveKey[]
+  /** The last hundred at most, oldest first. */
+  readonly outages: readonly { readonly fromMs: number; readonly toMs: number | null; readonly error: string }[]
+}
+
+/** A policy and what it has decided since the start. */
+export interface LivePolicy {
+  readonly name: string
+  readonly tiers: readonly LiveTier[]
+  readonly allowed: number
+  readonly refused: number
+}
+
+/** A limit of a policy. Of a policy of one rule there is one, of the policy's name. */
+export interface LiveTier {
+  readonly name: string
+  /** As the rule calls itself, such as `token-bucket`. */
+  readonly kind: string
+  readonly limit: number
+  readonly isShadow: boolean
+  /** How often it was the one that refused or, in the shadow, would have. */
+  readonly refused: number
+  /** How often a request came that used up 80 % of it. */
+  readonly near: number
+}
+
+/** One second. */
+export interface LiveSecond {
+  readonly atMs: number
+  readonly allowed: number
+  readonly refused: number
+  /** Requests that a limit in the shadow would have refused. */
+  readonly wouldRefuse: number
+  /** Requests that were decided without the store. */
+  readonly withoutStore: number
+  /** How long decisions took, in milliseconds; `null` when there were none. */
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
+  /** By the name of the policy, and within it refusals by the name of the tier. Policies with nothing to tell are left out. */
+  readonly byPolicy: Readonly<
+    Record<
+      string,
+      { readonly allowed: number; readonly refused: number; readonly byTier: Readonly<Record<string, number>> }
+    >
+  >
+}
+
+/** A key and what was decided about it lately. Counts may be too high by at most `error`, never too low. */
+export interface LiveKey {
+  readonly policy: string
+  /** As text: `user:42`, or `user=42, ip=203.0.113.7` for a key of several tiers. */
+  readonly key: string
+  readonly allowed: number
+  readonly refused: number
+  readonly error: number
+}

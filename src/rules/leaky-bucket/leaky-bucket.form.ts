@@ -1,0 +1,23 @@
+import type { RuleForm } from '../rule-form.ts'
+import { type LeakyBucketOptions, leakyBucket } from './leaky-bucket.ts'
+
+/** `leakyBucket`, as people ask for it by name. */
+export const leakyBucketForm: RuleForm = {
+  name: 'leaky-bucket',
+  factory: 'leakyBucket',
+  about: 'Fills with requests and leaks at a constant rate: refuses what does not fit, or makes it wait its turn.',
+  fields: [
+    { name: 'capacity', kind: 'count', about: 'requests that fit', example: 100 },
+    { name: 'leak', kind: 'count', about: 'requests that leak out in every period', example: 100 },
+    { name: 'periodMs', kind: 'duration', about: 'length of the period', example: '1m' },
+    {
+      name: 'mode',
+      kind: 'choice',
+      about: 'whether what fits passes at once or after its delay',
+      choices: ['police', 'shape'],
+    },
+    { name: 'maxWaitMs', kind: 'duration', about: "the longest delay, only for mode 'shape'" },
+    { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
+  ],
+  make: (options) => leakyBucket(options as unknown as LeakyBucketOptions),
+}

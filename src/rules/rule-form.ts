@@ -1,0 +1,53 @@
+import { show } from '../core/check.ts'
+import { duration } from '../core/duration.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import type { Rule } from '../core/rule.ts'
+
+/** How people ask for a rule by name: in a file of policies, on the command line and on the page. */
+export interface RuleForm {
+  /** The rule's name, such as `token-bucket`. */
+  readonly name: string
+  /** The function that makes it, such as `tokenBucket`. */
+  readonly factory: string
+  /** What it is for, in one sentence. */
+  readonly about: string
+  /** The options of the factory, in the order in which people think of them. */
+  readonly fields: readonly RuleField[]
+  make(options: Readonly<Record<string, unknown>>): Rule
+}
+
+/** One option of a rule. */
+export interface RuleField {
+  /** As the factory calls it, such as `windowMs`. */
+  readonly name: string
+  /** A length of time may be said in words under its name without the unit: `window: 1m`. */
+  readonly kind: 'count' | 'duration' | 'choice'
+  readonly about: string
+  /** A value to begin with. Absent: the option may be left out. */
+  readonly example?: number | string
+  /** Only for a choice; the first one is the default. */
+  readonly choices?: readonly string[]
+}
+
+/** What a field is called where its value is said in words: `window` for `windowMs`. */
+export function wordOf(field: RuleField): string {
+  return field.kind === 'duration' ? field.name.replace(/Ms$/, '') : field.name
+}
+
+/** Makes a rule from options in which lengths of time may be said in words: `{ limit: 100, window: '1m' }`. */
+export function ruleFrom(form: RuleForm, given: Readonly<Record<string, unknown>>): Rule {
+  const options: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(given)) {
+    const field = form.fields.find((candidate) => candidate.name === name || wordOf(candidate) === name)
+    if (field === undefined) {
+      const takes = form.fields.map(wordOf).join(', ')
+      throw new LimiterError('INVALID_OPTION', `${form.name} has no option ${show(name)}: it takes ${takes}`)
+    }
+    if (field.name in options) {
+      throw new LimiterError('INVALID_OPTION', `${wordOf(field)} and ${field.name} say the same: one of them must go`)
+    }
+    const isInWords = field.kind === 'duration' && (name !== field.name || typeof value === 'string')
+    options[field.name] = isInWords ? duration(value as string) : value
+  }
+  return form.make(options)
+}
