@@ -46,6 +46,14 @@ describe('the lint rules stop', () => {
     ['adapters', 'cli'],
     ['adapters/drop-in', 'stores'],
     ['core', 'testing'],
+    ['simulate', 'limiter'],
+    ['policies', 'stores'],
+    ['observe', 'stores'],
+    ['service', 'cli'],
+    ['cli', 'page'],
+    ['page', 'limiter'],
+    ['limiter', 'observe'],
+    ['rules', 'simulate'],
   ])('an import from %s into %s', (from, into) => {
     const source = `import { thing } from '../${into}/thing.ts'\n\nexport const copy: number = thing\n`
     expect(lint(`src/${from}/example.ts`, source)).toContain('lint/style/noRestrictedImports')
@@ -67,6 +75,12 @@ describe('the lint rules allow', () => {
     ['adapters', 'limiter'],
     ['adapters/drop-in', 'rules'],
     ['testing', 'rules'],
+    ['simulate', 'rules'],
+    ['policies', 'limiter'],
+    ['observe', 'limiter'],
+    ['service', 'observe'],
+    ['cli', 'service'],
+    ['page', 'simulate'],
   ])('an import from %s into %s', (from, into) => {
     const source = `import { thing } from '../${into}/thing.ts'\n\nexport const copy: number = thing\n`
     expect(lint(`src/${from}/example.ts`, source)).toBe('')
@@ -79,10 +93,11 @@ describe('every rule', () => {
 
   it.each(rules.map((entry) => entry.name))('%s has its files and is exported', (name) => {
     const files = readdirSync(join(folder, name))
-    for (const ending of ['.ts', '.memory.ts', '.lua', '.examples.ts', '.test.ts', '.md'])
+    for (const ending of ['.ts', '.memory.ts', '.lua', '.form.ts', '.examples.ts', '.test.ts', '.md'])
       expect(files).toContain(name + ending)
     expect(readFileSync(join(folder, 'index.ts'), 'utf8')).toContain(`'./${name}/${name}.ts'`)
     expect(readFileSync(join(folder, 'worked-examples.ts'), 'utf8')).toContain(`'./${name}/${name}.examples.ts'`)
+    expect(readFileSync(join(folder, 'forms.ts'), 'utf8')).toContain(`'./${name}/${name}.form.ts'`)
   })
 })
 
