@@ -1,4 +1,4 @@
-import { kindOfFailure } from './store-failure.ts'
+import { failureOf, kindOfFailure } from './store-failure.ts'
 import type { Question, StoreWatch } from './store-watch.ts'
 
 /** The pause before something is asked again, and twice as long each time after. */
@@ -50,7 +50,8 @@ export class Asking<Answer> implements Question {
     try {
       const answer = await this.#ask()
       if (this.#watch.answered(this)) this.#resolve(answer)
-    } catch (error) {
+    } catch (given) {
+      const error = failureOf(given)
       this.#error = error
       if (this.#mayRepeat(error)) this.#repeatLater()
       else if (this.#watch.failed(this, error)) this.#reject(error)

@@ -1,27 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { clock, limiterWith, remoteStage, rule, store, warned } from '../../../test/remote-stage.ts'
+import { remoteStore } from '../../../test/remote-store.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
-import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
+import { createLimiter } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
 
-let store: RemoteStore
-let clock: ManualClock
-const warned = vi.fn()
-beforeEach(() => {
-  store = remoteStore()
-  clock = manualClock(1_000_000)
-  warned.mockReset()
-  vi.spyOn(console, 'warn').mockImplementation(warned)
-})
-afterEach(() => vi.restoreAllMocks())
-
-const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
-
-function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
-  return createLimiter({ name: 'api', rule, store, clock, instances: 1, ...options })
-}
+beforeEach(remoteStage)
 
 async function failOften(limiter: Limiter, times = 5): Promise<void> {
   store.behaviour = 'fails'
@@ -168,6 +152,23 @@ describe('the breaker', () => {
     await failOften(limiterWith())
     expect(warned.mock.calls[0]?.[0]).toContain('[STORE_DEGRADED]: a text: decisions')
     await expect(limiterWith({ name: 'other', onStoreFailure: 'throw' }).consume('a')).rejects.toThrow(': a text')
+  })
+
+  it('lets all limiters make up for what failed, also beside one whose clock is wrong', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    onTestFinished(() => void process.off('unhandledRejection', note))
+    const limiter = createLimiter({ name: 'api', rule, store, instances: 1 })
+    const wrong = limiterWith({ name: 'wrong', clock: { nowMs: () => Number.NaN } })
+    await failOften(limiter, 1)
+    store.behaviour = 'answers'
+    await limiter.consume('b')
+    await clock.run(0)
+    expect((await limiter.peek('a')).remaining).toBe(9)
+    await expect(wrong.consume('a')).rejects.toMatchObject({ code: 'INVALID_TIME' })
+    await Promise.all([limiter.close(), wrong.close()])
+    expect(unhandled).toEqual([])
   })
 
   it('tells who listens, and nobody else then', async () => {

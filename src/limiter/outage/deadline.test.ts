@@ -1,24 +1,9 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
-import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
-import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remote-stage.ts'
+import { createLimiter } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
-import { Deadlines } from './deadlines.ts'
 
-let store: RemoteStore
-let clock: ManualClock
-beforeEach(() => {
-  store = remoteStore()
-  clock = manualClock(1_000_000)
-  vi.spyOn(console, 'warn').mockImplementation(() => {})
-})
-
-const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
-
-function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
-  return createLimiter({ name: 'api', rule, store, clock, instances: 1, ...options })
-}
+beforeEach(remoteStage)
 
 const asks: readonly [string, (limiter: Limiter) => Promise<unknown>][] = [
   ['consume', (limiter) => limiter.consume('a')],
@@ -69,6 +54,21 @@ describe('no answer', () => {
     expect((await consumed).decidedBy).toBe('fallback')
   })
 
+  it('is waited for from when the policy has said the rule', async () => {
+    const policy = () => new Promise<undefined>((resolve) => clock.timer(900, () => resolve(undefined)))
+    const limiter = limiterWith({ deadlineMs: 300, policy })
+    store.behaviour = 'silent'
+    let decidedBy: string | undefined
+    void limiter.consume('a').then((decision) => {
+      decidedBy = decision.decidedBy
+    })
+    await clock.run(1_199)
+    expect(decidedBy).toBeUndefined()
+    await clock.run(1)
+    await clock.run(0)
+    expect(decidedBy).toBe('fallback')
+  })
+
   it('that comes too late changes nothing any more', async () => {
     const limiter = limiterWith()
     store.behaviour = 'silent'
@@ -98,27 +98,6 @@ describe('answers', () => {
     await Promise.all(Array.from({ length: 2_000 }, (_, index) => limiter.consume(`user:${index}`)))
     expect(clock.pendingTimers).toBe(0)
   })
-
-  it('that have come while the process was busy are read before anything is given up', async () => {
-    const deadlines = new Deadlines(20, undefined)
-    const waiting = { dueMs: 0, isOver: false, expire: vi.fn() }
-    deadlines.add(waiting)
-    // What is due as long as the deadline stands for what lies in the socket: it is read in the same turn of the loop.
-    const busyUntilMs = performance.now() + 40
-    const read = new Promise<void>((resolve) => {
-      setTimeout(() => {
-        setImmediate(() => {})
-        queueMicrotask(() => {
-          deadlines.end(waiting)
-          resolve()
-        })
-      }, 21)
-    })
-    while (performance.now() < busyUntilMs);
-    await read
-    await deadlines.idle()
-    expect(waiting.expire).not.toHaveBeenCalled()
-  })
 })
 
 describe('a real deadline', () => {
@@ -131,14 +110,5 @@ describe('a real deadline', () => {
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10)
     expect(tookMs).toBeGreaterThanOrEqual(30)
     await limiter.close()
-  })
-
-  it('keeps the process alive while somebody waits: nobody waits in vain', async () => {
-    const deadlines = new Deadlines(10, undefined)
-    const waiting = { dueMs: 0, isOver: false, expire: vi.fn() }
-    deadlines.add(waiting)
-    await deadlines.idle()
-    expect(waiting.expire).toHaveBeenCalledOnce()
-    expect(deadlines.end(waiting)).toBe(false)
   })
 })

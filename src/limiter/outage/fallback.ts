@@ -104,13 +104,11 @@ export class Fallback {
     await Promise.all(asked.map(({ tier, key }) => this.#pay(tier, key, nowMs)))
   }
 
-  /** Says to the store what all keys owe it, some at a time, as long as `isAsking` says so. */
-  async payAll(nowMs: number, isAsking: () => boolean): Promise<void> {
-    for (const [tier, { owed }] of this.#tiers) {
-      const keys = owed.keys()
-      for (let at = 0; at < keys.length && isAsking(); at += PAYING_AT_ONCE) {
-        await Promise.allSettled(keys.slice(at, at + PAYING_AT_ONCE).map((key) => this.#pay(tier, key, nowMs)))
-      }
+  /** Says to the store what all keys owe it, so many at a time, as long as `isAsking` says so. */
+  async payAll(nowMs: number, isAsking: () => boolean, atOnce: number): Promise<void> {
+    const owing = [...this.#tiers].flatMap(([tier, local]) => local.owing.map((key) => ({ tier, key })))
+    for (let at = 0; at < owing.length && isAsking(); at += atOnce) {
+      await Promise.allSettled(owing.slice(at, at + atOnce).map(({ tier, key }) => this.#pay(tier, key, nowMs)))
     }
   }
 
@@ -216,7 +214,6 @@ function insteadOf(store: Store): MemoryStore {
   return memory
 }
 
-const PAYING_AT_ONCE = 250
 const LOOK: Request = { action: 'peek', amount: 0 }
 
 function verdictOf({ asked: { tier, request }, share, rule }: Part, decided: Verdict | undefined): Verdict {

@@ -1,66 +1,42 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { clock, find, limiterWith, lose, remaining, remoteStage, store } from '../../../test/remote-stage.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
 import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
 
-let store: RemoteStore
-let clock: ManualClock
-beforeEach(() => {
-  store = remoteStore()
-  clock = manualClock(1_000_000)
-  vi.spyOn(console, 'warn').mockImplementation(() => {})
-})
-afterEach(() => vi.restoreAllMocks())
+beforeEach(remoteStage)
 
 const rule = fixedWindow({ limit: 1_000, windowMs: 3_600_000 })
 
-function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
-  return createLimiter({ name: 'tokens', rule, store, clock, instances: 1, ...options })
-}
-
-async function lose(limiter: Limiter): Promise<void> {
-  store.behaviour = 'fails'
-  while (limiter.health.state === 'healthy') await limiter.peek('nobody')
-}
-
-async function find(limiter: Limiter): Promise<void> {
-  store.behaviour = 'answers'
-  await clock.run(3_000)
-  expect(limiter.health.state).toBe('healthy')
-}
-
-async function remaining(key = 'a'): Promise<number> {
-  return (await createLimiter({ name: 'tokens', rule, store, clock }).peek(key)).remaining
-}
+/** A limiter of tokens, unless the options say otherwise. */
+const tokensWith = (options: Partial<LimiterOptions> = {}): Limiter => limiterWith({ rule, ...options })
 
 describe('a hold', () => {
   it('taken and settled in an outage is charged with what was used', async () => {
-    const limiter = limiterWith()
+    const limiter = tokensWith()
     await lose(limiter)
     const hold = await limiter.reserve('a', { estimate: 400 })
     expect(hold.decision).toMatchObject({ allowed: true, remaining: 600, decidedBy: 'fallback' })
     expect(await hold.settle(150)).toMatchObject({ allowed: true, remaining: 850, decidedBy: 'fallback' })
     await find(limiter)
-    expect(await remaining()).toBe(850)
+    expect(await remaining('a', rule)).toBe(850)
   })
 
   it('taken in an outage and settled later is charged then', async () => {
-    const limiter = limiterWith()
+    const limiter = tokensWith()
     await lose(limiter)
     const hold = await limiter.reserve('a', { estimate: 400 })
     await find(limiter)
-    expect(await remaining()).toBe(1_000)
+    expect(await remaining('a', rule)).toBe(1_000)
     expect(await hold.settle(150)).toMatchObject({ allowed: true, decidedBy: 'fallback' })
     await clock.run(0)
-    expect(await remaining()).toBe(850)
+    expect(await remaining('a', rule)).toBe(850)
     expect(await hold.settle(150)).toMatchObject({ allowed: false, reason: 'hold-ended' })
   })
 
   it('taken in an outage and cancelled, or left to expire, is charged to nobody', async () => {
-    const limiter = limiterWith()
+    const limiter = tokensWith()
     await lose(limiter)
     const cancelled = await limiter.reserve('a', { estimate: 400 })
     await limiter.reserve('a', { estimate: 500, holdMs: 1_000 })
@@ -68,13 +44,13 @@ describe('a hold', () => {
     await clock.run(1_000)
     expect((await limiter.peek('a')).remaining).toBe(1_000)
     await find(limiter)
-    expect(await remaining()).toBe(1_000)
+    expect(await remaining('a', rule)).toBe(1_000)
   })
 
   it.each(['fallback', 'allow', 'refuse'] as const)(
     'that the store may have taken without saying so goes back there: %s',
     async (onStoreFailure) => {
-      const limiter = limiterWith({ onStoreFailure })
+      const limiter = tokensWith({ onStoreFailure })
       store.behaviour = 'loses'
       const hold = await limiter.reserve('a', { estimate: 400 })
       store.behaviour = 'answers'
@@ -82,12 +58,12 @@ describe('a hold', () => {
       await hold.settle(150)
       await limiter.peek('b')
       await clock.run(0)
-      expect(await remaining()).toBe(1_000 - used)
+      expect(await remaining('a', rule)).toBe(1_000 - used)
     },
   )
 
   it('taken in an outage and settled in the next one is charged after that', async () => {
-    const limiter = limiterWith()
+    const limiter = tokensWith()
     await lose(limiter)
     const hold = await limiter.reserve('a', { estimate: 400 })
     await find(limiter)
@@ -97,33 +73,33 @@ describe('a hold', () => {
     store.behaviour = 'answers'
     await limiter.peek('b')
     await clock.run(0)
-    expect(await remaining()).toBe(850)
+    expect(await remaining('a', rule)).toBe(850)
   })
 
   it('of the store is settled there when it is back', async () => {
-    const limiter = limiterWith()
+    const limiter = tokensWith()
     const hold = await limiter.reserve('a', { estimate: 400 })
     await lose(limiter)
     expect(await hold.settle(150)).toMatchObject({ allowed: true, decidedBy: 'fallback' })
     await find(limiter)
-    expect(await remaining()).toBe(850)
+    expect(await remaining('a', rule)).toBe(850)
   })
 
   it.each(['allow', 'refuse'] as const)(
     'of the store is settled there also by the policy %s',
     async (onStoreFailure) => {
-      const limiter = limiterWith({ onStoreFailure })
+      const limiter = tokensWith({ onStoreFailure })
       const hold = await limiter.reserve('a', { estimate: 400 })
       await lose(limiter)
       expect(await hold.settle(150)).toMatchObject({ allowed: true, decidedBy: 'fallback' })
       await find(limiter)
-      expect(await remaining()).toBe(850)
+      expect(await remaining('a', rule)).toBe(850)
     },
   )
 
   it('is refused by the policy that refuses, and charged with what was used by the one that allows', async () => {
-    const refusing = limiterWith({ onStoreFailure: 'refuse' })
-    const allowing = limiterWith({ onStoreFailure: 'allow' })
+    const refusing = tokensWith({ onStoreFailure: 'refuse' })
+    const allowing = tokensWith({ onStoreFailure: 'allow' })
     await lose(refusing)
     expect(await refusing.reserve('a', { estimate: 4 })).toMatchObject({ allowed: false })
     const hold = await allowing.reserve('a', { estimate: 4 })
@@ -131,11 +107,11 @@ describe('a hold', () => {
     const unused = await allowing.reserve('a', { estimate: 4 })
     await unused.cancel()
     await find(allowing)
-    expect(await remaining()).toBe(970)
+    expect(await remaining('a', rule)).toBe(970)
   })
 
   it('is known here with 10,000 others, and then as any other that has ended', async () => {
-    const limiter = limiterWith({ rule: fixedWindow({ limit: 20_000, windowMs: 3_600_000 }), name: 'many' })
+    const limiter = tokensWith({ rule: fixedWindow({ limit: 20_000, windowMs: 3_600_000 }), name: 'many' })
     await lose(limiter)
     const holds = []
     for (let count = 0; count <= 10_000; count++) holds.push(await limiter.reserve(`user:${count}`, { estimate: 1 }))
@@ -145,13 +121,13 @@ describe('a hold', () => {
   })
 
   it('that cannot be settled can be tried again where failures are thrown', async () => {
-    const limiter = limiterWith({ onStoreFailure: 'throw' })
+    const limiter = tokensWith({ onStoreFailure: 'throw' })
     const hold = await limiter.reserve('a', { estimate: 400 })
     store.behaviour = 'fails'
     await expect(hold.settle(150)).rejects.toBe(store.error)
     store.behaviour = 'answers'
     await hold[Symbol.asyncDispose]()
-    expect(await remaining()).toBe(850)
+    expect(await remaining('a', rule)).toBe(850)
   })
 })
 
@@ -202,20 +178,20 @@ describe('a lease', () => {
 
 describe('an id', () => {
   it('whose answer was lost is asked again, and counted once', async () => {
-    const limiter = limiterWith()
+    const limiter = tokensWith()
     store.behaviour = 'loses'
     const consumed = limiter.consume('a', { id: 'order-7', cost: 10 })
     await clock.run(10)
     store.behaviour = 'answers'
     await clock.run(20)
     expect(await consumed).toMatchObject({ allowed: true, remaining: 990, decidedBy: 'redis' })
-    expect(await remaining()).toBe(990)
+    expect(await remaining('a', rule)).toBe(990)
     await limiter.close()
     expect(clock.pendingTimers).toBe(0)
   })
 
   it('is given up at the deadline', async () => {
-    const limiter = limiterWith({ onStoreFailure: 'throw' })
+    const limiter = tokensWith({ onStoreFailure: 'throw' })
     store.behaviour = 'loses'
     const consumed = limiter.consume('a', { id: 'order-7', cost: 10 }).catch((error: unknown) => error)
     await clock.run(500)
@@ -229,18 +205,18 @@ describe('an id', () => {
   })
 
   it('is counted once in an outage too', async () => {
-    const limiter = limiterWith()
+    const limiter = tokensWith()
     await lose(limiter)
     const first = await limiter.consume('a', { id: 'order-7', cost: 10 })
     const again = await limiter.consume('a', { id: 'order-7', cost: 10 })
     expect(again).toEqual(first)
     expect((await limiter.consume('a')).remaining).toBe(989)
     await find(limiter)
-    expect(await remaining()).toBe(989)
+    expect(await remaining('a', rule)).toBe(989)
   })
 
   it('is counted also when no more ids can be remembered here', async () => {
-    const limiter = limiterWith({ rule: fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 }), name: 'very many' })
+    const limiter = tokensWith({ rule: fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 }), name: 'very many' })
     await lose(limiter)
     for (let count = 0; count < 250_000; count++) await limiter.consume('a', { id: `${count}` })
     expect((await limiter.consume('a', { id: 'one more' })).remaining).toBe(749_999)
@@ -248,7 +224,7 @@ describe('an id', () => {
   })
 
   it('is not asked again when one key is wrong, and without an id nothing is', async () => {
-    const limiter = limiterWith()
+    const limiter = tokensWith()
     store.behaviour = 'loses'
     await limiter.consume('a', { cost: 10 })
     expect(store.asked).toBe(1)

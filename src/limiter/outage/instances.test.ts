@@ -1,23 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { clock, remoteStage } from '../../../test/remote-stage.ts'
 import { type Behaviour, type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { type MemoryStore, memoryStore } from '../../stores/memory/memory-store.ts'
-import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
 import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
 import { joinInstances } from './instances.ts'
 import type { StoreWatch } from './store-watch.ts'
 
+beforeEach(remoteStage)
+
 let memory: MemoryStore
 let stores: RemoteStore[]
-let clock: ManualClock
 beforeEach(() => {
   memory = memoryStore()
   stores = []
-  clock = manualClock(1_000_000)
-  vi.spyOn(console, 'warn').mockImplementation(() => {})
 })
-afterEach(() => vi.restoreAllMocks())
 
 const rule = fixedWindow({ limit: 12, windowMs: 60_000 })
 

@@ -74,6 +74,11 @@ export class LocalTier {
     return done
   }
 
+  /** The keys that have something to say, or are just saying it. */
+  get owing(): readonly string[] {
+    return [...new Set([...this.owed.keys(), ...this.#paying.keys()])]
+  }
+
   /** Whether keys may have something to say, or are just saying it. */
   get owes(): boolean {
     return this.owed.size > 0 || this.#paying.size > 0

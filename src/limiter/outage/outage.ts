@@ -10,7 +10,7 @@ import type { FailureSettings } from './failure-options.ts'
 import { type DecidedHere, Fallback } from './fallback.ts'
 import { type Instances, joinInstances } from './instances.ts'
 import { CHARGE_MS, type Saying } from './owed.ts'
-import { kindOfFailure } from './store-failure.ts'
+import { failureOf, kindOfFailure } from './store-failure.ts'
 import { StoreWatch } from './store-watch.ts'
 
 /** What a limiter says of its store. */
@@ -26,6 +26,8 @@ export interface OutageOptions extends FailureSettings {
 const PROBE_KEYS = 16
 const WRITE: Request = { action: 'block', amount: 1 }
 const LOOK: Request = { action: 'peek', amount: 0 }
+/** Of so many keys is said at a time what they owe, so that decisions need not wait behind all of them. */
+const PAYING_AT_ONCE = 250
 
 /** What a limiter does about a store that may fail: when to ask it, and what to do without it. */
 export class Outage implements Member {
@@ -66,15 +68,17 @@ export class Outage implements Member {
    * Decides without the store, as the policies of the tiers say. Throws where one of them says so, and where what went wrong is no
    * failure of the store.
    *
-   * @param error what went wrong; absent: the store was not asked.
+   * @param given what went wrong; absent: the store was not asked, or gave nothing.
    */
   decide(
     asked: readonly Asked[],
     rules: readonly Rule[],
     nowMs: number,
     memo: Memo | undefined,
-    error: unknown,
+    given: unknown,
   ): DecidedHere {
+    // What may be put to the store was put to it, and has failed there even if it gave nothing.
+    const error = given ?? (this.isHere(asked) ? undefined : failureOf(given))
     const { listeners } = this.#options
     const isThrown = asked.some(({ tier }) => tier.onStoreFailure === 'throw')
     // An error takes longer to make than a decision, so it is made for those who want it.
@@ -115,7 +119,8 @@ export class Outage implements Member {
   }
 
   answered(): void {
-    void this.#payAll()
+    // What this limiter cannot say, it owes as before, and why it cannot its own decisions tell.
+    void this.#payAll(PAYING_AT_ONCE).catch(() => {})
   }
 
   probe(): Promise<unknown> {
@@ -135,9 +140,15 @@ export class Outage implements Member {
 
   /** Ends it: what is under way is answered, what is owed is said, by two deadlines at the latest. */
   async close(): Promise<void> {
-    await this.watch.idle()
-    if (this.watch.isAsking) await Promise.allSettled([this.#payAll(), this.#instances?.leave()])
+    await this.watch.within(2 * this.#options.deadlineMs, this.#finish())
     this.watch.close()
+  }
+
+  async #finish(): Promise<void> {
+    await this.watch.idle()
+    if (!this.watch.isAsking) return
+    // All at once: there is no decision that would have to wait behind it, and little time.
+    await Promise.allSettled([this.#payAll(Number.POSITIVE_INFINITY), this.#instances?.leave()])
   }
 
   // A charge has an id, so that it may be said again. Where the store does not take that, it may not.
@@ -154,8 +165,8 @@ export class Outage implements Member {
     }
   }
 
-  async #payAll(): Promise<void> {
-    await this.#fallback.payAll(this.#nowMs(), () => this.watch.isAsking)
+  async #payAll(atOnce: number): Promise<void> {
+    await this.#fallback.payAll(this.#nowMs(), () => this.watch.isAsking, atOnce)
   }
 
   #nowMs(): number {

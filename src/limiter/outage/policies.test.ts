@@ -1,27 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remote-stage.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
-import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
-import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
+import { createLimiter } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
 import { changedRules } from '../rules-of.ts'
 
-let store: RemoteStore
-let clock: ManualClock
-beforeEach(() => {
-  store = remoteStore()
-  clock = manualClock(1_000_000)
-  vi.spyOn(console, 'warn').mockImplementation(() => {})
-})
-afterEach(() => vi.restoreAllMocks())
-
-const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
-
-function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
-  return createLimiter({ name: 'api', rule, store, clock, ...options })
-}
+beforeEach(remoteStage)
 
 describe('a store that fails', () => {
   it('is replaced by the same rule in this process', async () => {
@@ -111,9 +97,53 @@ describe('a store that fails', () => {
   })
 })
 
+describe.each([undefined, null])('a store that fails and says %s', (error) => {
+  const outcomes = [
+    ['fallback', { allowed: true, limit: 5, remaining: 2, decidedBy: 'fallback' }],
+    ['allow', { allowed: true, remaining: 10, decidedBy: 'fallback' }],
+    ['refuse', { allowed: false, reason: 'store-unavailable', decidedBy: 'fallback' }],
+    ['throw', { code: 'STORE_FAILED', message: 'the store failed and did not say why' }],
+  ] as const
+  const asks = [
+    ['consume', (limiter: Limiter) => limiter.consume('a', { cost: 3 })],
+    ['consume with an id', (limiter: Limiter) => limiter.consume('a', { cost: 3, id: 'x' })],
+    ['reserve', async (limiter: Limiter) => (await limiter.reserve('a', { estimate: 3 })).decision],
+  ] as const
+  const cases = outcomes.flatMap(([policy, outcome]) =>
+    asks.map(([name, ask]) => [policy, name, ask, outcome] as const),
+  )
+
+  it.each(cases)('is one that fails, by the policy %s: %s', async (onStoreFailure, _, ask, outcome) => {
+    const limiter = limiterWith({ onStoreFailure, instances: 2 })
+    const told: unknown[] = []
+    limiter.on('storeFailed', (event) => told.push(event.error))
+    store.behaviour = 'fails'
+    store.error = error
+    const asked = ask(limiter).catch((thrown: unknown) => thrown)
+    await clock.run(500)
+    expect(await asked).toMatchObject(outcome)
+    expect(told).toMatchObject([{ code: 'STORE_FAILED', message: 'the store failed and did not say why' }])
+  })
+
+  it('is left alone after a while, like any other', async () => {
+    const limiter = limiterWith({ onStoreFailure: 'throw' })
+    store.behaviour = 'fails'
+    store.error = error
+    for (let count = 0; count < 4; count++) await expect(limiter.consume('a')).rejects.toThrow('did not say why')
+    const why = 'the store has failed for 0 ms and is left alone until it answers again'
+    for (let count = 0; count < 2; count++) {
+      await expect(limiter.consume('a')).rejects.toThrow(`${why}: the store failed and did not say why`)
+    }
+    expect(limiter.health).toMatchObject({
+      state: 'degraded',
+      error: { message: 'the store failed and did not say why' },
+    })
+  })
+})
+
 describe('a store that answers', () => {
   it('is asked each time where refusals are not remembered', async () => {
-    const limiter = limiterWith({ denialCacheMs: 0, instances: 1 })
+    const limiter = limiterWith({ denialCacheMs: 0 })
     await limiter.consume('a', { cost: 10 })
     for (let count = 0; count < 3; count++) {
       expect(await limiter.consume('a')).toMatchObject({ allowed: false, decidedBy: 'redis' })

@@ -1,10 +1,10 @@
 import { type Clock, startTimer } from '../../core/clock.ts'
+import { Deadlines, type Waiting } from '../../core/deadlines.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
 import { Asking } from './asking.ts'
 import { type Breaker, breakerOf, type Health, type Marks, type Member } from './breaker.ts'
-import { Deadlines, type Waiting } from './deadlines.ts'
-import { kindOfFailure } from './store-failure.ts'
+import { failureOf, kindOfFailure } from './store-failure.ts'
 
 /** A question to the store that waits for its answer. */
 export interface Question extends Waiting, Marks {}
@@ -50,8 +50,9 @@ export class StoreWatch {
   }
 
   /** The store has failed. Says false when that was too late. */
-  failed(question: Question, error: unknown): boolean {
+  failed(question: Question, given: unknown): boolean {
     if (!this.#deadlines.end(question)) return false
+    const error = failureOf(given)
     const kind = kindOfFailure(error)
     if (kind === 'down') this.#breaker.failed(error, question)
     else if (kind === 'denied') this.#breaker.denied(error, question)
@@ -98,6 +99,14 @@ export class StoreWatch {
   /** Calls `ring` after so long, by the time that deadlines go by. */
   after(pauseMs: number, ring: () => void): () => void {
     return startTimer(this.#clock, pauseMs, ring)
+  }
+
+  /** Resolves when something is done, and after so long at the latest. */
+  within(longestMs: number, done: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = this.after(longestMs, resolve)
+      done.finally(stop).then(resolve, reject)
+    })
   }
 
   /** Resolves when nothing waits for the store any more: by the deadline of what was asked last. */

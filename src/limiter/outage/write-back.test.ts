@@ -1,65 +1,42 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { clock, find, limiterWith, lose, remaining, remoteStage, store } from '../../../test/remote-stage.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Rule } from '../../core/rule.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
-import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
-import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
+import { createLimiter } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
 
-let store: RemoteStore
-let clock: ManualClock
-beforeEach(() => {
-  store = remoteStore()
-  clock = manualClock(1_000_000)
-  vi.spyOn(console, 'warn').mockImplementation(() => {})
-})
-afterEach(() => vi.restoreAllMocks())
+beforeEach(remoteStage)
 
 const bucket = tokenBucket({ capacity: 100, refill: 100, periodMs: 100_000 })
 const log = slidingLog({ limit: 100, windowMs: 60_000 })
 
-function limiterWith(rule: Rule, options: Partial<LimiterOptions> = {}): Limiter {
-  return createLimiter({ name: 'api', rule, store, clock, instances: 1, ...options })
-}
-
 /** Lets the store be gone for `forMs`, after which everything has been said to it. */
 async function outage(limiter: Limiter, act: () => Promise<unknown>, forMs = 1_000): Promise<void> {
-  store.behaviour = 'fails'
-  while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+  await lose(limiter)
   const endMs = clock.nowMs() + forMs
   await act()
   await clock.run(Math.max(0, endMs - clock.nowMs()))
-  store.behaviour = 'answers'
-  await clock.run(3_000)
-  expect(limiter.health.state).toBe('healthy')
-}
-
-/** What the store itself has left for a key. */
-async function remaining(rule: Rule, key: string): Promise<number> {
-  const { remaining: left } = await createLimiter({ name: 'api', rule, store, clock }).peek(key)
-  return left
+  await find(limiter)
 }
 
 describe('after an outage', () => {
   it('what was taken is charged to the store', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     await limiter.consume('a', { cost: 10 })
     await outage(limiter, async () => {
       await limiter.consume('a', { cost: 20 })
       await limiter.consume('a', { cost: 5 })
       await limiter.consume('b', { cost: 7 })
     })
-    expect([await remaining(log, 'a'), await remaining(log, 'b')]).toEqual([65, 93])
+    expect([await remaining('a', log), await remaining('b', log)]).toEqual([65, 93])
   })
 
   it('it is charged before anybody takes more of the same key', async () => {
-    const limiter = limiterWith(log)
-    store.behaviour = 'fails'
-    while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+    const limiter = limiterWith({ rule: log })
+    await lose(limiter)
     await limiter.consume('a', { cost: 60 })
     store.behaviour = 'answers'
     const decisions: Promise<unknown>[] = []
@@ -75,9 +52,8 @@ describe('after an outage', () => {
   })
 
   it('nobody takes more of it while it is being charged', async () => {
-    const limiter = limiterWith(log)
-    store.behaviour = 'fails'
-    while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+    const limiter = limiterWith({ rule: log })
+    await lose(limiter)
     await limiter.consume('a', { cost: 60 })
     store.behaviour = 'answers'
     limiter.on('recovered', () => {
@@ -95,12 +71,11 @@ describe('after an outage', () => {
   })
 
   it('only what still counts is charged', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     await outage(limiter, () => limiter.consume('a', { cost: 20 }), 60_000)
-    expect(await remaining(log, 'a')).toBe(100)
-    const drained = limiterWith(bucket, { name: 'bucket' })
-    store.behaviour = 'fails'
-    while (drained.health.state === 'healthy') await drained.peek('nobody')
+    expect(await remaining('a', log)).toBe(100)
+    const drained = limiterWith({ rule: bucket, name: 'bucket' })
+    await lose(drained)
     await drained.consume('a', { cost: 50 })
     await clock.run(20_000)
     store.behaviour = 'answers'
@@ -111,13 +86,13 @@ describe('after an outage', () => {
   })
 
   it('nothing is charged twice when the store is lost again and again', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     for (let count = 0; count < 5; count++) await outage(limiter, () => limiter.consume('a', { cost: 3 }))
-    expect(await remaining(log, 'a')).toBe(85)
+    expect(await remaining('a', log)).toBe(85)
   })
 
   it('a share is not new at each outage', async () => {
-    const limiter = limiterWith(log, { instances: 4 })
+    const limiter = limiterWith({ rule: log, instances: 4 })
     let admitted = 0
     for (let count = 0; count < 5; count++) {
       await outage(limiter, async () => {
@@ -128,9 +103,8 @@ describe('after an outage', () => {
   })
 
   it('a charge whose answer is lost is said again, and counts once', async () => {
-    const limiter = limiterWith(log)
-    store.behaviour = 'fails'
-    while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+    const limiter = limiterWith({ rule: log })
+    await lose(limiter)
     await limiter.consume('a', { cost: 20 })
     await limiter.block('b', 60_000)
     store.behaviour = 'answers'
@@ -141,22 +115,22 @@ describe('after an outage', () => {
     store.behaviour = 'answers'
     await limiter.consume('c')
     await clock.run(3_000)
-    expect(await remaining(log, 'a')).toBe(80)
-    const blocked = await createLimiter({ name: 'api', rule: log, store, clock }).peek('b')
+    expect(await remaining('a', log)).toBe(80)
+    const blocked = await limiterWith({ rule: log }).peek('b')
     expect(blocked.reason).toBe('blocked')
   })
 
   it('a store that remembers no charges is told them all the same', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     const { decideTogether } = store
     store.decideTogether = () => Promise.reject(new LimiterError('STORE_DENIED', 'no ids'))
     await outage(limiter, () => limiter.consume('a', { cost: 20 }))
     store.decideTogether = decideTogether
-    expect(await remaining(log, 'a')).toBe(80)
+    expect(await remaining('a', log)).toBe(80)
   })
 
   it('a key that was at its share all the time owes its share, and not all that has come back since', async () => {
-    const limiter = limiterWith(bucket)
+    const limiter = limiterWith({ rule: bucket })
     await outage(
       limiter,
       async () => {
@@ -172,12 +146,11 @@ describe('after an outage', () => {
   })
 
   it('what was not heard is said again', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     await limiter.block('unblocked', 3_600_000)
     await limiter.consume('reset', { cost: 30 })
     const hold = await limiter.reserve('settled', { estimate: 50 })
-    store.behaviour = 'fails'
-    while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+    await lose(limiter)
     await Promise.all([limiter.consume('a', { cost: 20 }), limiter.block('b', 60_000), limiter.unblock('unblocked')])
     await Promise.all([limiter.reset('reset'), hold.settle(5)])
     store.behaviour = 'answers'
@@ -190,54 +163,68 @@ describe('after an outage', () => {
     await clock.run(5_000)
     await limiter.consume('nobody')
     await clock.run(0)
-    const peek = (key: string) => createLimiter({ name: 'api', rule: log, store, clock }).peek(key)
+    const peek = (key: string) => limiterWith({ rule: log }).peek(key)
     expect(await peek('b')).toMatchObject({ reason: 'blocked' })
     expect(await peek('unblocked')).toMatchObject({ allowed: true })
-    expect([await remaining(log, 'a'), await remaining(log, 'reset')]).toEqual([80, 100])
-    expect(await remaining(log, 'settled')).toBe(95)
+    expect([await remaining('a', log), await remaining('reset', log)]).toEqual([80, 100])
+    expect(await remaining('settled', log)).toBe(95)
   })
 
   it('places are not charged: they come back by themselves', async () => {
     const rule = concurrency({ limit: 5, leaseMs: 60_000 })
-    const limiter = limiterWith(rule)
+    const limiter = limiterWith({ rule })
     await outage(limiter, async () => {
       await limiter.acquire('a', { heartbeat: false })
       await limiter.consume('a')
     })
-    expect(await remaining(rule, 'a')).toBe(5)
+    expect(await remaining('a', rule)).toBe(5)
   })
 
   it('also a single failure is made up for, when the next answer comes', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     store.behaviour = 'fails'
     await limiter.consume('a', { cost: 20 })
     store.behaviour = 'answers'
     await limiter.consume('other')
     await clock.run(0)
-    expect(await remaining(log, 'a')).toBe(80)
+    expect(await remaining('a', log)).toBe(80)
   })
 
   it('all of very many keys are charged', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     const keys = Array.from({ length: 1_200 }, (_, index) => `user:${index}`)
     await outage(limiter, async () => {
       for (const key of keys) await limiter.consume(key)
     })
-    expect(new Set(await Promise.all(keys.map((key) => remaining(log, key))))).toEqual(new Set([99]))
+    expect(new Set(await Promise.all(keys.map((key) => remaining(key, log))))).toEqual(new Set([99]))
+  })
+
+  it('a store that is lost again meanwhile is told no more', async () => {
+    const limiter = limiterWith({ rule: log })
+    await lose(limiter)
+    for (let index = 0; index < 1_200; index++) await limiter.consume(`user:${index}`)
+    limiter.on('recovered', () => {
+      store.behaviour = 'silent'
+    })
+    store.behaviour = 'answers'
+    const { asked } = store
+    await clock.run(1_500)
+    expect(store.asked - asked).toBeGreaterThan(250)
+    expect(store.asked - asked).toBeLessThan(300)
   })
 
   it('no more than 10,000 keys owe something', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     await outage(limiter, async () => {
       for (let index = 0; index <= 10_000; index++) await limiter.consume(`user:${index}`)
     })
-    expect([await remaining(log, 'user:9999'), await remaining(log, 'user:10000')]).toEqual([99, 100])
+    expect([await remaining('user:9999', log), await remaining('user:10000', log)]).toEqual([99, 100])
   })
 })
 
 describe('what is done to a key during an outage', () => {
   it.each(['fallback', 'allow', 'refuse'] as const)('is done to the store afterwards: %s', async (onStoreFailure) => {
-    const limiter = limiterWith(log, { onStoreFailure })
+    const limiter = limiterWith({ rule: log, onStoreFailure })
     await limiter.consume('reset', { cost: 30 })
     await limiter.block('unblocked', 3_600_000)
     await limiter.block('blocked and unblocked', 3_600_000)
@@ -249,25 +236,25 @@ describe('what is done to a key during an outage', () => {
       await limiter.unblock('unblocked')
       await limiter.reset('reset')
     })
-    const peek = (key: string) => createLimiter({ name: 'api', rule: log, store, clock }).peek(key)
-    expect(await remaining(log, 'charged')).toBe(88)
+    const peek = (key: string) => limiterWith({ rule: log }).peek(key)
+    expect(await remaining('charged', log)).toBe(88)
     expect(await peek('beyond')).toMatchObject({ allowed: false, remaining: 0 })
     // All of it was charged, and not only up to the limit.
     await limiter.giveBack('beyond', 50)
-    expect(await remaining(log, 'beyond')).toBe(0)
+    expect(await remaining('beyond', log)).toBe(0)
     await limiter.giveBack('beyond', 10)
-    expect(await remaining(log, 'beyond')).toBe(10)
+    expect(await remaining('beyond', log)).toBe(10)
     const blocked = await peek('blocked')
     expect(blocked.reason).toBe('blocked')
     expect(blocked.retryAfterMs).toBeLessThan(30_000 - 900)
     expect(await peek('blocked for a moment')).toMatchObject({ allowed: true })
     expect(await peek('unblocked')).toMatchObject({ allowed: true })
     expect(await peek('blocked and unblocked')).toMatchObject({ reason: 'blocked' })
-    expect(await remaining(log, 'reset')).toBe(100)
+    expect(await remaining('reset', log)).toBe(100)
   })
 
   it('and given back is not charged', async () => {
-    const limiter = limiterWith(log)
+    const limiter = limiterWith({ rule: log })
     await outage(limiter, async () => {
       await limiter.consume('a', { cost: 20 })
       await limiter.giveBack('a', 15)
@@ -275,25 +262,25 @@ describe('what is done to a key during an outage', () => {
       await limiter.charge('c', 150)
       await limiter.giveBack('c', 30)
     })
-    expect([await remaining(log, 'a'), await remaining(log, 'b')]).toEqual([95, 100])
+    expect([await remaining('a', log), await remaining('b', log)]).toEqual([95, 100])
     await limiter.giveBack('c', 30)
-    expect(await remaining(log, 'c')).toBe(10)
+    expect(await remaining('c', log)).toBe(10)
   })
 
   it('is done in full where nobody shares', async () => {
     const limiter = createLimiter({ name: 'api', rule: log, store, clock, onStoreFailure: 'refuse' })
     await outage(limiter, () => limiter.charge('a', 12))
-    expect(await remaining(log, 'a')).toBe(88)
+    expect(await remaining('a', log)).toBe(88)
   })
 
   it('and then reset is forgotten', async () => {
-    const limiter = limiterWith(fixedWindow({ limit: 100, windowMs: 3_600_000 }))
+    const limiter = limiterWith({ rule: fixedWindow({ limit: 100, windowMs: 3_600_000 }) })
     await outage(limiter, async () => {
       await limiter.consume('a', { cost: 100 })
       await limiter.reset('a')
       await limiter.consume('a', { cost: 100 })
     })
     await limiter.giveBack('a', 10)
-    expect(await remaining(fixedWindow({ limit: 100, windowMs: 3_600_000 }), 'a')).toBe(10)
+    expect(await remaining('a', fixedWindow({ limit: 100, windowMs: 3_600_000 }))).toBe(10)
   })
 })

@@ -1,13 +1,15 @@
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { startServer } from '../../../test/servers/start-server.ts'
+import type { Clock } from '../../core/clock.ts'
+import { manualClock } from '../../testing/manual-clock.ts'
 import { connectionOf } from './clients/connect.ts'
 import type { Delivery } from './redis-connection.ts'
 import { TimedConnection } from './timed-connection.ts'
 
 /** A connection that answers when it is told to, and notes what it was told to withdraw. */
-function slowConnection() {
+function slowConnection(clock?: Clock) {
   const answers = new Map<string, (reply: unknown) => void>()
   const withdrawn: string[] = []
   const wait = (key: string, delivery?: Delivery) => {
@@ -17,65 +19,112 @@ function slowConnection() {
     })
     return new Promise<unknown>((resolve) => answers.set(key, resolve))
   }
-  const timed = new TimedConnection({
-    send: (key, _command, delivery) => wait(key, delivery),
+  const connection = {
+    send: (key: string, _command: readonly string[], delivery?: Delivery) => wait(key, delivery),
     sendToAll: () => wait('all'),
-  })
-  return { timed, withdrawn, answer: (key: string) => answers.get(key)?.(key) }
+  }
+  const timed = new TimedConnection(connection, clock)
+  /** Sends for each key, and notes how that ends. */
+  const outcomes: string[] = []
+  const send = (...keys: readonly string[]) => {
+    for (const key of keys) void outcomeOf(timed.send(key, [])).then((outcome) => outcomes.push(`${key}: ${outcome}`))
+  }
+  return { timed, send, outcomes, withdrawn, answer: (key: string) => answers.get(key)?.(key) }
 }
 
 const outcomeOf = (sent: Promise<unknown>) => sent.catch((error: Error) => error.message)
 
 describe('a command', () => {
   it('waits for ever as long as nobody has said how long', async () => {
-    const { timed, withdrawn, answer } = slowConnection()
-    const sent = timed.send('a', [])
-    await delay(60)
+    const clock = manualClock()
+    const { send, outcomes, withdrawn, answer } = slowConnection(clock)
+    send('a')
+    await clock.run(315_619_200_000)
+    expect([outcomes, withdrawn]).toEqual([[], []])
     answer('a')
-    expect([await sent, withdrawn]).toEqual(['a', []])
+    await clock.run(0)
+    expect([outcomes, withdrawn]).toEqual([['a: a'], []])
   })
 
   it('is given up and withdrawn after the longest time that was said, and not before', async () => {
-    const { timed, withdrawn } = slowConnection()
+    const clock = manualClock()
+    const { timed, send, outcomes, withdrawn } = slowConnection(clock)
     timed.waitAtMost(20)
     timed.waitAtMost(80)
     timed.waitAtMost(40)
-    const startMs = performance.now()
-    expect(await outcomeOf(timed.send('a', []))).toBe('no answer within 80 ms')
-    expect(performance.now() - startMs).toBeGreaterThanOrEqual(78)
+    send('a')
+    await clock.run(79)
+    expect([outcomes, withdrawn]).toEqual([[], []])
+    await clock.run(1)
+    expect([outcomes, withdrawn]).toEqual([['a: no answer within 80 ms'], ['a']])
+  })
+
+  it('that was sent before a longer time was said is given up when it was to be', async () => {
+    const clock = manualClock()
+    const { timed, send, outcomes, withdrawn, answer } = slowConnection(clock)
+    timed.waitAtMost(20)
+    send('a', 'b')
+    timed.waitAtMost(80)
+    send('c')
+    answer('b')
+    await clock.run(20)
+    expect(outcomes).toEqual(['b: b', 'a: no answer within 20 ms'])
+    await clock.run(59)
     expect(withdrawn).toEqual(['a'])
+    await clock.run(1)
+    expect(withdrawn).toEqual(['a', 'c'])
+    expect(clock.pendingTimers).toBe(0)
   })
 
   it('that is answered is not withdrawn, and does not keep others from being', async () => {
-    const { timed, withdrawn, answer } = slowConnection()
+    const clock = manualClock()
+    const { timed, send, outcomes, withdrawn, answer } = slowConnection(clock)
     timed.waitAtMost(50)
-    const first = ['a', 'b', 'c'].map((key) => outcomeOf(timed.send(key, [])))
-    await delay(30)
-    const later = ['d', 'throws', 'e'].map((key) => outcomeOf(timed.send(key, [])))
+    send('a', 'b', 'c')
+    await clock.run(30)
+    send('d', 'throws', 'e')
     answer('b')
     answer('d')
+    await clock.run(20)
     const none = 'no answer within 50 ms'
-    expect(await Promise.all(first)).toEqual([none, 'b', none])
+    expect(outcomes).toEqual(['b: b', 'd: d', `a: ${none}`, `c: ${none}`])
     expect(withdrawn).toEqual(['a', 'c'])
-    expect(await Promise.all(later)).toEqual(['d', none, none])
+    await clock.run(30)
+    expect(outcomes.slice(4)).toEqual([`throws: ${none}`, `e: ${none}`])
     expect(withdrawn).toEqual(['a', 'c', 'throws', 'e'])
     answer('a')
+    await clock.run(0)
+    expect(outcomes).toHaveLength(6)
   })
 
   it('to all primaries is given up too', async () => {
-    const { timed } = slowConnection()
+    const clock = manualClock()
+    const { timed } = slowConnection(clock)
     timed.waitAtMost(20)
-    expect(await outcomeOf(timed.sendToAll([]))).toBe('no answer within 20 ms')
+    const sent = outcomeOf(timed.sendToAll([]))
+    await clock.run(20)
+    expect(await sent).toBe('no answer within 20 ms')
   })
 
   it.each([undefined, 50])('that the connection throws at rejects, with a deadline of %s', async (deadlineMs) => {
     const throwing = () => {
       throw new Error('closed')
     }
-    const timed = new TimedConnection({ send: throwing, sendToAll: throwing })
+    const clock = manualClock()
+    const timed = new TimedConnection({ send: throwing, sendToAll: throwing }, clock)
     if (deadlineMs !== undefined) timed.waitAtMost(deadlineMs)
     expect(await outcomeOf(timed.send('a', []))).toBe('closed')
     expect(await outcomeOf(timed.sendToAll([]))).toBe('closed')
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('that the connection rejects leaves no timer', async () => {
+    const clock = manualClock()
+    const rejecting = () => Promise.reject(new Error('refused'))
+    const timed = new TimedConnection({ send: rejecting, sendToAll: rejecting }, clock)
+    timed.waitAtMost(50)
+    expect(await outcomeOf(timed.send('a', []))).toBe('refused')
+    expect(clock.pendingTimers).toBe(0)
   })
 })
 
@@ -94,34 +143,29 @@ it('what was answered while the process was busy for longer than the deadline is
   expect(await sent).toBe('PONG')
 })
 
-it('one timer waits for all, keeps no process alive, and ends when nothing is left', async () => {
-  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
-  const { timed, answer } = slowConnection()
-  const before = timers()
+it('one timer waits for all, and ends when nothing is left', async () => {
+  const clock = manualClock()
+  const { timed, send, outcomes, answer } = slowConnection(clock)
   timed.waitAtMost(30)
-  const sent = [timed.send('a', []), timed.send('b', [])]
-  // Those that keep a process alive.
-  expect(timers()).toBe(before)
+  const keys = Array.from({ length: 50 }, (_, index) => `${index}`)
+  send(...keys)
+  expect(clock.pendingTimers).toBe(1)
+  for (const key of keys) answer(key)
+  await clock.run(0)
+  expect([outcomes.length, clock.pendingTimers]).toEqual([50, 0])
+})
+
+it('a real timer keeps no process alive, and is left behind by no growth of the deadline', async () => {
+  const timeouts = vi.spyOn(globalThis, 'setTimeout')
+  const cleared = vi.spyOn(globalThis, 'clearTimeout')
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { timed, answer } = slowConnection()
+  timed.waitAtMost(60_000)
+  const sent = timed.send('a', [])
+  expect(timeouts.mock.results.map(({ value }) => value.hasRef())).toEqual([false])
   answer('a')
-  answer('b')
-  await Promise.all(sent)
-  await delay(60)
-  const set = globalThis.setTimeout
-  let started = 0
-  globalThis.setTimeout = ((...args: Parameters<typeof set>) => {
-    started++
-    return set(...args)
-  }) as typeof set
-  onTestFinished(() => {
-    globalThis.setTimeout = set
-  })
-  const more = Array.from({ length: 50 }, (_, n) => timed.send(`${n}`, []))
-  expect(started).toBe(1)
-  for (const n of more.keys()) answer(`${n}`)
-  await Promise.all(more)
-  const pause = () => new Promise((resolve) => set(resolve, 60))
-  await pause()
-  const atTheEnd = started
-  await pause()
-  expect(started).toBe(atTheEnd)
+  await sent
+  expect(cleared).not.toHaveBeenCalled()
+  timed.waitAtMost(120_000)
+  expect(cleared).toHaveBeenCalledWith(timeouts.mock.results[0]?.value)
 })

@@ -1,4 +1,4 @@
-import { type Alarm, type Clock, startAlarm, timerNowMs } from '../../core/clock.ts'
+import { type Alarm, type Clock, startAlarm, timerNowMs } from './clock.ts'
 
 /** Something that waits for an answer, and does not wait for ever. */
 export interface Waiting {
@@ -10,13 +10,11 @@ export interface Waiting {
   expire(): void
 }
 
-/**
- * What waits for answers, all of it equally long: so the first to come is the first to be due, and one timer does. It keeps the process
- * alive while somebody waits, and no longer.
- */
+/** What waits for answers, all of it equally long: so the first to come is the first to be due, and one timer does. */
 export class Deadlines {
   readonly deadlineMs: number
   readonly #clock: Clock | undefined
+  readonly #keepsAlive: boolean
   #waiting: Waiting[] = []
   #first = 0
   #pending = 0
@@ -25,9 +23,15 @@ export class Deadlines {
   #ringsMs = 0
   #idle: (() => void)[] = []
 
-  constructor(deadlineMs: number, clock: Clock | undefined) {
+  /** @param keepsAlive whether the process stays alive while somebody waits. When nobody does, it never has to. */
+  constructor(
+    deadlineMs: number,
+    clock: Clock | undefined,
+    { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
+  ) {
     this.deadlineMs = deadlineMs
     this.#clock = clock
+    this.#keepsAlive = keepsAlive
   }
 
   /** Lets something wait, from now on. */
@@ -37,7 +41,7 @@ export class Deadlines {
     this.#waiting.push(waiting)
     this.#pending++
     if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
-    else if (this.#pending === 1) this.#alarm.keepAlive(true)
+    else if (this.#pending === 1 && this.#keepsAlive) this.#alarm.keepAlive(true)
   }
 
   /** It has its answer. Says false when it had one before. */
@@ -46,7 +50,7 @@ export class Deadlines {
     waiting.isOver = true
     this.#pending--
     if (this.#pending === 0) this.#rest()
-    else if (waiting === this.#waiting[this.#first]) this.#advance()
+    else this.#forget()
     return true
   }
 
@@ -63,8 +67,10 @@ export class Deadlines {
   #arm(nowMs: number, dueMs: number): void {
     const afterMs = Math.max(0, dueMs - nowMs)
     this.#ringsMs = dueMs
-    if (this.#clock?.timer === undefined) this.#alarm = startAlarm(afterMs, this.#rung)
-    else this.#alarm = { stop: this.#clock.timer(afterMs, this.#expire), keepAlive: () => this.#disarm() }
+    if (this.#clock?.timer === undefined) {
+      this.#alarm = startAlarm(afterMs, this.#rung)
+      if (!this.#keepsAlive) this.#alarm.keepAlive(false)
+    } else this.#alarm = { stop: this.#clock.timer(afterMs, this.#expire), keepAlive: () => this.#disarm() }
   }
 
   #disarm(): void {
@@ -91,11 +97,11 @@ export class Deadlines {
     return this.#waiting[this.#first]
   }
 
-  // Past those that are over, so that they can be forgotten.
-  #advance(): void {
+  // All that are over, also behind one that never has its answer: as many as wait may be left of them, and a few.
+  #forget(): void {
     while (this.#head()?.isOver === true) this.#first++
-    if (this.#first < COMPACT) return
-    this.#waiting = this.#waiting.slice(this.#first)
+    if (this.#waiting.length < 2 * this.#pending + MOST_OVER) return
+    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver)
     this.#first = 0
   }
 
@@ -110,5 +116,5 @@ export class Deadlines {
   }
 }
 
-/** After so many that are over, the row of those who wait begins anew. */
-const COMPACT = 512
+/** So many that are over are not worth the while of forgetting them. */
+const MOST_OVER = 512
