@@ -5,12 +5,12 @@ import { inspect } from 'node:util'
 import ts from 'typescript'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 
-// Every block of TypeScript in the pages is compiled, and run unless its fence says ```ts compile.
+// Every block of TypeScript in the pages is compiled, and run unless its fence says ```ts compile. JavaScript is parsed.
 // What a page says that console.log prints (`console.log(x) // 5`) has to be printed.
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const folder = join(root, '.cache', 'docs-code')
-const FENCE = /```ts( compile)?\n([\s\S]*?)```/g
+const FENCE = /```(ts|m?js)( compile)?\n([\s\S]*?)```/g
 const PRINTS = /console\.log\(.*\) \/\/ (.+)$/gm
 
 interface Block {
@@ -35,7 +35,7 @@ it('compiles every block', () => {
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root)
   const program = ts.createProgram(
     [...blocks.map((block) => block.file), join(root, 'src/stores/redis/sluice-scripts.d.ts')],
-    { ...options, noUnusedLocals: false, isolatedDeclarations: false, experimentalDecorators: true },
+    { ...options, allowJs: true, noUnusedLocals: false, isolatedDeclarations: false, experimentalDecorators: true },
   )
   const problems = ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {
     const block = blocks.find((candidate) => candidate.file === file?.fileName)
@@ -60,18 +60,20 @@ describe('runs', () => {
 })
 
 function pages(): string[] {
-  const everywhere = ['docs', 'src'].flatMap((name) =>
+  const everywhere = ['docs', 'src', 'examples'].flatMap((name) =>
     readdirSync(join(root, name), { recursive: true, encoding: 'utf8' }).map((path) => join(root, name, path)),
   )
-  return [join(root, 'README.md'), ...everywhere.filter((path) => path.endsWith('.md'))]
+  // The API reference is made of the types: what it shows of them is no program.
+  const isWritten = (path: string) => path.endsWith('.md') && !path.startsWith(join(root, 'docs/api'))
+  return [join(root, 'README.md'), ...everywhere.filter(isWritten)]
 }
 
 function blocksOf(page: string): Block[] {
   const name = relative(root, page)
-  return [...readFileSync(page, 'utf8').matchAll(FENCE)].map(([, compileOnly, source], index) => ({
+  return [...readFileSync(page, 'utf8').matchAll(FENCE)].map(([, language, compileOnly, source], index) => ({
     title: `${name}, block ${index + 1}`,
-    file: join(folder, `${name.replaceAll(/\W/g, '-')}-${index + 1}.ts`),
+    file: join(folder, `${name.replaceAll(/\W/g, '-')}-${index + 1}.${language}`),
     source: source as string,
-    runs: compileOnly === undefined,
+    runs: language === 'ts' && compileOnly === undefined,
   }))
 }

@@ -1,7 +1,7 @@
 interface AssetEmitter {
   emitFile(file: { type: 'asset'; fileName: string; source: string }): string
 }
-export function luaScripts(): {
+export function luaScripts(options?: { readonly writesFiles?: boolean }): {
   name: string
   resolveId: (id: string) => string | undefined
   load: (id: string) => string | undefined

@@ -4,15 +4,15 @@ const NAME = 'sluice:scripts'
 
 /**
  * Makes `import { scripts } from 'sluice:scripts'` the scripts of every version, in the build and in the tests alike, and puts the
- * newest beside what is built as plain files: `lua/sliding-window.lua`.
+ * newest beside what is built as plain files, `lua/sliding-window.lua`, unless `writesFiles` is false.
  */
-export function luaScripts() {
+export function luaScripts({ writesFiles = true } = {}) {
   return {
     name: 'sluice-lua-scripts',
     resolveId: (id) => (id === NAME ? `\0${NAME}` : undefined),
     load: (id) => (id === `\0${NAME}` ? `export const scripts = ${JSON.stringify(allScripts())}` : undefined),
     generateBundle({ format }) {
-      if (format !== 'es') return
+      if (format !== 'es' || !writesFiles) return
       for (const [name, versions] of Object.entries(readManifest())) {
         const source = readScript(name, versions.at(-1).version)
         this.emitFile({ type: 'asset', fileName: `lua/${name}.lua`, source })

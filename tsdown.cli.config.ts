@@ -1,0 +1,17 @@
+import { defineConfig, type UserConfig } from 'tsdown'
+import { luaScripts } from './scripts/lua/plugin.mjs'
+import { thirdPartyLicences } from './scripts/third-party-licences.mjs'
+
+// The command line brings its libraries along: whoever uses the library alone installs none of them.
+const config: UserConfig = defineConfig({
+  entry: { sluice: 'src/cli/sluice.ts' },
+  outDir: 'dist/cli',
+  format: 'esm',
+  target: 'node20',
+  platform: 'node',
+  dts: false,
+  deps: { alwaysBundle: [/./], onlyBundle: false },
+  plugins: [luaScripts({ writesFiles: false }), thirdPartyLicences()],
+})
+
+export default config
