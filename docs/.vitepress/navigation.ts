@@ -78,7 +78,9 @@ export const sidebar: Item[] = [
     ['The Lua scripts', '/lua'],
   ]),
   group('Running it', [
+    ['Command line', '/cli'],
     ['Simulate', '/simulate'],
+    ['Policies file', '/policies-file'],
     ['The service', '/serve'],
     ['Its page in the browser', '/page'],
     ['Metrics, traces, live view', '/observability'],

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { decisionWords, type Tellable } from './decision-words.ts'
+
+const ALLOWED: Tellable = {
+  allowed: true,
+  limit: 1_000,
+  remaining: 999,
+  retryAfterMs: 0,
+  resetAfterMs: 60_000,
+  delayMs: 0,
+}
+const REFUSED: Tellable = { ...ALLOWED, allowed: false, remaining: 0, retryAfterMs: 5_200, reason: 'limit' }
+
+it.each<[Tellable, string]>([
+  [ALLOWED, 'Allowed. 999 of 1,000 remain; all of it is back in 1 min if nobody comes.'],
+  [{ ...ALLOWED, resetAfterMs: 0 }, 'Allowed. 999 of 1,000 remain.'],
+  [{ ...ALLOWED, resetAfterMs: null }, 'Allowed. 999 of 1,000 remain.'],
+  [{ ...ALLOWED, remaining: 1, resetAfterMs: 0 }, 'Allowed. 1 of 1,000 remains.'],
+  [{ ...ALLOWED, resetAfterMs: 0, delayMs: 250 }, 'Allowed, after a wait of 250 ms. 999 of 1,000 remain.'],
+  [
+    { ...ALLOWED, resetAfterMs: 0, wouldRefuse: ['ip', 'global'] },
+    'Allowed. 999 of 1,000 remain. In the shadow ip and global would have refused.',
+  ],
+  [REFUSED, 'Refused: nothing is left of 1,000. Try again in 5.2 s.'],
+  [{ ...REFUSED, remaining: 3, limitedBy: 'ip' }, 'Refused by ip: only 3 of 1,000 are left. Try again in 5.2 s.'],
+  [{ ...REFUSED, remaining: 1 }, 'Refused: only 1 of 1,000 is left. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: null, limitedBy: null }, 'Refused: nothing is left of 1,000. Try again in 5.2 s.'],
+  [
+    { ...REFUSED, reason: 'cost-exceeds-limit', retryAfterMs: null },
+    'Refused: the cost is more than the limit of 1,000. It never passes.',
+  ],
+  [
+    { ...REFUSED, reason: 'cost-exceeds-limit', retryAfterMs: Number.POSITIVE_INFINITY },
+    'Refused: the cost is more than the limit of 1,000. It never passes.',
+  ],
+  [{ ...REFUSED, reason: 'blocked' }, 'Refused: the key is blocked. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: 'queue-full' }, 'Refused: too many wait for the key already. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: 'hold-ended' }, 'Refused: the hold has ended. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: 'store-unavailable' }, 'Refused: the store gave no answer. Try again in 5.2 s.'],
+])('tells %j', (decision, words) => {
+  expect(decisionWords(decision)).toBe(words)
+})

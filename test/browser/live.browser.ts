@@ -1,0 +1,150 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startServer } from '../servers/start-server.ts'
+import { openPages, textOf } from './open-page.ts'
+import { startService, TOKEN } from './running-service.ts'
+
+const open = openPages()
+const PATIENT = { timeout: 15_000, interval: 100 }
+
+const cells = (page: Page, table: string, row: string): Promise<string[]> =>
+  page.locator(`${table} tr`).filter({ hasText: row }).first().locator('td').allInnerTexts()
+const connection = (page: Page): Promise<string> => textOf(page.locator('.connection'))
+
+describe('the live view', () => {
+  it('shows what was really decided, to the last request', async () => {
+    const service = await startService()
+    const { page } = await open(`${service.url}/`)
+    const decisions = await service.consume({ policy: 'api', key: 'user:42' }, 130)
+    await service.consume({ policy: 'api', key: 'user:7', cost: 3 }, 2)
+    await service.consume({ policy: 'messages', key: { user: '1', ip: '203.0.113.7' } }, 8)
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(100)
+
+    await expect.poll(() => cells(page, '.policies', 'api'), PATIENT).toEqual(['102', '30', expect.any(String)])
+    expect((await cells(page, '.policies', 'messages')).slice(0, 2)).toEqual(['8', '0'])
+    await expect.poll(() => textOf(page.locator('.policies')), PATIENT).toContain('would have refused 3')
+    await expect.poll(() => cells(page, '[aria-label="Busiest keys"]', 'user:42'), PATIENT).toEqual(['100', '30'])
+    expect(await cells(page, '[aria-label="Busiest keys"]', 'user:7')).toEqual(['2', '0'])
+    expect(await cells(page, '[aria-label="Most refused keys"]', 'user:42')).toEqual(['0', '30'])
+    expect(await textOf(page.locator('[aria-label="Busiest keys"]'))).toContain('user=1, ip=203.0.113.7')
+
+    // The seconds of the chart, as its table tells them.
+    await page.getByText('The same by the minute').click()
+    const minute = () => page.locator('.wide details tbody tr').first().locator('td').allInnerTexts()
+    await expect.poll(minute, PATIENT).toEqual(['110', '30', expect.stringMatching(/ms$/)])
+    await page.getByLabel('Show').selectOption({ label: 'messages › user' })
+    await expect.poll(minute, PATIENT).toEqual(['8', '0', expect.any(String)])
+    await page.getByRole('button', { name: 'api' }).click()
+    await expect.poll(minute, PATIENT).toEqual(['102', '30', expect.any(String)])
+    expect(await page.getByRole('img', { name: /Requests per second/ }).getAttribute('aria-label')).toContain('api')
+  })
+
+  it('asks a question and tells the decision in words', async () => {
+    const service = await startService({ env: { SLUICE_TOKEN: '' } })
+    expect(service.token).not.toBe(TOKEN)
+    const { page } = await open(`${service.url}/#token=${service.token}`)
+    const panel = page.locator('section', { hasText: 'Try it' })
+    await panel.getByLabel('Key', { exact: true }).fill('user:9')
+    await panel.getByLabel('Cost').fill('99')
+    await panel.getByRole('button', { name: 'Consume' }).click()
+    await expect.poll(() => textOf(panel), PATIENT).toMatch(/Allowed\. 1 of 100 remains; all of it is back in/)
+    await panel.getByRole('button', { name: 'Consume' }).click()
+    await expect.poll(() => textOf(panel), PATIENT).toMatch(/Refused by api: only 1 of 100 is left\. Try again in/)
+    // The token is out of the address, so that nobody shares it by mistake.
+    expect(new URL(page.url()).hash).toBe('#/live')
+    await panel.getByLabel('Policy').selectOption('messages')
+    await panel.getByLabel('Key of user').fill('9')
+    await panel.getByLabel('Key of ip').fill('203.0.113.7')
+    await panel.getByLabel('Cost').fill('6')
+    await panel.getByRole('button', { name: 'Consume' }).click()
+    await expect.poll(() => textOf(panel), PATIENT).toContain('In the shadow ip would have refused.')
+  })
+
+  it('is empty in words before anything has happened', async () => {
+    const service = await startService()
+    const { page } = await open(`${service.url}/`)
+    await expect.poll(() => textOf(page.locator('main')), PATIENT).toContain('No key has come lately.')
+    expect(await textOf(page.locator('main'))).toContain('It has never been away since the service started.')
+  })
+})
+
+describe('the token', () => {
+  it('is asked for when the form needs it, and again when it is wrong', async () => {
+    const service = await startService()
+    const { page } = await open(`${service.url}/`, { mayLoseService: true })
+    const panel = page.locator('section', { hasText: 'Try it' })
+    await panel.getByLabel('Key', { exact: true }).fill('user:9')
+    await panel.getByRole('button', { name: 'Consume' }).click()
+    await expect.poll(() => textOf(panel), PATIENT).toContain('The service asks for its token.')
+    await panel.getByLabel('Token').fill('wrong')
+    await panel.getByRole('button', { name: 'Unlock' }).click()
+    await panel.getByRole('button', { name: 'Consume' }).click()
+    await expect.poll(() => textOf(panel), PATIENT).toContain('The service did not accept this token.')
+    await panel.getByLabel('Token').fill(TOKEN)
+    await panel.getByRole('button', { name: 'Unlock' }).click()
+    await panel.getByRole('button', { name: 'Consume' }).click()
+    await expect.poll(() => textOf(panel), PATIENT).toContain('Allowed.')
+    // Kept for this tab.
+    await page.reload()
+    await page.locator('section', { hasText: 'Try it' }).getByLabel('Key', { exact: true }).fill('user:10')
+    await page.getByRole('button', { name: 'Consume' }).click()
+    await expect.poll(() => textOf(panel), PATIENT).toContain('Allowed.')
+  })
+
+  it('opens the whole view where the service listens beyond this machine', async () => {
+    const service = await startService({ args: ['--port', '0', '--host', '0.0.0.0'] })
+    const { page } = await open(`${service.url}/`, { mayLoseService: true })
+    await expect.poll(() => connection(page), PATIENT).toBe('Locked')
+    await page.getByLabel('Token').fill('wrong')
+    await page.getByRole('button', { name: 'Unlock' }).click()
+    await expect.poll(() => textOf(page.getByRole('alert')), PATIENT).toContain('did not accept')
+    await page.getByLabel('Token').fill(TOKEN)
+    await page.getByRole('button', { name: 'Unlock' }).click()
+    await expect.poll(() => connection(page), PATIENT).toBe('Connected')
+    expect(await page.getByRole('heading', { name: 'Policies' }).isVisible()).toBe(true)
+  })
+})
+
+describe('when something is away', () => {
+  it('the page says so, keeps what it knows, and is back by itself', async () => {
+    const service = await startService()
+    const { page } = await open(`${service.url}/`, { mayLoseService: true })
+    await service.consume({ policy: 'api', key: 'user:1' }, 5)
+    await expect.poll(() => cells(page, '.policies', 'api'), PATIENT).toEqual(['5', '0', '0'])
+    await service.stop()
+    await expect.poll(() => connection(page), PATIENT).toContain('The service does not answer.')
+    expect(await cells(page, '.policies', 'api')).toEqual(['5', '0', '0'])
+    await startService({ args: ['--port', `${service.port}`] })
+    await expect.poll(() => connection(page), PATIENT).toBe('Connected')
+    expect(await cells(page, '.policies', 'api')).toEqual(['0', '0', '0'])
+  })
+
+  it('a page that never had a service says how to start one', async () => {
+    const service = await startService()
+    const { page } = await open(`${service.url}/#/playground`, { mayLoseService: true })
+    await service.stop()
+    await page.getByRole('link', { name: 'Live' }).click()
+    await expect.poll(() => textOf(page.locator('main')), PATIENT).toContain('No service answers here.')
+  })
+
+  it('a store that is away is shown, marked on the time lines, and remembered', async () => {
+    const redis = await startServer()
+    onTestFinished(() => redis.stop())
+    const service = await startService({
+      args: ['--port', '0', '--redis', `redis://${redis.host}:${redis.port}`],
+      policies: 'policies:\n  api: { rule: fixed-window, limit: 100, window: 1h }\n',
+    })
+    const { page } = await open(`${service.url}/`)
+    await service.consume({ policy: 'api', key: 'user:1' }, 3)
+    const store = page.locator('section', { hasText: 'Decided without it' })
+    await expect.poll(() => textOf(store), PATIENT).toContain('Healthy')
+    expect(await textOf(store)).toContain(`${redis.host}:${redis.port}`)
+    await redis.stop()
+    const asking = setInterval(() => void service.consume({ policy: 'api', key: 'user:1' }, 5).catch(() => {}), 100)
+    onTestFinished(() => clearInterval(asking))
+    await expect.poll(() => textOf(store), PATIENT).toContain('Degraded for')
+    expect(await textOf(page.locator('.tiles'))).toContain('Degraded')
+    expect(await textOf(store)).toMatch(/degraded periods?, marked on the time lines/)
+    await expect.poll(() => textOf(page.locator('.wide .legend')), PATIENT).toContain('Store degraded')
+  })
+})

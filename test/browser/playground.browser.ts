@@ -1,0 +1,178 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Locator, Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readPolicies } from '../../src/policies/read-policies.ts'
+import { concurrency } from '../../src/rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
+import { slidingLog } from '../../src/rules/sliding-log/sliding-log.ts'
+import { tokenBucket } from '../../src/rules/token-bucket/token-bucket.ts'
+import { simulate } from '../../src/simulate/simulate.ts'
+import type { Result } from '../../src/simulate/simulation.ts'
+import { adversary, bursts, poisson } from '../../src/simulate/traffic.ts'
+import { openPages, textOf } from './open-page.ts'
+import { launchService, type RunningService } from './running-service.ts'
+
+const open = openPages()
+const PATIENT = { timeout: 15_000, interval: 50 }
+let site: RunningService
+
+beforeAll(async () => {
+  site = await launchService()
+  return () => site.stop()
+})
+
+const play = (query = ''): ReturnType<typeof open> => open(`${site.url}/#/playground${query}`)
+const lane = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true })
+const note = (page: Page): Promise<string> => textOf(page.locator('.run-note'))
+
+/** The numbers of a lane, as they stand on the page. */
+async function numbersOf(page: Page, name: string): Promise<Record<string, string>> {
+  const number = async (id: string): Promise<string> =>
+    (await textOf(lane(page, name).locator(`[data-number=${id}] b`))).replaceAll(',', '')
+  return { admitted: await number('admitted'), refused: await number('refused'), worst: await number('worst') }
+}
+
+const numbersIn = ({ admitted, refused, worstWindow }: Result): Record<string, string> => ({
+  admitted: `${admitted}`,
+  refused: `${refused}`,
+  worst: `${worstWindow}`,
+})
+
+describe('the numbers on the page are those of simulate() in Node', () => {
+  const common = { durationMs: 60_000, keys: 1, cost: 1, workMs: 500, seed: 1 }
+
+  it('at the start', async () => {
+    const { page } = await play()
+    await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
+    const contestants = [{ name: 'token-bucket', rule: tokenBucket({ capacity: 50, refill: 10, periodMs: 1_000 }) }]
+    const [result] = simulate(contestants, bursts({ ...common, burst: 60, burstMs: 1_000, pauseMs: 5_000 }))
+    expect(await numbersOf(page, 'token-bucket')).toEqual(numbersIn(result as Result))
+    expect(await note(page)).toBe(`${result?.requests} requests for each rule.`)
+  })
+
+  it('for many keys and costs', async () => {
+    const { page } = await play(
+      '?v=1&r=sliding-log~limit-30~window-5s&t=poisson~rate-200~for-30s~keys-25~cost-2~seed-7',
+    )
+    await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
+    const contestants = [{ name: 'sliding-log', rule: slidingLog({ limit: 30, windowMs: 5_000 }) }]
+    const trace = poisson({ ...common, perSecond: 200, durationMs: 30_000, keys: 25, cost: 2, seed: 7 })
+    const [result] = simulate(contestants, trace)
+    expect(await numbersOf(page, 'sliding-log')).toEqual(numbersIn(result as Result))
+  })
+
+  it('for work that takes time', async () => {
+    const { page } = await play('?v=1&r=concurrency~limit-5~lease-30s&t=poisson~rate-40~work-200ms')
+    await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
+    const contestants = [{ name: 'concurrency', rule: concurrency({ limit: 5, leaseMs: 30_000 }) }]
+    const [result] = simulate(contestants, poisson({ ...common, perSecond: 40, workMs: 200 }))
+    expect(await numbersOf(page, 'concurrency')).toEqual(numbersIn(result as Result))
+  })
+
+  it('when the traffic and a rule are changed by hand', async () => {
+    const { page } = await play('?v=1&r=fixed-window~limit-100~window-10s&t=steady')
+    await page.getByRole('radio', { name: 'adversary' }).check()
+    await lane(page, 'fixed-window').getByLabel('limit', { exact: true }).fill('40')
+    const contestants = [{ name: 'fixed-window', rule: fixedWindow({ limit: 40, windowMs: 10_000 }) }]
+    const [result] = simulate(contestants, adversary({ ...common, limit: 40, windowMs: 10_000 }))
+    await expect.poll(() => numbersOf(page, 'fixed-window'), PATIENT).toEqual(numbersIn(result as Result))
+    expect(result?.worstOverLimit).toBe(2)
+    expect(await textOf(lane(page, 'fixed-window'))).toContain('2× the limit of 40 in 10 s')
+  })
+})
+
+describe('a link', () => {
+  it('carries everything that was set to somebody else', async () => {
+    const { page } = await play()
+    await page.getByRole('button', { name: 'Add a rule' }).click()
+    await lane(page, 'concurrency').getByLabel('lease', { exact: true }).fill('2s')
+    await page.getByRole('radio', { name: 'poisson' }).check()
+    await page.getByLabel('Rate', { exact: true }).fill('33')
+    await page.getByRole('button', { name: 'Remove sliding-window' }).click()
+    await expect.poll(() => page.url(), PATIENT).toContain('t=poisson~rate-33')
+    await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
+    const names = ['token-bucket', 'fixed-window', 'concurrency']
+    const before = await Promise.all(names.map((name) => numbersOf(page, name)))
+    expect(page.url().length).toBeLessThan(250)
+
+    const other = await open(page.url())
+    await expect.poll(() => note(other.page), PATIENT).toContain('requests for each rule')
+    expect(await Promise.all(names.map((name) => numbersOf(other.page, name)))).toEqual(before)
+    expect(await other.page.getByLabel('Rate', { exact: true }).inputValue()).toBe('33')
+    expect(await other.page.getByRole('region', { name: 'sliding-window' }).count()).toBe(0)
+  })
+
+  it('that cannot be read gives the start, and a note', async () => {
+    const { page } = await play('?v=7&r=nonsense')
+    expect(await textOf(page.getByRole('alert'))).toContain('it is of version 7, and this page reads version 1')
+    await expect.poll(() => note(page), PATIENT).toContain('780 requests for each rule.')
+  })
+
+  it('is kept while one looks at the other view', async () => {
+    const { page } = await play('?v=1&r=gcra~limit-7~period-1s&t=steady')
+    await page.getByRole('link', { name: 'Live' }).click()
+    await page.getByRole('link', { name: 'Playground' }).click()
+    expect(await lane(page, 'gcra').getByLabel('limit', { exact: true }).inputValue()).toBe('7')
+  })
+})
+
+describe('what is wrong is said beside it', () => {
+  it('for a rule, while the others go on', async () => {
+    const { page } = await play()
+    await lane(page, 'token-bucket').getByLabel('capacity', { exact: true }).fill('0')
+    const alert = lane(page, 'token-bucket').getByRole('alert')
+    await expect.poll(() => textOf(alert), PATIENT).toBe('capacity must be a whole number of at least 1, got 0')
+    await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
+    expect((await numbersOf(page, 'fixed-window')).admitted).toBe('520')
+  })
+
+  it('for the traffic', async () => {
+    const { page } = await play()
+    await page.getByLabel('Duration', { exact: true }).fill('soon')
+    await expect
+      .poll(() => textOf(page.getByRole('alert')), PATIENT)
+      .toBe('Duration must be a length of time such as 500ms or 1m, got "soon"')
+  })
+
+  it('for more requests than are played', async () => {
+    const { page } = await play('?v=1&r=gcra~limit-7~period-1s&t=steady~rate-10000')
+    await expect
+      .poll(() => note(page), PATIENT)
+      .toBe('100,000 requests for each rule. It stopped at 10 s: more than 100,000 are not played.')
+  })
+})
+
+describe('the code to take along', () => {
+  it('runs, and parses, and makes the rules that were chosen', async () => {
+    const { page } = await open(`${site.url}/#/playground`, { permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.getByRole('button', { name: 'Copy code' }).click()
+    await expect.poll(() => page.getByRole('status').allInnerTexts(), PATIENT).toContain('Copied')
+    const typescript = await page.evaluate(() => navigator.clipboard.readText())
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-copied-'))
+    const file = join(folder, 'copied.mjs')
+    await writeFile(
+      file,
+      typescript.replace("'sluice'", JSON.stringify(new URL('../../dist/index.mjs', import.meta.url).href)),
+    )
+    const limiters = Object.values((await import(file)) as Record<string, { name: string; close(): Promise<void> }>)
+    expect(limiters.map(({ name }) => name).sort()).toEqual(['fixed-window', 'sliding-window', 'token-bucket'])
+    for (const limiter of limiters) await limiter.close()
+    await rm(folder, { recursive: true })
+
+    await page.getByRole('tab', { name: 'Policies (YAML)' }).click()
+    await page.getByRole('button', { name: 'Copy code' }).click()
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText()), PATIENT).toContain('policies:')
+    const policies = readPolicies(await page.evaluate(() => navigator.clipboard.readText()), 'copied.yaml')
+    expect(policies.map(({ name }) => name)).toEqual(['token-bucket', 'sliding-window', 'fixed-window'])
+  })
+
+  it('is copied the old way where there is no clipboard', async () => {
+    const { page } = await open(`${site.url}/#/live`, { permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.addInitScript(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
+    await page.goto(`${site.url}/?again#/playground`)
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    await expect.poll(() => page.getByRole('status').allInnerTexts(), PATIENT).toContain('Copied')
+  })
+})
