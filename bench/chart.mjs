@@ -2,12 +2,12 @@ import { init } from 'echarts'
 import { number } from './report.mjs'
 
 // Grey letters and no background: to be read on white and on black.
-const INK = '#7d8590'
+export const INK = '#7d8590'
 const GRID = '#7d859040'
 const OURS = '#2f81f7'
 const OTHERS = '#8b949e'
 const LINES = ['#2f81f7', '#d29922', '#3fb950', '#db61a2', '#a371f7']
-const WIDTH = 960
+export const WIDTH = 960
 // What a letter takes at most on average. Without a browser nobody can measure it.
 const LETTER = 7.2
 
@@ -49,19 +49,22 @@ export function lineChart({ title, xName, yName, lines }) {
   })
 }
 
-function draw(height, option) {
+/** The text of an SVG of that height. */
+export function draw(height, option) {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height })
   chart.setOption(option)
   const svg = chart.renderToSVGString()
   chart.dispose()
+  const [{ text }] = [option.title].flat()
   // A picture has a title for those who cannot see it, and nothing that happens under a mouse.
   return svg
-    .replace(/>/, `>\n<title>${option.title.text}</title>`)
+    .replace(/>/, `>\n<title>${text}</title>`)
     .replace(/<style[\s\S]*?<\/style>\n/, '')
     .replaceAll(/ class="zr[^"]*"/g, '')
 }
 
-function frame(title) {
+/** Letters and title as in every picture. */
+export function frame(title) {
   return {
     animation: false,
     textStyle: { fontFamily: 'system-ui, sans-serif', color: INK },
@@ -69,7 +72,8 @@ function frame(title) {
   }
 }
 
-function axis() {
+/** The colours of an axis. */
+export function axis() {
   return {
     nameTextStyle: { color: INK },
     axisLabel: { color: INK },

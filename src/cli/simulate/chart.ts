@@ -1,0 +1,72 @@
+import type { Result, Slot } from '../../simulate/simulation.ts'
+import { paintFor } from '../paint.ts'
+import { fitted } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+import { spanText } from './duration-text.ts'
+import { number } from './result-table.ts'
+
+const HEIGHT = 6
+const EIGHTHS = ['', '▁', '▂', '▃', '▄', '▅', '▆', '▇']
+// In a line with a scale before it and a little room after it.
+const BESIDE = 12
+const LEAST = 20
+const MOST = 160
+
+/** How many slots a chart on this terminal has room for. */
+export function chartSlots({ columns }: Terminal): number {
+  return Math.min(MOST, Math.max(LEAST, columns - BESIDE))
+}
+
+/** What passed and what was refused over time, one picture a rule, all on one scale. */
+export function resultChart(results: readonly Result[], terminal: Terminal): string {
+  const most = Math.max(1, ...results.flatMap(({ slots }) => slots.map(({ admitted, refused }) => admitted + refused)))
+  return results.map((result) => picture(result, most, terminal)).join('\n')
+}
+
+function picture({ name, admitted, refused, slots }: Result, most: number, terminal: Terminal): string {
+  const paint = paintFor(terminal)
+  const counts = `${paint.green('█')} ${number(admitted)} passed  ${paint.red('░')} ${number(refused)} refused`
+  const scale = number(most)
+  const rows = Array.from({ length: HEIGHT }, (_, index) => {
+    const row = HEIGHT - 1 - index
+    const label = row === HEIGHT - 1 ? scale : row === 0 ? '0' : ''
+    const cells = slots.map((slot) => cellOf(slot, row, most))
+    return `${label.padStart(scale.length)} │${colouredRow(cells, paint)}`
+  })
+  const title = `${paint.bold(fitted(name, terminal.columns - 1))}\n${' '.repeat(scale.length + 2)}${counts}`
+  return `${[title, ...rows, axis(slots, scale.length)].join('\n')}\n`
+}
+
+interface Cell {
+  readonly text: string
+  readonly kind: 'admitted' | 'refused' | 'none'
+}
+
+/** One row of one column: full of what passed, its top, or what was refused above it. */
+function cellOf({ admitted, refused }: Slot, row: number, most: number): Cell {
+  const passed = (HEIGHT * admitted) / most
+  const all = (HEIGHT * (admitted + refused)) / most
+  const part = Math.floor(8 * (passed - row))
+  if (part >= 8) return { text: '█', kind: 'admitted' }
+  // Something always shows, be it ever so little.
+  if (part >= 1 || (row === 0 && admitted > 0)) return { text: EIGHTHS[Math.max(1, part)] as string, kind: 'admitted' }
+  return all > row && refused > 0 ? { text: '░', kind: 'refused' } : { text: ' ', kind: 'none' }
+}
+
+/** Neighbours of one colour in one stroke. */
+function colouredRow(cells: readonly Cell[], paint: ReturnType<typeof paintFor>): string {
+  let row = ''
+  for (let from = 0, to = 0; from < cells.length; from = to) {
+    const { kind } = cells[from] as Cell
+    while (cells[to]?.kind === kind) to++
+    const text = cells.slice(from, to).reduce((all, cell) => all + cell.text, '')
+    row += kind === 'admitted' ? paint.green(text) : kind === 'refused' ? paint.red(text) : text
+  }
+  return row.trimEnd()
+}
+
+function axis(slots: readonly Slot[], indent: number): string {
+  const end = spanText(slots)
+  const gap = Math.max(1, slots.length - 1 - end.length)
+  return `${' '.repeat(indent)} └${'─'.repeat(slots.length)}\n${' '.repeat(indent + 2)}0${' '.repeat(gap)}${end}`
+}

@@ -1,0 +1,31 @@
+import type { Limit } from '../../limiter/tier.ts'
+import type { Policy } from '../../policies/read-policies.ts'
+import { lineUp } from '../../simulate/line-up.ts'
+import type { Contestant } from '../../simulate/simulation.ts'
+import { CommandFailure, EXIT } from '../command-failure.ts'
+import { readPoliciesFile } from '../policies-file.ts'
+import { nameOfText, ruleOfText } from './rule-text.ts'
+
+/** Who takes part: the rules that were named and those of a file, or else every rule at 100 a minute. */
+export async function contestantsOf(
+  rules: readonly string[],
+  policiesFile: string | undefined,
+): Promise<readonly Contestant[]> {
+  const named = rules.map((text) => ({ name: nameOfText(text), rule: ruleOfText(text) }))
+  const policies = policiesFile === undefined ? [] : await readPoliciesFile(policiesFile)
+  const contestants = [...named, ...policies.flatMap(limitsOf)]
+  const twice = contestants.find(({ name }, index) => contestants.findIndex((other) => other.name === name) < index)
+  if (twice !== undefined) throw new CommandFailure(`the rule "${twice.name}" is there twice`, EXIT.wrong)
+  if (contestants.length > 0) return contestants
+  return lineUp(100, 60_000).filter(({ rule }) => rule.windowMs !== undefined)
+}
+
+function limitsOf({ name, options }: Policy): Contestant[] {
+  if (!('tiers' in options)) return [contestantOf(name, options)]
+  // A file has limits, never a rule by itself.
+  return Object.entries(options.tiers).map(([tier, limit]) => contestantOf(`${name}.${tier}`, limit as Limit))
+}
+
+function contestantOf(name: string, { rule, blockForMs }: Limit): Contestant {
+  return { name, rule, blockForMs }
+}

@@ -1,0 +1,65 @@
+import { show } from '../../core/check.ts'
+import type { LimiterError } from '../../core/limiter-error.ts'
+import type { Rule } from '../../core/rule.ts'
+import { didYouMean } from '../../policies/nearest-name.ts'
+import * as forms from '../../rules/forms.ts'
+import { type RuleForm, ruleFrom, wordOf } from '../../rules/rule-form.ts'
+import { CommandFailure, EXIT } from '../command-failure.ts'
+
+/** Reads a rule as it is said on a command line: `sliding-window limit=100 window=1m`. */
+export function ruleOfText(text: string): Rule {
+  const [name = '', ...options] = wordsOf(text)
+  const form = RULES.find((candidate) => candidate.name === name)
+  if (form === undefined) {
+    const names = RULES.map((candidate) => candidate.name)
+    const hint = didYouMean(name, names) || `: there are ${names.join(', ')}`
+    throw wrong(text, name === '' ? 'a rule begins with its name' : `there is no rule ${show(name)}${hint}`)
+  }
+  const given: Record<string, unknown> = {}
+  for (const option of options) {
+    const [, word, value] = /^([^=]+)=(.+)$/.exec(option) ?? []
+    if (word === undefined)
+      throw wrong(text, `${show(option)} must be an option and its value, such as ${exampleOf(form)}`)
+    if (word in given) throw wrong(text, `${word} is said twice`)
+    given[word] = valueOfText(form, word, value as string)
+  }
+  try {
+    return ruleFrom(form, given)
+  } catch (error) {
+    throw wrong(text, (error as LimiterError).message)
+  }
+}
+
+/** The text with one space between its words: what people know the rule by. */
+export function nameOfText(text: string): string {
+  return wordsOf(text).join(' ')
+}
+
+/** Every rule with an example, a line each, for the help. */
+export function ruleExamples(): readonly string[] {
+  return RULES.map((form) => `${form.name} ${exampleOf(form)}`)
+}
+
+// By name, because the order of a module's exports depends on who has bundled it.
+const RULES: readonly RuleForm[] = Object.values(forms).sort((one, other) => (one.name < other.name ? -1 : 1))
+
+function wordsOf(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== '')
+}
+
+function exampleOf(form: RuleForm): string {
+  const needed = form.fields.filter(({ example }) => example !== undefined)
+  return needed.map((field) => `${wordOf(field)}=${field.example}`).join(' ')
+}
+
+/** Numbers as numbers, except where a length of time is said in words. */
+function valueOfText(form: RuleForm, word: string, value: string): string | number {
+  const isInWords = form.fields.some(
+    (field) => field.kind === 'duration' && field.name !== word && wordOf(field) === word,
+  )
+  return /^\d[\d_]*$/.test(value) && !isInWords ? Number(value.replaceAll('_', '')) : value
+}
+
+function wrong(text: string, reason: string): CommandFailure {
+  return new CommandFailure(`the rule ${show(text)} is wrong: ${reason}`, EXIT.wrong)
+}

@@ -1,0 +1,116 @@
+import { writeFile } from 'node:fs/promises'
+import { show } from '../../core/check.ts'
+import type { SimulationOptions } from '../../simulate/simulate.ts'
+import type { Contestant, Result } from '../../simulate/simulation.ts'
+import { CommandFailure, EXIT } from '../command-failure.ts'
+import { withRedis } from '../redis-option.ts'
+import type { Terminal } from '../terminal.ts'
+import { chartSlots, resultChart } from './chart.ts'
+import { contestantsOf } from './contestants.ts'
+import { resultPicture } from './picture.ts'
+import { playFile, playTrace } from './play.ts'
+import { redisMemoryOf } from './redis-memory.ts'
+import { number, resultTable, type ShownResult } from './result-table.ts'
+import { openTraceFile } from './trace-file.ts'
+import type { LogKey, TraceFormat } from './trace-line.ts'
+import { type TrafficChoice, trafficOf } from './traffic-choice.ts'
+
+/** What can be printed. */
+export const FORMATS = ['table', 'chart', 'json'] as const
+
+/** What was asked of `sluice simulate`, as it was said. */
+export interface SimulateOptions extends TrafficChoice {
+  readonly rule: readonly string[]
+  readonly policies?: string
+  readonly trace?: string
+  readonly traceFormat?: TraceFormat
+  readonly logKey: LogKey
+  readonly skipBadLines?: boolean
+  readonly summary?: boolean
+  readonly format: (typeof FORMATS)[number]
+  readonly json?: boolean
+  readonly svg?: string
+  readonly slots?: string
+  readonly watch?: string
+  readonly redis?: string
+}
+
+/** Plays the traffic through the rules and prints what came of it. */
+export async function simulateCommand(options: SimulateOptions, terminal: Terminal): Promise<void> {
+  const format = formatOf(options)
+  const contestants = await contestantsOf(options.rule, options.policies)
+  const { about, results } = await played(options, contestants, terminal)
+  const shown = await withRedisBytes(results, contestants, options, terminal)
+  if (options.svg !== undefined) await writePicture(options.svg, resultPicture(shown, about))
+  if (format === 'json') terminal.out(`${JSON.stringify({ traffic: about, results: shown }, undefined, 2)}\n`)
+  else terminal.out(`${about}\n\n${format === 'chart' ? resultChart(shown, terminal) : resultTable(shown)}`)
+}
+
+/** What to print: `--json` says it shorter. */
+export function formatOf({ format, json }: SimulateOptions): SimulateOptions['format'] {
+  return json === true ? 'json' : format
+}
+
+/** Processor time of this process: others on the machine do not make it longer. */
+export function nowNs(): number {
+  const { user, system } = process.cpuUsage()
+  return 1_000 * (user + system)
+}
+
+interface Played {
+  readonly about: string
+  readonly results: readonly Result[]
+}
+
+async function played(
+  options: SimulateOptions,
+  contestants: readonly Contestant[],
+  terminal: Terminal,
+): Promise<Played> {
+  const settings: SimulationOptions = { slots: slotsOf(options, terminal), watchedKey: options.watch, nowNs }
+  if (options.trace === undefined) {
+    const { trace, about } = trafficOf(options, contestants)
+    return { about, results: await playTrace(contestants, trace, settings, terminal) }
+  }
+  const { trace: path, traceFormat, logKey, skipBadLines = false } = options
+  const file = await openTraceFile(path, { format: traceFormat, logKey, skipsBadLines: skipBadLines })
+  const results = await playFile(contestants, file, settings, terminal)
+  const { requests } = results[0] as Result
+  if (requests === 0) throw new CommandFailure(`the trace ${path} has no requests`, EXIT.wrong)
+  if (file.skipped > 0) terminal.err(`${number(file.skipped)} lines could not be read and were left out\n`)
+  if (file.late > 0) terminal.err(`${number(file.late)} lines came after later ones and were taken at their time\n`)
+  return { about: `${number(requests)} requests of ${path}`, results }
+}
+
+function slotsOf(options: SimulateOptions, terminal: Terminal): number {
+  const { slots } = options
+  if (slots === undefined) return formatOf(options) === 'chart' ? chartSlots(terminal) : 60
+  if (/^\d{1,5}$/.test(slots) && Number(slots) >= 2) return Number(slots)
+  throw new CommandFailure(`--slots must be a whole number from 2 to 99999, got ${show(slots)}`, EXIT.wrong)
+}
+
+async function withRedisBytes(
+  results: readonly Result[],
+  contestants: readonly Contestant[],
+  { redis: url }: SimulateOptions,
+  terminal: Terminal,
+): Promise<readonly ShownResult[]> {
+  if (url === undefined) return results
+  return withRedis(url, terminal, async (redis) => {
+    const shown: ShownResult[] = []
+    for (const [index, result] of results.entries()) {
+      shown.push({ ...result, redisBytes: await redisMemoryOf(contestants[index] as Contestant, redis) })
+    }
+    return shown
+  })
+}
+
+async function writePicture(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text)
+  } catch (error) {
+    throw new CommandFailure(`the picture ${path} cannot be written: ${(error as Error).message}`, undefined, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,65 @@
+import type { Entry, Ruling } from '../core/entry.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Timeline } from '../rules/timeline.ts'
+import { ExpiringMap } from './expiring-map.ts'
+
+const BYTES_A_NUMBER = 8
+const NUMBERS_A_HOLD = 5
+const NUMBERS_A_BLOCK = 2
+
+/** Counts the keys that have state, and what they take, until their state is as if untouched. */
+export class KeyAccount {
+  readonly #rule: Rule
+  readonly #bytesByKey = new ExpiringMap<number>()
+  readonly #gone = new Set<string>()
+  #bytes = 0
+  #peakKeys = 0
+  #peakBytes = 0
+
+  constructor(rule: Rule) {
+    this.#rule = rule
+  }
+
+  get peakKeys(): number {
+    return this.#peakKeys
+  }
+
+  get peakBytes(): number {
+    return this.#peakBytes
+  }
+
+  /** Notes what is kept of a key after a ruling. */
+  note(key: string, ruling: Ruling, nowMs: number): void {
+    this.expire(nowMs)
+    const bytes = BYTES_A_NUMBER * numbersOf(this.#rule, ruling)
+    this.#bytes += bytes - (this.#bytesByKey.get(key) ?? 0)
+    this.#bytesByKey.set(key, bytes, nowMs + ruling.resetAfterMs)
+    this.#gone.delete(key)
+    this.#peakKeys = Math.max(this.#peakKeys, this.#bytesByKey.size)
+    this.#peakBytes = Math.max(this.#peakBytes, this.#bytes)
+  }
+
+  /** Counts what is fresh by `nowMs` no more. */
+  expire(nowMs: number): void {
+    this.#bytesByKey.expire(nowMs, (key, bytes) => {
+      this.#bytes -= bytes
+      this.#gone.add(key)
+    })
+  }
+
+  /** The keys that have become fresh since the last time it was asked, and are so still. */
+  takeGone(): readonly string[] {
+    const gone = [...this.#gone]
+    this.#gone.clear()
+    return gone
+  }
+}
+
+/** How many numbers are kept of a key. */
+function numbersOf(rule: Rule, { state, block, holds = [] }: Entry): number {
+  const beside = (block === undefined ? 0 : NUMBERS_A_BLOCK) + NUMBERS_A_HOLD * holds.length
+  if (state === undefined) return beside
+  // A state without cells is one whose size varies: a time and a cost each.
+  const { from, to } = state as Timeline
+  return beside + (rule.cells?.count ?? to - from + 2)
+}

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest'
+import { concurrency, fixedWindow, leakyBucket, slidingLog, slidingWindow, tokenBucket } from '../rules/index.ts'
+import { lineUp } from './line-up.ts'
+import { createRun, createSimulation, simulate } from './simulate.ts'
+import type { Arrival, Result } from './simulation.ts'
+import { adversary, poisson } from './traffic.ts'
+
+const arrive = (atMs: number, key = 'a', cost = 1): Arrival => ({ atMs, key, cost })
+const one = (rule: Parameters<typeof simulate>[0][number]['rule'], trace: readonly Arrival[], options = {}): Result =>
+  simulate([{ name: 'one', rule }], trace, options)[0] as Result
+
+describe('worked examples', () => {
+  it('adds up what passed and what was refused, over time', () => {
+    const trace = [arrive(0), arrive(10), arrive(20, 'a', 2), arrive(990), arrive(1_000, 'a', 2), arrive(1_500, 'b')]
+    const result = one(fixedWindow({ limit: 2, windowMs: 1_000 }), trace, { slots: 2, fromMs: 0, untilMs: 2_000 })
+    expect(result).toEqual({
+      name: 'one',
+      kind: 'fixed-window',
+      limit: 2,
+      requests: 6,
+      offered: 8,
+      admitted: 5,
+      refused: 3,
+      worstWindow: 3,
+      worstOverLimit: 1.5,
+      largestBurst: 2,
+      wronglyAdmitted: 1,
+      wronglyRefused: 0,
+      accuracy: 1 - 1 / 6,
+      meanDelayMs: 0,
+      longestDelayMs: 0,
+      peakKeys: 2,
+      peakBytes: 32,
+      nanosecondsPerDecision: undefined,
+      slots: [
+        { fromMs: 0, admitted: 2, refused: 3, remaining: 2 },
+        { fromMs: 1_000, admitted: 3, refused: 0, remaining: 2 },
+      ],
+    })
+  })
+
+  it('tells how long a shaped request waits, and counts it when it passes', () => {
+    const rule = leakyBucket({ capacity: 4, leak: 1, periodMs: 100, mode: 'shape' })
+    const result = one(rule, [arrive(0), arrive(0), arrive(0), arrive(0), arrive(0)])
+    expect(result).toMatchObject({
+      admitted: 4,
+      meanDelayMs: 150,
+      longestDelayMs: 300,
+      worstWindow: 4,
+      largestBurst: 1,
+    })
+  })
+
+  it('finds a refusal that was too early', () => {
+    // At the start of the next window all of the one before still counts, though most of it has left.
+    const rule = slidingWindow({ limit: 4, windowMs: 1_000 })
+    const result = one(rule, [arrive(0), arrive(0), arrive(0), arrive(0), arrive(1_100)])
+    expect(result).toMatchObject({ wronglyRefused: 1, wronglyAdmitted: 0, accuracy: 0.8 })
+  })
+
+  it('counts the most that are at work at once, and gives places back when the work is done', () => {
+    const rule = concurrency({ limit: 2, leaseMs: 1_000 })
+    const work = (atMs: number, workMs?: number): Arrival => ({ atMs, key: 'a', cost: 1, workMs })
+    expect(one(rule, [work(0, 10), work(5, 10), work(7), work(10)])).toMatchObject({ admitted: 3, worstWindow: 2 })
+    // Nobody says when it is done: the place comes back with the lease.
+    expect(one(rule, [work(0), work(0), work(999), work(1_000)])).toMatchObject({ admitted: 3, worstWindow: 2 })
+    // Work that outlasts its lease: three at work where two should be.
+    expect(one(rule, [work(0, 1_500), work(0, 1_500), work(1_000, 1), work(1_600, 1)])).toMatchObject({
+      admitted: 4,
+      worstWindow: 3,
+      wronglyAdmitted: 1,
+    })
+  })
+
+  it('blocks who was refused for as long as it is told to', () => {
+    const rule = fixedWindow({ limit: 1, windowMs: 100 })
+    const trace = [arrive(0), arrive(1), arrive(200), arrive(1_000), arrive(1_001)]
+    const [blocked, plain] = simulate(
+      [
+        { name: 'blocks', rule, blockForMs: 1_000 },
+        { name: 'does not', rule },
+      ],
+      trace,
+    )
+    expect(blocked).toMatchObject({ admitted: 2, wronglyRefused: 2, peakKeys: 1, peakBytes: 32 })
+    expect(plain).toMatchObject({ admitted: 3, peakBytes: 16 })
+  })
+
+  it('tells what remained for the watched key at the end of each slot', () => {
+    const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
+    const trace = Object.assign([arrive(0, 'b', 3), arrive(0, 'a', 10)], { fromMs: 0, untilMs: 1_000 })
+    const remaining = (watchedKey?: string): number[] =>
+      one(rule, trace, { slots: 5, watchedKey }).slots.map((slot) => slot.remaining)
+    expect(remaining('a')).toEqual([2, 4, 6, 8, 10])
+    expect(remaining()).toEqual([9, 10, 10, 10, 10])
+    expect(remaining('nobody')).toEqual([10, 10, 10, 10, 10])
+  })
+})
+
+it('forgets keys that are as if untouched: what is kept is bounded by who comes within a window', () => {
+  const trace = Array.from({ length: 10_000 }, (_, index) => arrive(index * 10, `user:${index}`))
+  const rule = slidingLog({ limit: 5, windowMs: 100 })
+  expect(one(rule, trace)).toMatchObject({ admitted: 10_000, peakKeys: 10, peakBytes: 160 })
+})
+
+it('has an adversary reach the bounds that the pages of the rules tell', () => {
+  const trace = adversary({ limit: 50, windowMs: 1_000, durationMs: 30_000 })
+  const worst = simulate(lineUp(50, 1_000), trace).map(({ name, worstWindow }) => [name, worstWindow])
+  expect(Object.fromEntries(worst)).toEqual({
+    concurrency: 50,
+    'fixed-window': 100,
+    'fixed-window anchor=first-hit': 99,
+    'leaky-bucket': 99,
+    'leaky-bucket mode=shape': 50,
+    'sliding-log': 50,
+    'sliding-window': 99,
+    'strict-window': 50,
+    'token-bucket': 99,
+  })
+})
+
+it('measures what a decision takes by the clock that it is given', () => {
+  let ns = 0
+  const nowNs = (): number => {
+    ns += 500
+    return ns
+  }
+  const rule = fixedWindow({ limit: 1, windowMs: 1_000 })
+  expect(one(rule, [arrive(0), arrive(1)], { nowNs }).nanosecondsPerDecision).toBe(250)
+  expect(one(rule, [], { nowNs }).nanosecondsPerDecision).toBeUndefined()
+})
+
+it('tells of every decision', () => {
+  const told: [string, number, boolean][] = []
+  const contestant = { name: 'one', rule: concurrency({ limit: 1, leaseMs: 1_000 }) }
+  simulate([contestant], [{ ...arrive(0), workMs: 5 }, arrive(3), arrive(5)], {
+    onDecision: ({ name }, { atMs }, { allowed }) => told.push([name, atMs, allowed]),
+  })
+  expect(told).toEqual([
+    ['one', 0, true],
+    ['one', 3, false],
+    ['one', 5, true],
+  ])
+})
+
+describe('step by step', () => {
+  const contestants = lineUp(20, 1_000)
+  const trace = poisson({ perSecond: 40, durationMs: 20_000, keys: 3, workMs: 50 })
+
+  it('comes to the same as at once, whatever the steps', () => {
+    const atOnce = simulate(contestants, trace)
+    for (const stepMs of [1, 333, 7_000]) {
+      const run = createRun(contestants, trace)
+      let nowMs = 0
+      while (run.advance(nowMs)) nowMs += stepMs
+      run.advance(20_000)
+      expect(run.results()).toEqual(atOnce)
+      expect(run.requests).toBe(atOnce[0]?.requests)
+    }
+  })
+
+  it('shows how it stands in between: a bucket fills while nobody comes', () => {
+    const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
+    const run = createRun(
+      [{ name: 'one', rule }],
+      Object.assign([arrive(0, 'a', 10), arrive(900)], { fromMs: 0, untilMs: 1_000 }),
+    )
+    const remaining = (): number | undefined => run.results()[0]?.slots.at(-1)?.remaining
+    expect(remaining()).toBeUndefined()
+    expect(run.advance(1)).toBe(true)
+    expect(remaining()).toBe(0)
+    expect(run.advance(500)).toBe(true)
+    expect(remaining()).toBe(5)
+    // Time does not go back.
+    run.advance(300)
+    expect(remaining()).toBe(5)
+    expect(run.advance(901)).toBe(false)
+    expect(remaining()).toBe(8)
+  })
+
+  it('takes a trace in parts, and gives places back while nobody comes', () => {
+    const simulation = createSimulation([{ name: 'one', rule: concurrency({ limit: 1, leaseMs: 1_000 }) }])
+    simulation.passTime(10)
+    expect(simulation.results()[0]).toMatchObject({ requests: 0, accuracy: 1, slots: [] })
+    simulation.offer([{ ...arrive(0), workMs: 5 }])
+    simulation.passTime(6)
+    expect(simulation.results()[0]?.slots.at(-1)?.remaining).toBe(1)
+    simulation.offer([arrive(6)])
+    expect(simulation.results()[0]).toMatchObject({ requests: 2, admitted: 2 })
+  })
+})
+
+it('has nothing to give back of a lease that has ended, though its key is forgotten', () => {
+  const simulation = createSimulation([{ name: 'one', rule: concurrency({ limit: 1, leaseMs: 1_000 }) }])
+  simulation.offer([{ ...arrive(0), workMs: 1_500 }])
+  simulation.passTime(1_200)
+  simulation.passTime(1_600)
+  expect(simulation.results()[0]).toMatchObject({ admitted: 1, peakKeys: 1 })
+  expect(simulation.results()[0]?.slots.at(-1)?.remaining).toBe(1)
+})
+
+describe('refuses', () => {
+  it('a trace that goes back in time', () => {
+    const trace = [arrive(5), arrive(4)]
+    expect(() => one(fixedWindow({ limit: 1, windowMs: 1 }), trace)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_TIME',
+        message: 'a trace must be in order of time: 4 ms came after 5 ms',
+      }),
+    )
+  })
+
+  it('fewer than two slots', () => {
+    expect(() => createSimulation([], { slots: 1 })).toThrow('slots must be a whole number of at least 2, got 1')
+  })
+})

@@ -1,0 +1,170 @@
+import { wholeNumber } from '../core/check.ts'
+import type { Verdict } from '../core/decision.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import { Keeper, type Step } from './keeper.ts'
+import { Scorebook } from './scorebook.ts'
+import type { Arrival, Contestant, Result, Trace } from './simulation.ts'
+
+/** Options of a simulation. */
+export interface SimulationOptions {
+  /**
+   * The most slots that the time line is cut into, at least 2.
+   * @default 60
+   */
+  readonly slots?: number | undefined
+  /**
+   * The key whose `remaining` the slots tell.
+   * @default the key of the first request
+   */
+  readonly watchedKey?: string | undefined
+  /** A clock in nanoseconds, to measure what a decision takes: only differences count. @default nothing is measured */
+  readonly nowNs?: (() => number) | undefined
+  /** Told of every decision, rule by rule within a part of the trace, in order of time for each rule. */
+  readonly onDecision?: ((contestant: Contestant, arrival: Arrival, verdict: Verdict) => void) | undefined
+  /** The stretch of time that the slots are about. @default that of the trace, or else as long as it turns out to be */
+  readonly fromMs?: number | undefined
+  readonly untilMs?: number | undefined
+}
+
+/** Rules that are asked the same, for traces that come in parts, such as from a file. */
+export interface Simulation {
+  /** Decides more requests, in order of time and none earlier than those before. */
+  offer(arrivals: readonly Arrival[]): void
+  /** Moves on to just before `untilMs`, although nobody comes. */
+  passTime(untilMs: number): void
+  /** What has come of it so far, in the order of the contestants. */
+  results(): readonly Result[]
+}
+
+/** A simulation step by step, for those who watch. */
+export interface Run {
+  /** How many requests have been decided by each rule. */
+  readonly requests: number
+  /** Decides what arrives before `toMs`, and answers whether there is more to come. Past the end of the trace time stands still. */
+  advance(toMs: number): boolean
+  results(): readonly Result[]
+}
+
+/** Plays a trace through every rule and tells what came of it. */
+export function simulate(
+  contestants: readonly Contestant[],
+  trace: Trace,
+  options: SimulationOptions = {},
+): readonly Result[] {
+  const run = createRun(contestants, trace, options)
+  run.advance(trace.untilMs ?? Number.POSITIVE_INFINITY)
+  return run.results()
+}
+
+/** Plays a trace as far as it is told to. */
+export function createRun(contestants: readonly Contestant[], trace: Trace, options: SimulationOptions = {}): Run {
+  const { fromMs = trace.fromMs, untilMs = trace.untilMs } = options
+  const simulation = createSimulation(contestants, { ...options, fromMs, untilMs })
+  const arrivals = trace[Symbol.iterator]()
+  let next = arrivals.next()
+  let requests = 0
+  return {
+    get requests() {
+      return requests
+    },
+    advance(toMs) {
+      while (next.done !== true && next.value.atMs < toMs) {
+        const part: Arrival[] = []
+        for (; next.done !== true && next.value.atMs < toMs && part.length < PART; next = arrivals.next())
+          part.push(next.value)
+        simulation.offer(part)
+        requests += part.length
+      }
+      const reachedMs = Math.min(toMs, untilMs ?? toMs)
+      if (reachedMs !== Number.POSITIVE_INFINITY) simulation.passTime(reachedMs)
+      return next.done !== true
+    },
+    results: () => simulation.results(),
+  }
+}
+
+/** Rules that are asked the same, each with keys of its own. */
+export function createSimulation(contestants: readonly Contestant[], options: SimulationOptions = {}): Simulation {
+  const { watchedKey, fromMs, untilMs } = options
+  const slots = wholeNumber('slots', options.slots ?? 60, 2)
+  const players = contestants.map(
+    (one) => new Player(one, new Scorebook(one, { slots, fromMs, untilMs, watchedKey }), options),
+  )
+  let nowMs = fromMs
+  const moveTo = (atMs: number): void => {
+    if (nowMs !== undefined && atMs < nowMs)
+      throw new LimiterError('INVALID_TIME', `a trace must be in order of time: ${atMs} ms came after ${nowMs} ms`)
+    nowMs = atMs
+  }
+  return {
+    offer(arrivals) {
+      for (const { atMs } of arrivals) moveTo(atMs)
+      for (let at = 0; at < arrivals.length; at += PART) {
+        const part = arrivals.slice(at, at + PART)
+        for (const player of players) player.play(part)
+      }
+    },
+    passTime(untilMs) {
+      if (nowMs === undefined || untilMs <= nowMs) return
+      nowMs = untilMs
+      for (const player of players) player.passTime(untilMs)
+    },
+    results: () => players.map((player) => player.result(nowMs ?? 0)),
+  }
+}
+
+// What is decided in one go before it is judged, so that the time it takes can be told from that of judging.
+const PART = 512
+
+class Player {
+  readonly #contestant: Contestant
+  readonly #keeper: Keeper
+  readonly #scorebook: Scorebook
+  readonly #options: Pick<SimulationOptions, 'nowNs' | 'onDecision'>
+  #spentNs = 0
+  #decisions = 0
+
+  constructor(contestant: Contestant, scorebook: Scorebook, options: SimulationOptions) {
+    this.#contestant = contestant
+    this.#keeper = new Keeper(contestant.rule, contestant.blockForMs)
+    this.#scorebook = scorebook
+    this.#options = options
+  }
+
+  play(arrivals: readonly Arrival[]): void {
+    const { nowNs } = this.#options
+    const steps: Step[] = []
+    const startNs = nowNs?.() ?? 0
+    this.#keeper.decideAll(arrivals, steps)
+    this.#spentNs += (nowNs?.() ?? 0) - startNs
+    this.#decisions += arrivals.length
+    this.#judge(steps)
+    this.#forget()
+  }
+
+  passTime(untilMs: number): void {
+    const steps: Step[] = []
+    this.#keeper.releaseUntil(untilMs - 1, steps)
+    this.#judge(steps)
+    this.#scorebook.passTime(untilMs)
+    this.#forget()
+  }
+
+  result(nowMs: number): Result {
+    const isMeasured = this.#options.nowNs !== undefined && this.#decisions > 0
+    return this.#scorebook.result(nowMs, isMeasured ? this.#spentNs / this.#decisions : undefined)
+  }
+
+  #judge(steps: readonly Step[]): void {
+    const { onDecision } = this.#options
+    for (const step of steps) {
+      this.#scorebook.note(step)
+      if (!step.isRelease) onDecision?.(this.#contestant, step.arrival, step.ruling)
+    }
+  }
+
+  // Only when all is judged: a key that became fresh on the way may have been used again since.
+  #forget(): void {
+    for (const key of this.#scorebook.keys.takeGone()) this.#keeper.forget(key)
+  }
+}
