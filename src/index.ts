@@ -17,7 +17,7 @@ export {
   type TiersOptions,
 } from './limiter/create-limiter.ts'
 export type { LimiterEvents } from './limiter/events.ts'
-export type { Hold } from './limiter/hold.ts'
+export type { Hold, OpenHold } from './limiter/hold.ts'
 export type { Lease } from './limiter/lease.ts'
 export type {
   AcquireOptions,

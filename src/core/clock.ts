@@ -20,6 +20,11 @@ export function dateAfter(durationMs: number): Date {
   return new Date(systemClock.nowMs() + durationMs)
 }
 
+/** A time of a clock as text, in UTC and to the second: `2026-01-31 12:34:56Z`. */
+export function timeText(atMs: number): string {
+  return new Date(atMs).toISOString().replace('T', ' ').replace(/\.\d+/, '')
+}
+
 /** Stands for "the store's own time": the server's for Redis, `systemClock` for memory. */
 export const STORE_TIME = -1
 
@@ -69,7 +74,12 @@ export function startAlarm(afterMs: number, ring: () => void): Alarm {
  * the process started, which does not jump when the machine's clock is set. Good for differences only.
  */
 export function timerNowMs(clock: Clock | undefined): number {
-  return clock?.timer === undefined ? Math.floor(performance.now()) : readClock(clock)
+  return Math.floor(exactTimerNowMs(clock))
+}
+
+/** As `timerNowMs`, with the fractions of a millisecond that real time has: to tell how long something took. */
+export function exactTimerNowMs(clock: Clock | undefined): number {
+  return clock?.timer === undefined ? performance.now() : readClock(clock)
 }
 
 class RealTimer implements Alarm {

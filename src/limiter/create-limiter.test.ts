@@ -62,7 +62,7 @@ describe('createLimiter', () => {
     [undefined, 'createLimiter() takes an object of options, got undefined'],
     [
       { name: 'a', rule, limit: 5 },
-      'createLimiter() has no option "limit": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, denialCacheMs, deadlineMs, onStoreFailure, instances, rule, shadow, blockForMs, policy, onStoreFailure',
+      'createLimiter() has no option "limit": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, denialCacheMs, nearLimitAt, deadlineMs, onStoreFailure, instances, rule, shadow, blockForMs, policy, onStoreFailure',
     ],
     [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
     [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],

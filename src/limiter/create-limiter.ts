@@ -7,6 +7,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { DenialCache } from './denial-cache.ts'
 import { Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
+import { checkShare } from './near-limit.ts'
 import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from './outage/failure-options.ts'
 import { Outage } from './outage/outage.ts'
 import { PolicyCache } from './policy-cache.ts'
@@ -53,6 +54,11 @@ export interface CommonOptions extends FailureOptions {
    * @default 1_000
    */
   readonly denialCacheMs?: number
+  /**
+   * The share of a limit at which the event `nearLimit` tells that it is nearly used up, above 0 and at most 1.
+   * @default 0.8
+   */
+  readonly nearLimitAt?: number
 }
 
 /** Options of a limiter of one rule. */
@@ -79,6 +85,7 @@ const COMMON = [
   'policyCacheMs',
   'policyCacheSize',
   'denialCacheMs',
+  'nearLimitAt',
   ...FAILURE_OPTIONS,
 ]
 const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy', 'onStoreFailure']
@@ -136,6 +143,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     outage,
     idMs: milliseconds('idMs', idMs),
     maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
+    nearLimitAt: checkShare(options.nearLimitAt),
   })
 }
 

@@ -67,6 +67,17 @@ export class Desk {
     return targetsOf(tiers, isTiered, key)
   }
 
+  /** The name of the limiter. */
+  get name(): string {
+    return this.#options.name
+  }
+
+  /** The key that speaks of these targets and of no other, whatever tiers come later. */
+  keyOf(targets: readonly Target[]): unknown {
+    if (!this.#options.isTiered) return targets[0]?.subject
+    return Object.fromEntries(targets.map(({ tier, subject }) => [tier.name, subject]))
+  }
+
   /** Throws when the limiter has been closed. */
   demandOpen(): void {
     const { name } = this.#options

@@ -3,13 +3,19 @@ import type { Decision } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Amounts, Key } from './limiter.ts'
+import type { Crossing } from './near-limit.ts'
 
 /** What a limiter tells its listeners, after it has happened. Keys and amounts are as they were given. */
 export interface LimiterEvents {
   /** `consume`, `reserve`, `acquire`, `wait` or `schedule` was answered, either way. */
-  readonly decided: { readonly key: Key<string>; readonly cost: Amounts<string>; readonly decision: Decision }
+  readonly decided: Decided
   /** One of them was answered with a refusal. */
-  readonly refused: { readonly key: Key<string>; readonly cost: Amounts<string>; readonly decision: Decision }
+  readonly refused: Decided
+  /**
+   * One of them was allowed, and brought a limit from below `nearLimitAt` to it or over it. Once for each such limit, those in the
+   * shadow included.
+   */
+  readonly nearLimit: Crossing & { readonly key: Key<string>; readonly decision: Decision }
   readonly charged: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
   readonly givenBack: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
   /** A hold was settled or cancelled, or had ended before. */
@@ -27,9 +33,21 @@ export interface LimiterEvents {
   readonly recovered: { readonly afterMs: number }
 }
 
+/** A call that was answered. */
+interface Decided {
+  readonly key: Key<string>
+  readonly cost: Amounts<string>
+  readonly decision: Decision
+  /** From the call to the answer, in milliseconds with fractions. */
+  readonly tookMs: number
+  /** Whether the call was one that waits for its turn, `wait` or `schedule`: most of `tookMs` may be that. */
+  readonly waited: boolean
+}
+
 const NAMES = [
   'decided',
   'refused',
+  'nearLimit',
   'charged',
   'givenBack',
   'settled',

@@ -124,9 +124,9 @@ it('tells listeners of reservations and settlements', async () => {
   const refused = await limiter.reserve('luis', { estimate: 7_000 })
   const settled = await hold.settle(10)
   expect(seen).toEqual([
-    ['decided', { key: 'luis', cost: 7_000, decision: hold.decision }],
-    ['decided', { key: 'luis', cost: 7_000, decision: refused.decision }],
-    ['refused', { key: 'luis', cost: 7_000, decision: refused.decision }],
+    ['decided', { key: 'luis', cost: 7_000, decision: hold.decision, tookMs: 0, waited: false }],
+    ['decided', { key: 'luis', cost: 7_000, decision: refused.decision, tookMs: 0, waited: false }],
+    ['refused', { key: 'luis', cost: 7_000, decision: refused.decision, tookMs: 0, waited: false }],
     ['settled', { key: 'luis', decision: settled }],
   ])
 })

@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto'
-import { show } from '../core/check.ts'
+import { show, wholeNumber } from '../core/check.ts'
 import { type Clock, startTimer } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Asked, Desk } from './desk.ts'
+import { readHoldToken, writeHoldToken } from './hold-token.ts'
 import { createLease, type Lease } from './lease.ts'
+import type { Key } from './limiter.ts'
 import { type AmountRule, amountsOf, type Target } from './targets.ts'
 import type { Tier } from './tier.ts'
 import type { WaitingRoom } from './waiting-room.ts'
@@ -12,16 +14,28 @@ import type { WaitingRoom } from './waiting-room.ts'
 const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }
 const USED: AmountRule = { what: 'used', least: 0 }
+const LARGEST_ID = 2 ** 48 - 2
 
 /** Ends a hold and answers with the key's standing. */
 export type Ending = () => Promise<Decision>
 
-/** What was asked to be held, and how to end it. */
-export interface Held {
-  readonly decision: Decision
+/** How to end what was held. */
+export interface Endings {
   /** How to end it when so much was used. Throws when that is no amount. */
   settling(used: unknown): Ending
   readonly cancel: Ending
+}
+
+/** What was asked to be held, and how to end it. */
+export interface Held extends Endings {
+  readonly decision: Decision
+  /** What it can be resumed by. */
+  token(): string
+}
+
+/** What was held before, here or elsewhere, and for whom. */
+export interface Resumed extends Endings {
+  readonly key: Key<string>
 }
 
 /** Takes for a time: holds that are settled, and leases that are released. */
@@ -46,13 +60,30 @@ export class Holder {
     })
     return {
       decision: await this.#desk.ask(held),
-      settling: (used) => {
-        demandAmount(used, USED, typeof estimate === 'object')
-        const amounts = amountsOf(this.#tiers, held, used, USED)
-        return () =>
-          this.#settle(held, id, ({ request }, index) => amounts[index] ?? (request as { amount: number }).amount)
-      },
-      cancel: () => this.#settle(held, id, nothing),
+      token: () => writeHoldToken({ limiterName: this.#desk.name, key: this.#desk.keyOf(held), estimate, id }),
+      ...this.#endings(held, estimate, id),
+    }
+  }
+
+  /** Finds what a token stands for. Nobody is asked whether it is still held. */
+  resume(token: unknown): Resumed {
+    this.#desk.demandOpen()
+    const { limiterName, key, estimate, id } = readHoldToken(token)
+    const { name } = this.#desk
+    if (limiterName !== name) {
+      const message = `the hold is one of the limiter ${show(limiterName)}, and this is ${show(name)}`
+      throw new LimiterError('INVALID_ARGUMENT', message)
+    }
+    try {
+      const holdId = wholeNumber('id', id, 1, LARGEST_ID)
+      const held = this.#desk.asking(this.#desk.targets(key), estimate, ESTIMATE, (amount) => {
+        return { action: 'settle', id: holdId, amount }
+      })
+      return { key: key as Key<string>, ...this.#endings(held, estimate, holdId) }
+    } catch (error) {
+      // The tiers may have changed since, or somebody made it up.
+      const { message } = error as Error
+      throw new LimiterError('INVALID_ARGUMENT', `the hold is none of this limiter: ${message}`, { cause: error })
     }
   }
 
@@ -82,6 +113,18 @@ export class Holder {
       everyMs: heartbeat ? Math.ceil(shortestMs / 3) : undefined,
       timer: (afterMs, ring) => startTimer(this.#clock, afterMs, ring, { keepsAlive: false }),
     })
+  }
+
+  #endings(held: readonly Asked[], estimate: unknown, id: number): Endings {
+    return {
+      settling: (used) => {
+        demandAmount(used, USED, typeof estimate === 'object')
+        const amounts = amountsOf(this.#tiers, held, used, USED)
+        return () =>
+          this.#settle(held, id, ({ request }, index) => amounts[index] ?? (request as { amount: number }).amount)
+      },
+      cancel: () => this.#settle(held, id, nothing),
+    }
   }
 
   async #settle(
@@ -116,7 +159,7 @@ function leaseMsOf({ rule }: Tier): number | undefined {
 
 // Told apart among the holds of one key, and exact as a number in every language.
 function newId(): number {
-  return randomInt(1, 2 ** 48 - 1)
+  return randomInt(1, LARGEST_ID + 1)
 }
 
 function demandAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {

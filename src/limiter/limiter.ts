@@ -3,7 +3,7 @@ import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Signal } from '../core/signal.ts'
 import type { LimiterEvents } from './events.ts'
-import type { Hold } from './hold.ts'
+import type { Hold, OpenHold } from './hold.ts'
 import type { Lease } from './lease.ts'
 import type { Health } from './outage/breaker.ts'
 
@@ -110,6 +110,8 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   giveBack(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision<Tier>>
   /** Takes the estimate if it passes, until what was used is settled. A hold that nobody settles goes back after `holdMs`. */
   reserve(key: Key<Tier>, options: ReserveOptions<Tier>): Promise<Hold<Tier>>
+  /** The hold of a `token` that a limiter of this name gave, in whatever process: to be ended. Throws when it is none. Asks nobody. */
+  resume(token: string): OpenHold<Tier>
   /** Takes a place of every `concurrency()` rule, to be released, and the cost from every other, if all of it passes. */
   acquire(key: Key<Tier>, options?: AcquireOptions<Tier>): Promise<Lease<Tier>>
   /** As `consume`, but waits for its turn: first come, first served among the callers of this process. */

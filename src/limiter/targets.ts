@@ -4,14 +4,23 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Tier } from './tier.ts'
 
 /** One tier's subject in a call. */
-export interface Target {
-  readonly tier: Tier
+export interface Target<Of extends Named = Tier> {
+  readonly tier: Of
   readonly subject: Subject
   readonly key: string
 }
 
+/** As much of a tier as it takes to tell it from others. */
+export interface Named {
+  readonly name: string
+}
+
 /** The tiers that a key speaks of, with their subjects. */
-export function targetsOf(tiers: readonly Tier[], isTiered: boolean, key: unknown): readonly Target[] {
+export function targetsOf<Of extends Named = Tier>(
+  tiers: readonly Of[],
+  isTiered: boolean,
+  key: unknown,
+): readonly Target<Of>[] {
   if (!isTiered || isSubject(key)) {
     const subject = key as Subject
     const encoded = encodeSubject(subject)
@@ -25,7 +34,7 @@ export function targetsOf(tiers: readonly Tier[], isTiered: boolean, key: unknow
   }
   demandTiers(tiers, key, 'INVALID_KEY', 'a key')
   const subjects = key as Readonly<Record<string, Subject | undefined>>
-  const targets: Target[] = []
+  const targets: Target<Of>[] = []
   for (const tier of tiers) {
     const subject = subjects[tier.name]
     if (subject !== undefined) targets.push({ tier, subject, key: encodeSubject(subject) })
@@ -44,8 +53,8 @@ export interface AmountRule {
 
 /** Each target's amount, `undefined` where it takes no part. */
 export function amountsOf(
-  tiers: readonly Tier[],
-  targets: readonly Target[],
+  tiers: readonly Named[],
+  targets: readonly Target<Named>[],
   given: unknown,
   { what, least, otherwise }: AmountRule,
 ): readonly (number | undefined)[] {
@@ -66,7 +75,7 @@ function isSubject(key: unknown): boolean {
 }
 
 function demandTiers(
-  tiers: readonly Tier[],
+  tiers: readonly Named[],
   given: object,
   code: 'INVALID_KEY' | 'INVALID_ARGUMENT',
   what: string,
@@ -77,6 +86,6 @@ function demandTiers(
   }
 }
 
-function namesOf(tiers: readonly Tier[]): string {
+function namesOf(tiers: readonly Named[]): string {
   return tiers.map(({ name }) => name).join(', ')
 }

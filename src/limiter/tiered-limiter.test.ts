@@ -27,9 +27,9 @@ describe('events', () => {
     ]
     await limiter.peek('a')
     expect(seen).toEqual([
-      ['decided', { key: 'a', cost: 3, decision: decisions[0] }],
-      ['decided', { key: 'a', cost: 1, decision: decisions[1] }],
-      ['refused', { key: 'a', cost: 1, decision: decisions[1] }],
+      ['decided', { key: 'a', cost: 3, decision: decisions[0], tookMs: 0, waited: false }],
+      ['decided', { key: 'a', cost: 1, decision: decisions[1], tookMs: 0, waited: false }],
+      ['refused', { key: 'a', cost: 1, decision: decisions[1], tookMs: 0, waited: false }],
       ['charged', { key: 'a', amount: 2, decision: decisions[2] }],
       ['givenBack', { key: 'a', amount: 1, decision: decisions[3] }],
       ['blocked', { key: 'a', blockMs: 50, decision: decisions[4] }],
@@ -73,7 +73,7 @@ describe('events', () => {
   it('refuse an unknown name and a listener that is none', () => {
     const limiter = createLimiter({ name: 'api', rule })
     expect(() => limiter.on('refuse' as 'refused', () => {})).toThrow(
-      `an event must be 'decided' or 'refused' or 'charged' or 'givenBack' or 'settled' or 'blocked' or 'unblocked' or 'reset' or 'policyFailed' or 'storeFailed' or 'degraded' or 'recovered', got "refuse"`,
+      `an event must be 'decided' or 'refused' or 'nearLimit' or 'charged' or 'givenBack' or 'settled' or 'blocked' or 'unblocked' or 'reset' or 'policyFailed' or 'storeFailed' or 'degraded' or 'recovered', got "refuse"`,
     )
     expect(() => limiter.on('refused', 'log' as never)).toThrow('a listener must be a function, got "log"')
   })

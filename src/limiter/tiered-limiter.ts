@@ -1,12 +1,14 @@
 import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
+import { exactTimerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Request } from '../core/request.ts'
 import type { Rule } from '../core/rule.ts'
+import { demandAhead, demandId } from './call-options.ts'
 import { Desk, type DeskOptions } from './desk.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
-import { createHold, type Hold } from './hold.ts'
+import { createHold, type Hold, type OpenHold, openHold } from './hold.ts'
 import { Holder, isLeased } from './holder.ts'
 import type { Lease } from './lease.ts'
 import type {
@@ -20,6 +22,7 @@ import type {
   Scheduled,
   WaitOptions,
 } from './limiter.ts'
+import { crossings } from './near-limit.ts'
 import type { Health } from './outage/breaker.ts'
 import type { AmountRule, Target } from './targets.ts'
 import type { Tier } from './tier.ts'
@@ -30,6 +33,7 @@ export interface LimiterParts extends DeskOptions {
   readonly ownsStore: boolean
   readonly listeners: Listeners
   readonly maxWaiting: number
+  readonly nearLimitAt: number
 }
 
 const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
@@ -70,14 +74,11 @@ export class TieredLimiter implements Limiter<string> {
     try {
       if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
       const { cost, id, ahead } = options
-      if (id !== undefined && (typeof id !== 'string' || id.length < 1 || id.length > 200)) {
-        throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
-      }
+      demandId(id)
       demandAhead(ahead)
-      const answer = this.#consume(key, cost, id, ahead)
-      if (!(answer instanceof Promise)) return Promise.resolve(this.#decided(key, cost, answer))
-      if (!this.#listeners.hasAny) return answer
-      return answer.then((decision) => this.#decided(key, cost, decision))
+      const isHeard = this.#listeners.hasAny
+      const answer = isHeard ? this.#consumeHeard(key, cost, id, ahead) : this.#consume(key, cost, id, ahead)
+      return answer instanceof Promise ? answer : Promise.resolve(answer)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -109,9 +110,15 @@ export class TieredLimiter implements Limiter<string> {
     const { estimate, holdMs = 60_000, ahead } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
     demandAhead(ahead)
+    const startedMs = this.#startedMs()
     const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs, ahead)
-    this.#decided(key, estimate, held.decision)
+    this.#decided(key, estimate, held.decision, startedMs)
     return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
+  }
+
+  resume(token: string): OpenHold<string> {
+    const { key, ...endings } = this.#holder.resume(token)
+    return openHold(endings, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
 
   async acquire(key: Key<string>, options: AcquireOptions<string> = NO_OPTIONS): Promise<Lease> {
@@ -125,8 +132,9 @@ export class TieredLimiter implements Limiter<string> {
       const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
       throw new LimiterError('INVALID_ARGUMENT', message)
     }
+    const startedMs = this.#startedMs()
     const lease = await this.#holder.lease(targets, cost, heartbeat, (tier) => tier.blockForMs)
-    this.#decided(key, cost, lease.decision)
+    this.#decided(key, cost, lease.decision, startedMs)
     return lease
   }
 
@@ -135,6 +143,7 @@ export class TieredLimiter implements Limiter<string> {
     const { cost } = options
     const targets = this.#desk.targets(key)
     const asked = this.#desk.asking(targets, cost, COST, (amount) => ({ action: 'consume', amount }))
+    const startedMs = this.#startedMs()
     const decision = await this.#room.wait(targets, options, {
       attempt: async () => {
         this.#desk.demandOpen()
@@ -143,7 +152,7 @@ export class TieredLimiter implements Limiter<string> {
       undo: () => this.#giveBack(targets, cost),
       peek: () => this.#peek(targets, cost),
     })
-    return this.#decided(key, cost, decision)
+    return this.#decided(key, cost, decision, startedMs, true)
   }
 
   async schedule<Value>(
@@ -162,6 +171,7 @@ export class TieredLimiter implements Limiter<string> {
       return decision.allowed ? { ran: true, value: await run(), decision } : { ran: false, value: undefined, decision }
     }
     let lease: Lease | undefined
+    const startedMs = this.#startedMs()
     const decision = await this.#room.wait(targets, options, {
       attempt: async () => {
         this.#desk.demandOpen()
@@ -171,7 +181,7 @@ export class TieredLimiter implements Limiter<string> {
       undo: async () => lease?.release(),
       peek: () => this.#peek(targets, cost),
     })
-    this.#decided(key, cost, decision)
+    this.#decided(key, cost, decision, startedMs, true)
     if (!decision.allowed) return { ran: false, value: undefined, decision }
     await using _ = lease as Lease
     return { ran: true, value: await run(), decision }
@@ -232,6 +242,19 @@ export class TieredLimiter implements Limiter<string> {
     return this.#desk.consumeOne(only, key as Subject, amount, ahead)
   }
 
+  // Apart, so that a decision that nobody hears of pays nothing for it.
+  #consumeHeard(
+    key: Key<string>,
+    cost: unknown,
+    id: string | undefined,
+    ahead: boolean | undefined,
+  ): Decision | Promise<Decision> {
+    const startedMs = this.#startedMs()
+    const answer = this.#consume(key, cost, id, ahead)
+    const tell = (decision: Decision): Decision => this.#decided(key, cost, decision, startedMs)
+    return answer instanceof Promise ? answer.then(tell) : tell(answer)
+  }
+
   async #peek(targets: readonly Target[], cost: unknown): Promise<Decision> {
     return this.#desk.ask(
       this.#desk.asking(targets, cost, { ...COST, least: 0 }, (amount) => ({ action: 'peek', amount })),
@@ -251,10 +274,23 @@ export class TieredLimiter implements Limiter<string> {
     return decision
   }
 
-  #decided(key: Key<string>, cost: unknown = 1, decision: Decision): Decision {
-    if (this.#listeners.has('decided')) this.#listeners.emit('decided', { key, cost: cost as number, decision })
-    if (!decision.allowed && this.#listeners.has('refused')) {
-      this.#listeners.emit('refused', { key, cost: cost as number, decision })
+  /** When a call began; `undefined` when nobody wants to hear of it. */
+  #startedMs(): number | undefined {
+    return this.#listeners.hasAny ? exactTimerNowMs(this.#parts.clock) : undefined
+  }
+
+  #decided(key: Key<string>, amounts: unknown, decision: Decision, startedMs?: number, waited = false): Decision {
+    if (startedMs === undefined) return decision
+    const listeners = this.#listeners
+    const { clock, nearLimitAt } = this.#parts
+    const cost = (amounts ?? 1) as Amounts<string>
+    const event = { key, cost, decision, tookMs: Math.max(0, exactTimerNowMs(clock) - startedMs), waited }
+    listeners.emit('decided', event)
+    if (!decision.allowed) listeners.emit('refused', event)
+    else if (listeners.has('nearLimit')) {
+      for (const crossing of crossings(this.name, decision, cost, nearLimitAt)) {
+        listeners.emit('nearLimit', { key, decision, ...crossing })
+      }
     }
     return decision
   }
@@ -262,9 +298,4 @@ export class TieredLimiter implements Limiter<string> {
 
 function consuming(amount: number, { blockForMs }: Tier, ahead: boolean | undefined): Request {
   return { action: 'consume', amount, blockForMs, ahead }
-}
-
-function demandAhead(ahead: unknown): void {
-  if (ahead === undefined || typeof ahead === 'boolean') return
-  throw new LimiterError('INVALID_ARGUMENT', `ahead must be true or false, got ${show(ahead)}`)
 }

@@ -52,7 +52,7 @@ describe('createLimiter refuses tiers', () => {
   it.each<[object, string]>([
     [
       { rule: user },
-      'createLimiter() has no option "rule": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, denialCacheMs, deadlineMs, onStoreFailure, instances, tiers, sharedTag',
+      'createLimiter() has no option "rule": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, denialCacheMs, nearLimitAt, deadlineMs, onStoreFailure, instances, tiers, sharedTag',
     ],
     [{ sharedTag: 'yes' }, 'sharedTag must be true or false, got "yes"'],
     [{ idMs: 0 }, 'idMs must be a whole number from 1 to 315619200000, got 0'],

@@ -21,7 +21,11 @@ export interface LiveReport {
   readonly policies: readonly LivePolicy[]
   /** The last ten minutes at most, a second each, oldest first, without gaps; the current second is not among them. */
   readonly seconds: readonly LiveSecond[]
+  /** Since when the requests of keys are counted: one to two minutes ago. */
+  readonly keysSinceMs: number
+  /** The twenty keys at most with most requests, the busiest first. */
   readonly busiest: readonly LiveKey[]
+  /** The twenty keys at most with most refusals, the most refused first. */
   readonly mostRefused: readonly LiveKey[]
   /** The last hundred at most, oldest first. */
   readonly outages: readonly { readonly fromMs: number; readonly toMs: number | null; readonly error: string }[]
@@ -44,7 +48,7 @@ export interface LiveTier {
   readonly isShadow: boolean
   /** How often it was the one that refused or, in the shadow, would have. */
   readonly refused: number
-  /** How often a request came that used up 80 % of it. */
+  /** How often a request came that used up 80 % of it, or what `nearLimitAt` says. */
   readonly near: number
 }
 
@@ -57,7 +61,7 @@ export interface LiveSecond {
   readonly wouldRefuse: number
   /** Requests that were decided without the store. */
   readonly withoutStore: number
-  /** How long decisions took, in milliseconds; `null` when there were none. */
+  /** How long decisions took, in milliseconds, at most a fifth too high; `null` when there were none. Waiting for a turn is left out. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
   /** By the name of the policy, and within it refusals by the name of the tier. Policies with nothing to tell are left out. */
@@ -69,11 +73,12 @@ export interface LiveSecond {
   >
 }
 
-/** A key and what was decided about it lately. Counts may be too high by at most `error`, never too low. */
+/** A key and what was decided about it lately. At most `error` requests are missing, and none is too many. */
 export interface LiveKey {
   readonly policy: string
-  /** As text: `user:42`, or `user=42, ip=203.0.113.7` for a key of several tiers. */
+  /** As text: `user:42`, `ip~203.0.113.7` of a kind, or `user=42, ip=203.0.113.7` for a key of several tiers. */
   readonly key: string
+  /** Among `mostRefused`: since it was refused first. */
   readonly allowed: number
   readonly refused: number
   readonly error: number

@@ -1,0 +1,160 @@
+import { type Clock, readClock, systemClock } from '../core/clock.ts'
+import type { Decision } from '../core/decision.ts'
+import type { Rule } from '../core/rule.ts'
+import { keyText } from './key-text.ts'
+import type { LiveKey, LivePolicy, LiveReport, LiveTier } from './live-report.ts'
+import { LiveSeconds } from './live-seconds.ts'
+import { OutageLog } from './outage-log.ts'
+import { RecentKeys } from './recent-keys.ts'
+import type { KeyCount } from './top-keys.ts'
+import { demandLimiter, type WatchedLimiter } from './watched-limiter.ts'
+
+/** What has happened lately in the limiters that it watches. Of fixed size, whatever number of keys there are. */
+export interface LiveBoard {
+  /**
+   * Watches a limiter as the policy of its name, until the function that it returns is called. Limiters of one name, such as one that
+   * takes over from another, are one policy: the last of them says what its rules are, and counts go on.
+   */
+  watch(limiter: WatchedLimiter): () => void
+  report(): BoardReport
+}
+
+/** The part of a live report that a board knows. */
+export type BoardReport = Pick<
+  LiveReport,
+  'policies' | 'seconds' | 'keysSinceMs' | 'busiest' | 'mostRefused' | 'outages'
+>
+
+/** Options of `createLiveBoard`. */
+export interface LiveBoardOptions {
+  /**
+   * The time of day that seconds are named by.
+   * @default systemClock
+   */
+  readonly clock?: Clock
+}
+
+interface Tally {
+  allowed: number
+  refused: number
+  readonly byTier: Map<string, { refused: number; near: number }>
+  /** The last of them counts. */
+  readonly watched: WatchedLimiter[]
+}
+
+const COUNTERS = 1_000
+const LISTED = 20
+const SPAN_MS = 60_000
+
+/** Makes a board that watches nobody yet. */
+export function createLiveBoard({ clock = systemClock }: LiveBoardOptions = {}): LiveBoard {
+  return new Board(clock)
+}
+
+class Board implements LiveBoard {
+  readonly #clock: Clock
+  readonly #seconds: LiveSeconds
+  readonly #busiest: RecentKeys
+  readonly #mostRefused: RecentKeys
+  readonly #outages = new OutageLog()
+  readonly #tallies = new Map<string, Tally>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    const nowMs = readClock(clock)
+    this.#seconds = new LiveSeconds(nowMs)
+    this.#busiest = new RecentKeys(COUNTERS, SPAN_MS, nowMs)
+    this.#mostRefused = new RecentKeys(COUNTERS, SPAN_MS, nowMs)
+  }
+
+  watch(limiter: WatchedLimiter): () => void {
+    demandLimiter('watch()', limiter)
+    const { name, health, rules } = limiter
+    const tally: Tally = this.#tallies.get(name) ?? { allowed: 0, refused: 0, byTier: new Map(), watched: [] }
+    this.#tallies.set(name, tally)
+    tally.watched.push(limiter)
+    const nowMs = (): number => readClock(this.#clock)
+    if (health.state === 'degraded') this.#outages.lost(limiter, health.error, nowMs() - health.forMs)
+    const tiers = Object.keys(rules)
+    const stops = [
+      limiter.on('decided', ({ key, decision, tookMs, waited }) => {
+        count(tally, decision)
+        this.#count(name, keyText(key, tiers), decision, waited ? undefined : tookMs)
+      }),
+      limiter.on('nearLimit', ({ tier }) => {
+        tierOf(tally, tier).near++
+      }),
+      limiter.on('degraded', ({ error }) => this.#outages.lost(limiter, error, nowMs())),
+      limiter.on('recovered', () => this.#outages.found(limiter, nowMs())),
+    ]
+    return () => {
+      for (const stop of stops) stop()
+      this.#outages.found(limiter, nowMs())
+      const place = tally.watched.indexOf(limiter)
+      if (place >= 0) tally.watched.splice(place, 1)
+    }
+  }
+
+  report(): BoardReport {
+    const nowMs = readClock(this.#clock)
+    return {
+      policies: [...this.#tallies].flatMap(([name, tally]) => policyOf(name, tally)),
+      seconds: this.#seconds.report(nowMs),
+      keysSinceMs: this.#busiest.sinceMs(nowMs),
+      busiest: this.#busiest.top(LISTED, nowMs, requestsOf).map(liveKey),
+      mostRefused: this.#mostRefused.top(LISTED, nowMs, refusalsOf).map(liveKey),
+      outages: this.#outages.report(),
+    }
+  }
+
+  #count(policy: string, key: string, decision: Decision, tookMs: number | undefined): void {
+    const nowMs = readClock(this.#clock)
+    const { allowed } = decision
+    // A text of a key has no line break.
+    const name = `${key}\n${policy}`
+    this.#seconds.count(policy, decision, tookMs, nowMs)
+    this.#busiest.count(name, allowed, nowMs)
+    if (allowed) this.#mostRefused.note(name, true)
+    else this.#mostRefused.count(name, false, nowMs)
+  }
+}
+
+function count(tally: Tally, { allowed, limitedBy, wouldRefuse }: Decision): void {
+  if (allowed) tally.allowed++
+  else tally.refused++
+  if (limitedBy !== undefined) tierOf(tally, limitedBy).refused++
+  for (const name of wouldRefuse) tierOf(tally, name).refused++
+}
+
+function tierOf({ byTier }: Tally, name: string): { refused: number; near: number } {
+  const known = byTier.get(name)
+  if (known !== undefined) return known
+  const tier = { refused: 0, near: 0 }
+  byTier.set(name, tier)
+  return tier
+}
+
+function policyOf(name: string, tally: Tally): LivePolicy[] {
+  const limiter = tally.watched.at(-1)
+  if (limiter === undefined) return []
+  const { rules, shadows } = limiter
+  const tiers = Object.entries(rules).map(([tierName, rule]) => liveTier(tierName, rule, shadows, tally))
+  return [{ name, tiers, allowed: tally.allowed, refused: tally.refused }]
+}
+
+function liveTier(name: string, { kind, limit }: Rule, shadows: readonly string[], tally: Tally): LiveTier {
+  return { name, kind, limit, isShadow: shadows.includes(name), refused: 0, near: 0, ...tally.byTier.get(name) }
+}
+
+function liveKey({ key: text, allowed, refused, error }: KeyCount): LiveKey {
+  const [key, policy] = text.split(/\n(.*)/s) as [string, string]
+  return { policy, key, allowed, refused, error }
+}
+
+function requestsOf({ allowed, refused }: KeyCount): number {
+  return allowed + refused
+}
+
+function refusalsOf({ refused }: KeyCount): number {
+  return refused
+}

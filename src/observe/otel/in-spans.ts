@@ -1,0 +1,132 @@
+import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import { show } from '../../core/check.ts'
+import type { Decision } from '../../core/decision.ts'
+import type { Key, Limiter } from '../../limiter/limiter.ts'
+import { keyText } from '../key-text.ts'
+import { type InSpan, type SpannedCall, withSpans } from './with-spans.ts'
+
+/** What the spans of a limiter are made with. */
+export interface SpanSettings {
+  readonly tracer: Tracer
+  readonly recordKeys: boolean
+}
+
+/** The limiter with a span around every call that asks the store, also those of the holds and leases that it gives. */
+export function limiterInSpans<Tier extends string>(
+  limiter: Limiter<Tier>,
+  { tracer, recordKeys }: SpanSettings,
+  close: () => Promise<void>,
+): Limiter<Tier> {
+  const tiers = Object.keys(limiter.rules)
+  const spansFor = (attributesFor: (args: readonly unknown[]) => Attributes): InSpan => {
+    return (name, call, args, run) => {
+      return tracer.startActiveSpan(`sluice.${name}`, async (span) => {
+        if (span.isRecording()) {
+          span.setAttributes({ 'sluice.limiter': limiter.name, ...attributesFor(args), ...amountsOf(call, args) })
+        }
+        return settle(span, call, args, run)
+      })
+    }
+  }
+  const keyOf = ([key]: readonly unknown[]): Attributes => (recordKeys ? { 'sluice.key': textOf(key, tiers) } : {})
+  const withEndings = (held: object, args: readonly unknown[]): object => {
+    return withSpans(
+      held,
+      ENDINGS,
+      spansFor(() => keyOf(args)),
+    )
+  }
+  const calls = {
+    ...CALLS,
+    reserve: { amount: inOptions('estimate'), answer: withEndings },
+    acquire: { amount: inOptions('cost'), answer: withEndings },
+  }
+  const resume = (token: string): object =>
+    withSpans(
+      limiter.resume(token),
+      ENDINGS,
+      spansFor(() => ({})),
+    )
+  return withSpans(limiter, calls, spansFor(keyOf), { resume, close, [Symbol.asyncDispose]: close })
+}
+
+const CALLS: Readonly<Record<string, SpannedCall>> = {
+  consume: { amount: inOptions('cost') },
+  peek: { amount: inOptions('cost') },
+  wait: { amount: inOptions('cost') },
+  schedule: { amount: ([, , options]) => costIn(options, 'cost') },
+  charge: { amount: ([, amount]) => amount ?? 1 },
+  giveBack: { amount: ([, amount]) => amount ?? 1 },
+  block: {},
+  unblock: {},
+  reset: {},
+}
+
+const ENDINGS: Readonly<Record<string, SpannedCall>> = {
+  settle: { amount: ([used]) => used },
+  cancel: {},
+  renew: {},
+  release: {},
+}
+
+function inOptions(name: string): (args: readonly unknown[]) => unknown {
+  return ([, options]) => costIn(options, name)
+}
+
+function costIn(options: unknown, name: string): unknown {
+  return (options as Readonly<Record<string, unknown>> | null | undefined)?.[name] ?? 1
+}
+
+async function settle(
+  span: Span,
+  { answer: answerFor }: SpannedCall,
+  args: readonly unknown[],
+  run: () => unknown,
+): Promise<unknown> {
+  try {
+    const answer = (await run()) as object
+    if (span.isRecording()) span.setAttributes(decisionAttributes(answer))
+    return answerFor === undefined ? answer : answerFor(answer, args)
+  } catch (error) {
+    span.recordException(error instanceof Error ? error : String(error))
+    span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) })
+    throw error
+  } finally {
+    span.end()
+  }
+}
+
+/** A decision, or what was given with one: a hold, a lease, or what came of a scheduled function. */
+function decisionAttributes(answer: object): Attributes {
+  const decision = 'decision' in answer ? (answer.decision as Decision) : (answer as Decision)
+  const { allowed, reason, limitedBy, decidedBy, limit, remaining, wouldRefuse } = decision
+  return {
+    'sluice.allowed': allowed,
+    'sluice.decided_by': decidedBy,
+    'sluice.limit': limit,
+    'sluice.remaining': remaining,
+    ...(reason !== undefined && { 'sluice.reason': reason }),
+    ...(limitedBy !== undefined && { 'sluice.limited_by': limitedBy }),
+    ...(wouldRefuse.length > 0 && { 'sluice.would_refuse': [...wouldRefuse] }),
+  }
+}
+
+function amountsOf({ amount }: SpannedCall, args: readonly unknown[]): Attributes {
+  const given = amount?.(args)
+  if (typeof given === 'number') return { 'sluice.cost': given }
+  if (typeof given !== 'object' || given === null) return {}
+  const attributes: Attributes = {}
+  for (const [tier, cost] of Object.entries(given)) {
+    if (typeof cost === 'number') attributes[`sluice.cost.${tier}`] = cost
+  }
+  return attributes
+}
+
+function textOf(key: unknown, tiers: readonly string[]): string {
+  try {
+    return keyText(key as Key<string>, tiers)
+  } catch {
+    // What is no key is refused by the limiter, and shown here as there.
+    return show(key)
+  }
+}

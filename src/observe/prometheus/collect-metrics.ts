@@ -1,0 +1,55 @@
+import type { Registry } from 'prom-client'
+import { type OpenMetricsContentType, register as ownRegister, type PrometheusContentType } from 'prom-client'
+import { knownOptions, show } from '../../core/check.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { measure } from '../measures.ts'
+import { demandLimiter, type WatchedLimiter } from '../watched-limiter.ts'
+import { healthGauge, prometheusMeters } from './meters.ts'
+
+/** Options of `collectMetrics`. */
+export interface MetricsOptions {
+  /**
+   * Where the metrics are registered.
+   * @default the registry that prom-client calls `register`
+   */
+  readonly register?: Registry<PrometheusContentType> | Registry<OpenMetricsContentType>
+  /**
+   * What the names of the metrics begin with.
+   * @default 'sluice'
+   */
+  readonly prefix?: string
+  /**
+   * The upper bounds of the scale of decision times, in seconds. Those of the first call count, for all limiters of a registry.
+   * @default 10 µs to 1 s
+   */
+  readonly buckets?: readonly number[]
+}
+
+/**
+ * Counts what limiters decide in metrics of prom-client, until the function that it returns is called: what was counted stays.
+ * Limiters may be added to a registry at any time, and each is counted once.
+ */
+export function collectMetrics(
+  limiters: WatchedLimiter | readonly WatchedLimiter[],
+  options: MetricsOptions = {},
+): () => void {
+  knownOptions('collectMetrics()', options, ['register', 'prefix', 'buckets'])
+  const { prefix = 'sluice', buckets } = options
+  if (typeof prefix !== 'string' || !/^[a-z_]\w*$/i.test(prefix)) {
+    const rule = 'letters, digits and underscores that do not begin with a digit'
+    throw new LimiterError('INVALID_OPTION', `prefix must be ${rule}, got ${show(prefix)}`)
+  }
+  const given: readonly WatchedLimiter[] = [limiters].flat()
+  for (const limiter of given) demandLimiter('collectMetrics()', limiter)
+  const register = (options.register ?? ownRegister) as Registry
+  const meters = prometheusMeters(register, prefix, buckets)
+  const { watched } = healthGauge(register, prefix)
+  const stops = given.flatMap((limiter) => {
+    if (watched.has(limiter)) return []
+    watched.add(limiter)
+    return [measure(limiter, meters), () => void watched.delete(limiter)]
+  })
+  return () => {
+    for (const stop of stops.splice(0)) stop()
+  }
+}

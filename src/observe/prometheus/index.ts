@@ -1,0 +1,1 @@
+export { collectMetrics, type MetricsOptions } from './collect-metrics.ts'

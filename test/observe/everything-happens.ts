@@ -1,0 +1,26 @@
+import { vi } from 'vitest'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
+import type { WatchedLimiter } from '../../src/observe/watched-limiter.ts'
+import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
+import { manualClock } from '../../src/testing/manual-clock.ts'
+import { remoteStore } from '../remote-store.ts'
+
+const two = fixedWindow({ limit: 2, windowMs: 3_600_000 })
+
+/** Lets real limiters do everything that is measured: allow, refuse, come near, wait, lose their store and their policy. */
+export async function everythingHappens(watch: (limiter: WatchedLimiter) => void): Promise<void> {
+  const store = remoteStore()
+  const clock = manualClock()
+  const policy = (): never => {
+    throw new Error('no database')
+  }
+  const tiers = { user: { rule: two, policy }, ip: { rule: fixedWindow({ limit: 1, windowMs: 60_000 }), shadow: true } }
+  const limiter = createLimiter({ name: 'api', tiers, store, clock, instances: 1 })
+  watch(limiter)
+  for (let time = 0; time < 3; time++) await limiter.consume({ user: '42', ip: '::1' })
+  await limiter.wait({ ip: '::2' })
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  store.behaviour = 'fails'
+  await limiter.consume({ user: '43' })
+  warn.mockRestore()
+}
