@@ -1,42 +1,87 @@
 import { Command, CommanderError } from 'commander'
 import { LimiterError } from '../core/limiter-error.ts'
+import { PoliciesError } from '../policies/policies-error.ts'
+import { addBench } from './bench.ts'
 import { CommandFailure, EXIT } from './command-failure.ts'
+import { addInspect } from './inspect.ts'
+import { addReset } from './reset.ts'
+import { addScripts } from './scripts.ts'
+import { addServe } from './serve.ts'
+import { addSimulate } from './simulate.ts'
 import type { Terminal } from './terminal.ts'
+import { addTop } from './top.ts'
+import { VERSION } from './version.ts'
 
 /** Adds one command to the program. Its file is named after it. */
 export type AddCommand = (program: Command, terminal: Terminal) => void
 
 /** The commands, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = []
+const COMMANDS: readonly AddCommand[] = [addServe, addSimulate, addTop, addInspect, addReset, addScripts, addBench]
 
 /** Runs the command line `args` names, and resolves with its exit code. Nothing is thrown: people get a sentence. */
-export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const program = new Command('sluice')
+export async function run(args: readonly string[], given: Terminal): Promise<number> {
+  const terminal = isPlain(args) ? Object.create(given, { hasColour: { value: false } }) : given
+  const program = programOn(terminal)
+  for (const add of COMMANDS) add(program, terminal)
+  try {
+    await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
+    return EXIT.done
+  } catch (error) {
+    // Commander has told people already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrong
+    if (error instanceof CommandFailure) return told(terminal, error.message, error.exitCode)
+    if (error instanceof PoliciesError) return told(terminal, error.message, EXIT.wrong)
+    if (error instanceof LimiterError) {
+      const isWrong = error.code.startsWith('INVALID_')
+      return told(terminal, `${error.message} (${error.code})`, isWrong ? EXIT.wrong : EXIT.failed)
+    }
+    return told(terminal, `${(error as Error).stack}`, EXIT.failed)
+  }
+}
+
+function programOn(terminal: Terminal): Command {
+  return new Command('sluice')
     .description('Rate limits: serve them, simulate them, look into them.')
+    .version(VERSION, '-V, --version', 'tell the version')
+    .option('--no-color', 'no colours, as with the environment variable NO_COLOR')
+    .helpOption('-h, --help', 'tell about the program or a command')
+    .helpCommand('help [command]', 'tell about a command')
+    .addHelpText('after', MORE)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'sluice: ')),
       getOutHelpWidth: () => terminal.columns,
       getErrHelpWidth: () => terminal.columns,
       getOutHasColors: () => terminal.hasColour,
       getErrHasColors: () => terminal.hasColour,
     })
     .showHelpAfterError('(sluice --help tells more)')
-  for (const add of COMMANDS) add(program, terminal)
-  try {
-    await program.parseAsync(args, { from: 'user' })
-    return EXIT.done
-  } catch (error) {
-    // Commander has told people already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrong
-    if (error instanceof CommandFailure) return told(terminal, error.message, error.exitCode)
-    if (error instanceof LimiterError) {
-      const isWrong = error.code.startsWith('INVALID_')
-      return told(terminal, `${error.message} (${error.code})`, isWrong ? EXIT.wrong : EXIT.failed)
-    }
-    return told(terminal, (error as Error).stack ?? String(error), EXIT.failed)
-  }
+}
+
+const MORE = `
+Examples:
+  sluice simulate --help
+  sluice serve --policies limits.yaml --redis redis://127.0.0.1:6379
+  sluice top
+  sluice inspect user:42 --policies limits.yaml --policy api --redis redis://127.0.0.1:6379
+  sluice scripts print sliding-window > sliding-window.lua
+
+Exit codes:
+  0  done
+  1  asked correctly, and did not succeed: Redis is away, a check found something
+  2  asked wrongly: an unknown option, a bad rule, a mistake in a file; nothing was done
+
+Environment:
+  SLUICE_REDIS_URL   the Redis, where --redis is not given: keeps passwords out of the list of processes
+  SLUICE_TOKEN       the token of a service, where --token-file is not given
+  NO_COLOR           no colours; FORCE_COLOR has them in a pipe too
+`
+
+function isPlain(args: readonly string[]): boolean {
+  const end = args.indexOf('--')
+  return args.slice(0, end < 0 ? undefined : end).includes('--no-color')
 }
 
 function told(terminal: Terminal, message: string, exitCode: number): number {

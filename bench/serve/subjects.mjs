@@ -1,0 +1,41 @@
+import { fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+export const TOKEN = 'a-token-for-the-benchmark'
+
+/** Who is asked, in the order of the table: each starts a process of its own, and answers with its port and how to end it. */
+export function subjects(redisPort) {
+  return [
+    { name: 'bare node:http, a constant answer', start: startBare },
+    { name: 'sluice serve, memory', start: () => startServe([]) },
+    { name: 'sluice serve, Redis', start: () => startServe(['--redis', `redis://127.0.0.1:${redisPort}`]) },
+  ]
+}
+
+async function startBare() {
+  const child = fork(pathOf('./bare-worker.mjs'), [], { env: { ...process.env, NODE_ENV: 'production' } })
+  const [{ port }] = await once(child, 'message')
+  return { port, stop: () => ended(child, () => child.disconnect()) }
+}
+
+async function startServe(args) {
+  const program = [pathOf('../../dist/cli/sluice.mjs'), 'serve', '--json', '--port', '0']
+  const options = [...program, '--policies', pathOf('./policies.yaml'), ...args]
+  const env = { ...process.env, NODE_ENV: 'production', SLUICE_TOKEN: TOKEN }
+  const child = spawn(process.execPath, options, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = await once(child.stdout, 'data')
+  child.stdout.resume()
+  const { url } = JSON.parse(`${line}`.split('\n')[0])
+  return { port: Number(new URL(url).port), stop: () => ended(child, () => child.kill('SIGTERM')) }
+}
+
+async function ended(child, end) {
+  const exit = once(child, 'exit')
+  end()
+  await exit
+}
+
+function pathOf(file) {
+  return fileURLToPath(new URL(file, import.meta.url))
+}

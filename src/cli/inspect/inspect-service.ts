@@ -1,0 +1,54 @@
+import { show } from '../../core/check.ts'
+import type { Decision, TierVerdict } from '../../core/decision.ts'
+import type { Key } from '../../limiter/limiter.ts'
+import { CommandFailure, EXIT } from '../command-failure.ts'
+import { keyFrom } from '../key-argument.ts'
+import type { ServiceClient } from '../service-client.ts'
+import type { InspectedLimit, Inspection } from './inspection.ts'
+
+/** A policy as a service tells of it. */
+export interface ServedPolicy {
+  readonly name: string
+  readonly isTiered: boolean
+  readonly tiers: readonly InspectedLimit[]
+}
+
+/** The policy of a service by its name. */
+export async function servedPolicy(service: ServiceClient, name: string): Promise<ServedPolicy> {
+  const { policies } = (await service.get('/v1/policies')) as { policies: readonly ServedPolicy[] }
+  const found = policies.find((policy) => policy.name === name)
+  if (found !== undefined) return found
+  const names = policies.map((policy) => policy.name).join(', ')
+  throw new CommandFailure(`the service has no policy ${show(name)}: it has ${names}`, EXIT.wrong)
+}
+
+/** The key that a text means by a policy of a service. */
+export function servedKey({ isTiered, tiers }: ServedPolicy, text: string): Key<string> {
+  return keyFrom(text, isTiered ? tiers.map(({ name }) => name) : [])
+}
+
+/** Asks a service what a request would get. It takes nothing, and tells nothing of how it keeps its counts. */
+export async function inspectService(
+  service: ServiceClient,
+  policyName: string,
+  text: string,
+  cost: number,
+): Promise<Inspection> {
+  const policy = await servedPolicy(service, policyName)
+  const key = servedKey(policy, text)
+  const atMs = Date.now()
+  const said = (await service.post('/v1/peek', { policy: policyName, key, cost })) as Decision
+  const decision = decisionFrom(said)
+  const limits = policy.tiers.filter(({ name }) => !policy.isTiered || name in decision.tiers)
+  return { policy: policyName, key: text, cost, place: service.place, atMs, decision, limits }
+}
+
+/** A decision as the library has it: JSON has no `Infinity`, and says `null`. */
+export function decisionFrom(said: Decision): Decision {
+  const tiers = Object.entries(said.tiers as Record<string, TierVerdict>).map(([name, tier]) => [name, plain(tier)])
+  return { ...plain(said), tiers: Object.fromEntries(tiers), limitedBy: said.limitedBy ?? undefined }
+}
+
+function plain<Said extends TierVerdict>(said: Said): Said {
+  return { ...said, retryAfterMs: said.retryAfterMs ?? Number.POSITIVE_INFINITY, reason: said.reason ?? undefined }
+}

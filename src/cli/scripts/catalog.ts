@@ -1,0 +1,36 @@
+import { didYouMean } from '../../policies/nearest-name.ts'
+import { getScript, listScripts, type Script } from '../../stores/redis/script-catalog.ts'
+import { CommandFailure, EXIT } from '../command-failure.ts'
+
+/** `sliding-window@1`. */
+export function labelOf({ name, version }: Script): string {
+  return `${name}@${version}`
+}
+
+/** What a script is for, in the words of its first line. */
+export function purposeOf({ source }: Script): string {
+  return source.slice(0, source.indexOf('\n')).replace(/^-- sluice \S+, version \d+: /, '')
+}
+
+/** The script that `name` or `name@version` names. */
+export function scriptNamed(label: string): Script {
+  const [, name = label, version] = /^(.*)@(\d{1,9})$/.exec(label) ?? []
+  const known = listScripts()
+  const found = known.some((script) => script.name === name)
+  if (!found) {
+    const names = [...new Set(known.map((script) => script.name))]
+    const hint = didYouMean(name, names) || `: there are ${names.join(', ')}`
+    throw new CommandFailure(`there is no script ${JSON.stringify(name)}${hint}`, EXIT.wrong)
+  }
+  return getScript(name, version === undefined ? undefined : Number(version))
+}
+
+/** The newest version of every script: what a store of this version runs. */
+export function newestScripts(): readonly Script[] {
+  return [...new Set(listScripts().map(({ name }) => getScript(name)))]
+}
+
+/** The scripts of these names, or the newest of all when there are none. */
+export function scriptsNamed(labels: readonly string[]): readonly Script[] {
+  return labels.length === 0 ? newestScripts() : labels.map(scriptNamed)
+}

@@ -1,0 +1,44 @@
+import { callFailure } from '../../stores/redis/call-failure.ts'
+import type { Script } from '../../stores/redis/script-catalog.ts'
+import type { Primary } from '../primaries.ts'
+import { labelOf } from './catalog.ts'
+import { deniedCommands } from './denied-commands.ts'
+import { engineOf, evictionWarnings, readInfo, serverProblems } from './server-info.ts'
+
+/** What was found about one server. */
+export interface NodeReport {
+  readonly place: string
+  /** `Redis 7.0.15, primary`. */
+  readonly engine: string
+  /** Scripts that are not loaded. */
+  readonly missing: readonly string[]
+  /** What keeps limits from being counted there. */
+  readonly problems: readonly string[]
+  /** What may lose counts, or could not be looked at. */
+  readonly warnings: readonly string[]
+}
+
+/** Looks at one server: its scripts, its version and role, what it does when its memory is full, and what the user may do. */
+export async function checkNode({ place, client }: Primary, scripts: readonly Script[]): Promise<NodeReport> {
+  // A user who may not ask can still decide.
+  const info = await client.info().then(readInfo, () => undefined)
+  const known = await client.script('EXISTS', ...scripts.map(({ sha1 }) => sha1)).catch((cause: unknown) => {
+    throw callFailure(`${place} did not say which scripts it has`, cause)
+  })
+  const missing = scripts.filter((_, index) => (known as number[])[index] !== 1).map(labelOf)
+  const { isSeen, denied } = await deniedCommands(client)
+  const problems = denied.map((command) => `the user may not send ${command}, see docs/redis.md`)
+  const warnings = isSeen
+    ? []
+    : ['what the user may do could not be looked at: ACL DRYRUN is for Redis 7 and its admins']
+  if (info === undefined) {
+    return { place, engine: 'unknown', missing, problems, warnings: ['the user may not send INFO', ...warnings] }
+  }
+  return {
+    place,
+    engine: engineOf(info),
+    missing,
+    problems: [...serverProblems(info), ...problems],
+    warnings: [...evictionWarnings(info), ...warnings],
+  }
+}

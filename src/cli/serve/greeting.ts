@@ -1,0 +1,48 @@
+import type { Limiter } from '../../limiter/limiter.ts'
+import { lengthOf } from '../length-of-time.ts'
+import type { Paint } from '../paint.ts'
+import { table } from '../table.ts'
+import type { Started } from './started.ts'
+
+/** What people read first: where it is, by which policies it decides, and how to ask it. */
+export function greeting({ url, page, service, token, place, file }: Started, paint: Paint): string {
+  const limiters = service.limiters()
+  const rows = limiters.flatMap(rowsOf).map((row) => ['', ...row])
+  const store = place === undefined ? 'the memory of this process' : `Redis at ${place}`
+  return `Sluice decides at ${paint.bold(url)}, with ${store}.
+
+  page      ${paint.bold(page)}
+  metrics   ${url}/metrics
+
+Policies${file === undefined ? ', to try things out with' : ` of ${file}`}:
+
+${table(rows)}
+Try it:
+
+  ${curl(url, token.inShell, limiters[0] as Limiter<string>)}
+
+Ctrl-C ends it.
+`
+}
+
+function rowsOf({ name, rules, shadows }: Limiter<string>): string[][] {
+  return Object.entries(rules).map(([tier, { kind, parameters }], index) => {
+    const numbers = Object.entries(parameters).filter(([option]) => !DETAILS.includes(option))
+    const options = numbers.map(([option, value]) => optionText(option, value))
+    if (shadows.includes(tier)) options.push('only watches')
+    return [index === 0 ? name : '', tier === name ? '' : tier, kind, options.join(', ')]
+  })
+}
+
+/** What few people set, and fewer want to read here. */
+const DETAILS = ['maxDebt', 'anchor']
+
+function optionText(option: string, value: number | string): string {
+  return option.endsWith('Ms') ? `${option.slice(0, -2)} ${lengthOf(Number(value))}` : `${option} ${value}`
+}
+
+function curl(url: string, token: string, { name }: Limiter<string>): string {
+  const body = JSON.stringify({ policy: name, key: 'user:42' }).replaceAll("'", `'\\''`)
+  return `curl ${url}/v1/consume -H "authorization: Bearer ${token}" -H 'content-type: application/json' \\
+    -d '${body}'`
+}

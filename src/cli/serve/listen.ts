@@ -1,0 +1,19 @@
+import type { ListeningAddress } from '../../service/http-server.ts'
+import type { Service } from '../../service/service.ts'
+import { CommandFailure, EXIT } from '../command-failure.ts'
+
+/** Where to listen when nobody says. */
+const DEFAULT_PORT = 8_080
+
+/** Listens where it was asked to. Nobody asked for the default port: where that is taken, any other does. */
+export async function listenOn(service: Service, host: string, port: number | undefined): Promise<ListeningAddress> {
+  try {
+    return await service.listen(host, port ?? DEFAULT_PORT)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE' && port === undefined) return service.listen(host, 0)
+    if (code === 'EADDRINUSE') throw new CommandFailure(`port ${port} of ${host} is taken: --port 0 takes a free one`)
+    if (code === 'EADDRNOTAVAIL') throw new CommandFailure(`${host} is no address of this machine`, EXIT.wrong)
+    throw new CommandFailure(`cannot listen on port ${port ?? DEFAULT_PORT} of ${host}: ${message}`)
+  }
+}

@@ -1,0 +1,61 @@
+import { errorText } from '../../service/error-text.ts'
+import type { StoreChange } from '../../service/store-news.ts'
+import { paintFor } from '../paint.ts'
+import type { Terminal } from '../terminal.ts'
+import { greeting } from './greeting.ts'
+import type { Started } from './started.ts'
+
+/** Tells what happens to the service, a line each: never what happens to a request, and never the token but when it starts. */
+export interface ServeLog {
+  started(what: Started): void
+  reloaded(file: string, limiters: readonly { readonly name: string }[]): void
+  reloadFailed(file: string, reason: string): void
+  storeChanged(change: StoreChange): void
+  failed(error: unknown): void
+  closing(): void
+  closed(): void
+}
+
+/** A log in sentences for people or, for programs, in lines of JSON. */
+export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
+  const now = (): string => new Date().toISOString()
+  const line = (what: object): void => terminal.out(`${JSON.stringify({ at: now(), ...what })}\n`)
+  const tell = (what: object, text: string): void => {
+    if (isJson) line(what)
+    else terminal.err(`${now()} ${text}\n`)
+  }
+  return {
+    started(what) {
+      if (isJson) line(startLine(what))
+      else terminal.out(greeting(what, paintFor(terminal)))
+    },
+    reloaded(file, limiters) {
+      const policies = limiters.map(({ name }) => name)
+      tell({ event: 'reloaded', file, policies }, `policies of ${file} in force: ${policies.join(', ')}`)
+    },
+    reloadFailed(file, reason) {
+      const text = `policies of ${file} not in force, those before stay so:\n${reason}`
+      tell({ event: 'reload-failed', file, error: reason }, text)
+    },
+    storeChanged(change) {
+      if (change.state === 'healthy') {
+        const { afterMs } = change
+        tell({ event: 'recovered', afterMs }, `the store answers again, after ${afterMs} ms`)
+        return
+      }
+      const error = errorText(change.error)
+      tell({ event: 'degraded', error }, `the store is not asked any more until it answers again: ${error}`)
+    },
+    failed(error) {
+      const text = errorText(error)
+      tell({ event: 'failed', error: text }, `a request failed: ${text}`)
+    },
+    closing: () => tell({ event: 'closing' }, 'ending: requests under way are answered'),
+    closed: () => tell({ event: 'closed' }, 'ended'),
+  }
+}
+
+function startLine({ url, page, service, place, file }: Started): object {
+  const policies = service.limiters().map(({ name }) => name)
+  return { event: 'started', url, page, policies, file: file ?? null, store: place ?? 'memory' }
+}

@@ -1,0 +1,106 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { isLoopback } from '../../service/host-check.ts'
+import { createService, type Service } from '../../service/service.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { redisStore } from '../../stores/redis/redis-store.ts'
+import { CommandFailure, EXIT } from '../command-failure.ts'
+import { redisUrl } from '../redis-option.ts'
+import { type ConnectedRedis, connectRedis } from '../redis-url.ts'
+import type { Terminal } from '../terminal.ts'
+import { VERSION } from '../version.ts'
+import { startDemoTraffic } from './demo-traffic.ts'
+import { listenOn } from './listen.ts'
+import { type ServeLog, serveLog } from './log.ts'
+import { pageFolder } from './page-folder.ts'
+import { keepReloading, policiesFrom } from './reload.ts'
+import { pageUrl, urlOf } from './started.ts'
+import { serveToken, type Token } from './token.ts'
+
+/** What `sluice serve` is told. */
+export interface ServeOptions {
+  readonly policies?: string
+  readonly redis?: string
+  readonly host: string
+  readonly port?: number
+  readonly tokenFile?: string
+  readonly allowHost?: readonly string[]
+  readonly watch: boolean
+  readonly maxBody: number
+  readonly demo?: boolean
+  readonly json?: boolean
+}
+
+/** How long requests under way may take to be answered when the service ends. */
+const GRACE_MS = 5_000
+
+/**
+ * Serves until the terminal's signal says to end. Resolves when everything that was asked has its answer.
+ *
+ * @param program where this program is: the page is beside it.
+ */
+export async function serve(
+  options: ServeOptions,
+  terminal: Terminal,
+  program: string = import.meta.url,
+): Promise<void> {
+  const token = await serveToken(options.tokenFile, terminal)
+  await demandOwnToken(options.host, token)
+  const policies = await policiesFrom(options.policies)
+  const log = serveLog(terminal, options.json === true)
+  const url = redisUrl(options.redis, terminal)
+  const redis = url === undefined ? undefined : await connectRedis(url, { isPatient: true })
+  try {
+    const page = await pageFolder(program)
+    const service = await createService({
+      policies,
+      store: redis === undefined ? memoryStore() : redisStore(redis.client),
+      ...(redis !== undefined && { place: redis.place }),
+      ...(page !== undefined && { page }),
+      token: token.text,
+      version: VERSION,
+      hosts: (options.allowHost ?? []).map((name) => name.toLowerCase()),
+      maxBodyBytes: options.maxBody,
+      onStoreChange: log.storeChanged,
+      onError: log.failed,
+    })
+    await serveUntilEnd(service, options, terminal, log, token, redis)
+  } finally {
+    await redis?.close()
+  }
+}
+
+async function serveUntilEnd(
+  service: Service,
+  options: ServeOptions,
+  { signal }: Terminal,
+  log: ServeLog,
+  token: Token,
+  redis: ConnectedRedis | undefined,
+): Promise<void> {
+  const stops: (() => void)[] = []
+  try {
+    const address = await listenOn(service, options.host, options.port)
+    const url = urlOf(address)
+    log.started({ service, url, page: pageUrl(url, token), token, place: redis?.place, file: options.policies })
+    if (options.policies !== undefined) stops.push(keepReloading(service, options.policies, options.watch, log))
+    if (options.demo === true) stops.push(startDemoTraffic(() => service.limiters()))
+    if (!signal.aborted) await once(signal, 'abort')
+    log.closing()
+  } finally {
+    for (const stop of stops) stop()
+    await service.close(GRACE_MS)
+  }
+  log.closed()
+}
+
+/** Whoever can reach the service from elsewhere must have been given the token on purpose. */
+async function demandOwnToken(host: string, { isNew }: Token): Promise<void> {
+  if (!isNew) return
+  const addresses = await lookup(host, { all: true }).catch((error: Error) => {
+    throw new CommandFailure(`--host ${host} is no address of this machine: ${error.message}`, EXIT.wrong)
+  })
+  if (addresses.every(({ address }) => isLoopback(address))) return
+  const rule = 'a service that others can reach needs a token of yours: --token-file or SLUICE_TOKEN'
+  throw new CommandFailure(`${rule}, got --host ${host} and neither`, EXIT.wrong)
+}

@@ -1,0 +1,67 @@
+import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { watchFile } from './watch-file.ts'
+
+const stage = async (name = 'limits.yaml') => {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-watch-'))
+  const file = join(folder, name)
+  let changes = 0
+  const watching = () => {
+    const stop = watchFile(file, () => changes++)
+    onTestFinished(async () => {
+      stop()
+      await rm(folder, { recursive: true, force: true })
+    })
+    return stop
+  }
+  return { folder, file, watching, changes: () => changes }
+}
+
+it('tells of a file that was written, replaced, removed and made anew', async () => {
+  const { file, watching, changes } = await stage()
+  await writeFile(file, '1')
+  watching()
+  await writeFile(file, '22')
+  await expect.poll(changes, { timeout: 5_000 }).toBe(1)
+  await writeFile(`${file}.new`, '22')
+  await rename(`${file}.new`, file)
+  await expect.poll(changes, { timeout: 5_000 }).toBe(2)
+  await rm(file)
+  await expect.poll(changes, { timeout: 5_000 }).toBe(3)
+  await writeFile(file, '22')
+  await expect.poll(changes, { timeout: 5_000 }).toBe(4)
+})
+
+it('tells once of what was written in steps', async () => {
+  const { file, watching, changes } = await stage()
+  await writeFile(file, '')
+  watching()
+  for (let step = 1; step <= 10; step++) {
+    await writeFile(file, 'x'.repeat(step))
+    await delay(20)
+  }
+  await expect.poll(changes, { timeout: 5_000 }).toBe(1)
+})
+
+it('finds a change in a folder that is not there yet, which nobody can tell of', async () => {
+  const { folder, watching, changes } = await stage(join('later', 'limits.yaml'))
+  watching()
+  await mkdir(join(folder, 'later'))
+  await writeFile(join(folder, 'later', 'limits.yaml'), '1')
+  await expect.poll(changes, { timeout: 5_000 }).toBe(1)
+})
+
+it('says nothing of other files, and nothing after it was stopped', async () => {
+  const { file, watching, changes } = await stage()
+  await writeFile(file, '1')
+  const stop = watching()
+  await writeFile(`${file}.bak`, '1')
+  await delay(300)
+  stop()
+  await utimes(file, 1, 1)
+  await delay(300)
+  expect(changes()).toBe(0)
+})

@@ -1,0 +1,111 @@
+import type { LiveKey, LivePolicy, LiveReport, LiveSecond } from '../../observe/live-report.ts'
+import { lengthOf, timeText } from '../length-of-time.ts'
+import type { Paint } from '../paint.ts'
+import { fitted, table } from '../table.ts'
+
+/** How much there is to draw on. */
+export interface Size {
+  readonly columns: number
+  /** Absent: as much as there is to say. */
+  readonly rows: number | undefined
+}
+
+/** A live report as lines, none of them longer than the columns and, where rows are known, no more than those. */
+export function topLines(report: LiveReport, place: string, { columns, rows }: Size, paint: Paint): readonly string[] {
+  const head = headLines(report, place, columns, paint)
+  const policies = policyLines(report, columns, paint)
+  const left = rows === undefined ? 2 * (MOST_KEYS + KEY_HEAD) : rows - head.length - policies.length
+  const most = Math.min(MOST_KEYS, Math.floor(left / 2) - KEY_HEAD)
+  const keys = [
+    ...keyLines('busiest keys', report.busiest, columns, most, paint),
+    ...keyLines('most refused keys', report.mostRefused, columns, most, paint),
+  ]
+  return [...head, ...policies, ...keys].slice(0, rows)
+}
+
+const MOST_KEYS = 20
+/** A blank line and a title. */
+const KEY_HEAD = 2
+const LATELY_SECONDS = 10
+
+function headLines(report: LiveReport, place: string, columns: number, paint: Paint): readonly string[] {
+  const { service, store, seconds } = report
+  const { version, startedAtMs, nowMs, reloadError } = service
+  const last = seconds.at(-1)
+  const state = `${store.state} for ${lengthOf(store.forMs)}`
+  const lines = [
+    [plain(`sluice ${version} at ${place}, up ${lengthOf(nowMs - startedAtMs)}, ${timeText(nowMs)}`), paint.bold],
+    [
+      plain(`store: ${store.kind}, ${store.place}, ${state}${store.error === null ? '' : `: ${store.error}`}`),
+      store.state === 'healthy' ? asIs : paint.red,
+    ],
+    ...(reloadError === null
+      ? []
+      : ([[plain(`policies on disk are not in force: ${reloadError}`), paint.yellow]] as const)),
+    [last === undefined ? 'nothing has been decided yet' : secondText(last), asIs],
+  ] as const
+  return lines.map(([text, colour]) => colour(fitted(text, columns)))
+}
+
+function secondText({ allowed, refused, wouldRefuse, withoutStore, p50Ms, p99Ms }: LiveSecond): string {
+  const total = allowed + refused
+  const share = total === 0 ? '' : ` (${((100 * refused) / total).toFixed(1)} %)`
+  const parts = [`last second: ${allowed} allowed, ${refused} refused${share}`]
+  if (wouldRefuse > 0) parts.push(`${wouldRefuse} watched`)
+  if (withoutStore > 0) parts.push(`${withoutStore} without the store`)
+  if (p50Ms !== null && p99Ms !== null) parts.push(`p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms`)
+  return parts.join(', ')
+}
+
+function policyLines({ policies, seconds }: LiveReport, columns: number, paint: Paint): readonly string[] {
+  const lately = seconds.slice(-LATELY_SECONDS)
+  const rows = policies.map((policy) => policyRow(policy, lately))
+  const head = ['policy', 'allowed/s', 'refused/s', 'allowed', 'refused', 'refused by']
+  return ['', ...linesOf([head, ...rows], [1, 2, 3, 4], columns, paint)]
+}
+
+function policyRow({ name, allowed, refused, tiers }: LivePolicy, lately: readonly LiveSecond[]): readonly string[] {
+  const perSecond = (what: 'allowed' | 'refused'): string => {
+    const sum = lately.reduce((total, { byPolicy }) => total + (byPolicy[name]?.[what] ?? 0), 0)
+    return (sum / Math.max(1, lately.length)).toFixed(1)
+  }
+  const by = tiers.filter((tier) => tier.refused > 0).map((tier) => `${tier.name} ${tier.refused}`)
+  return [name, perSecond('allowed'), perSecond('refused'), `${allowed}`, `${refused}`, by.join(', ')]
+}
+
+function keyLines(
+  title: string,
+  keys: readonly LiveKey[],
+  columns: number,
+  most: number,
+  paint: Paint,
+): readonly string[] {
+  if (keys.length === 0 || most < 1) return []
+  const rows = keys.slice(0, most).map(({ key, policy, allowed, refused }) => [`${allowed}`, `${refused}`, policy, key])
+  return ['', ...linesOf([['allowed', 'refused', 'policy', title], ...rows], [0, 1], columns, paint)]
+}
+
+function linesOf(
+  rows: readonly (readonly string[])[],
+  right: readonly number[],
+  columns: number,
+  paint: Paint,
+): readonly string[] {
+  const [head = '', ...lines] = table(
+    rows.map((row) => row.map(plain)),
+    right,
+  )
+    .trimEnd()
+    .split('\n')
+    .map((line) => fitted(line, columns))
+  return [paint.faint(head), ...lines]
+}
+
+/** A text without what would move the cursor or hide itself: names and errors come from elsewhere. */
+function plain(text: string): string {
+  return text.replaceAll(/\p{C}/gu, '?')
+}
+
+function asIs(text: string): string {
+  return text
+}

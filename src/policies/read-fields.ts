@@ -1,0 +1,105 @@
+import { milliseconds, oneOf, show, wholeNumber } from '../core/check.ts'
+import { duration } from '../core/duration.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import type { Complain, Marked, MarkedMap } from './marked.ts'
+import { didYouMean } from './nearest-name.ts'
+
+/** An option of a limiter as a file says it. */
+export interface Field {
+  /** As `createLimiter` calls it. */
+  readonly name: string
+  /** As people call it: `deadline` for `deadlineMs`. */
+  readonly word: string
+  /** Throws what is wrong with a value, and answers what `createLimiter` takes. @param called by which of its names */
+  check(called: string, value: unknown): unknown
+}
+
+/**
+ * A length of time: words under its word, and words or milliseconds under its name.
+ *
+ * @param inMilliseconds checks a number. Absent: from 1 ms to 10 years.
+ */
+export function durationField(
+  name: string,
+  word: string,
+  inMilliseconds: Field['check'] = (called, value) => milliseconds(called, value),
+): Field {
+  const isInWords = (called: string, value: unknown) => called === word || typeof value === 'string'
+  return {
+    name,
+    word,
+    check: (called, value) => (isInWords(called, value) ? inWords(called, value) : inMilliseconds(called, value)),
+  }
+}
+
+/** A whole number. */
+export function countField(name: string, least: number, most?: number): Field {
+  return { name, word: name, check: (called, value) => wholeNumber(called, value, least, most) }
+}
+
+/** Yes or no. */
+export function switchField(name: string): Field {
+  return {
+    name,
+    word: name,
+    check: (called, value) => {
+      if (typeof value === 'boolean') return value
+      throw new LimiterError('INVALID_OPTION', `${called} must be true or false, got ${show(value)}`)
+    },
+  }
+}
+
+/** One of several words. */
+export function choiceField(name: string, choices: readonly string[]): Field {
+  return { name, word: name, check: (called, value) => oneOf(called, value, choices) }
+}
+
+/** `'1m'` in milliseconds. What is wrong is told with the name of the option. */
+export function inWords(called: string, value: unknown): number {
+  try {
+    return duration(value as string)
+  } catch (error) {
+    throw new LimiterError('INVALID_OPTION', `${called}: ${(error as Error).message}`)
+  }
+}
+
+/** The plain value of a marked one, as messages show it and checks take it. */
+export function plain(marked: Marked): unknown {
+  return marked.kind === 'map' ? {} : marked.value
+}
+
+/** The options that a map has among `fields`, checked, by the names of `createLimiter`. What is wrong is left out. */
+export function readFields(map: MarkedMap, fields: readonly Field[], complain: Complain): Record<string, unknown> {
+  const options: Record<string, unknown> = {}
+  for (const { name, word, check } of fields) {
+    const inShort = map.entries.get(word)
+    const inFull = word === name ? undefined : map.entries.get(name)
+    if (inShort !== undefined && inFull !== undefined) {
+      complain(inFull.at, `${word} and ${name} say the same: one of them must go`)
+    }
+    const given = inShort ?? inFull
+    if (given === undefined) continue
+    try {
+      options[name] = check(inShort === undefined ? name : word, plain(given.value))
+    } catch (error) {
+      complain(given.value.at, (error as Error).message)
+    }
+  }
+  return options
+}
+
+/** Complains of every name in a map that is none of `known`. @param words those to advise */
+export function refuseUnknown(
+  what: string,
+  map: MarkedMap,
+  known: readonly string[],
+  words: readonly string[],
+  complain: Complain,
+): void {
+  for (const [name, { at }] of map.entries) {
+    if (known.includes(name)) continue
+    const hint = didYouMean(name, words)
+    const takes = hint === '' ? `: it takes ${words.join(', ')}` : hint
+    complain(at, `${what} has no option ${show(name)}${takes}`)
+  }
+}

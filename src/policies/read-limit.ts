@@ -1,0 +1,86 @@
+import { show } from '../core/check.ts'
+import type { Rule } from '../core/rule.ts'
+import { ON_STORE_FAILURE } from '../limiter/outage/store-failure.ts'
+import type { Limit } from '../limiter/tier.ts'
+import * as exportedForms from '../rules/forms.ts'
+import { type RuleForm, wordOf } from '../rules/rule-form.ts'
+import type { Complain, MarkedMap } from './marked.ts'
+import { didYouMean } from './nearest-name.ts'
+import { choiceField, durationField, type Field, plain, readFields, refuseUnknown, switchField } from './read-fields.ts'
+import { ruleFields } from './rule-fields.ts'
+
+// In an order of their own: bundlers keep that of exports differently.
+const FORMS: readonly RuleForm[] = Object.values(exportedForms).sort((one, other) => (one.name < other.name ? -1 : 1))
+
+/** What a limit may be told beside its rule. */
+const LIMIT: readonly Field[] = [
+  switchField('shadow'),
+  durationField('blockForMs', 'blockFor'),
+  choiceField('onStoreFailure', ON_STORE_FAILURE),
+]
+
+/** A map that says a limit, and what it is called in messages. */
+export interface LimitText {
+  readonly what: string
+  /** Where its name stands. */
+  readonly at: number
+  readonly map: MarkedMap
+}
+
+/**
+ * Reads a limit: a rule by its name with its numbers, and what to do beyond it. `undefined` when the rule cannot be made.
+ *
+ * @param others what may be said in the same place.
+ */
+export function readLimit(text: LimitText, others: readonly Field[], complain: Complain): Limit | undefined {
+  const settings = [...LIMIT, ...others]
+  const options = readFields(text.map, settings, complain)
+  const form = readForm(text, complain)
+  if (form === undefined) return undefined
+  const fields = ruleFields(form)
+  const words = ['rule', ...[...fields, ...settings].map(({ word }) => word)]
+  const names = [...fields, ...settings].map(({ name }) => name)
+  refuseUnknown(`${text.what} by the rule ${form.name}`, text.map, [...words, ...names], words, complain)
+  const rule = readRule(form, fields, text, complain)
+  return rule && { rule, ...options }
+}
+
+function readForm({ what, at, map }: LimitText, complain: Complain): RuleForm | undefined {
+  const given = map.entries.get('rule')
+  const names = FORMS.map(({ name }) => name)
+  if (given === undefined) {
+    complain(at, `${what} needs a rule: ${names.join(', ')}`)
+    return undefined
+  }
+  const value = plain(given.value)
+  const form = FORMS.find(({ name }) => name === value)
+  if (form !== undefined) return form
+  const hint = typeof value === 'string' ? didYouMean(value, names) : ''
+  complain(given.value.at, `rule must be one of ${names.join(', ')}, got ${show(value)}${hint}`)
+  return undefined
+}
+
+function readRule(form: RuleForm, fields: readonly Field[], text: LimitText, complain: Complain): Rule | undefined {
+  const { at, map } = text
+  let isGood = true
+  const note: Complain = (where, reason) => {
+    isGood = false
+    complain(where, reason)
+  }
+  for (const field of form.fields) {
+    const word = wordOf(field)
+    if (field.example === undefined || map.entries.has(word) || map.entries.has(field.name)) continue
+    note(at, `${form.name} needs ${word}, ${field.about}, such as ${word}: ${field.example}`)
+  }
+  const options = readFields(map, fields, note)
+  if (!isGood) return undefined
+  try {
+    return form.make(options)
+  } catch (error) {
+    const { message } = error as Error
+    const field = fields.find(({ name }) => message.startsWith(name))
+    const entry = field && (map.entries.get(field.word) ?? map.entries.get(field.name))
+    complain(entry?.value.at ?? at, message)
+    return undefined
+  }
+}

@@ -1,0 +1,126 @@
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
+import { show } from '../core/check.ts'
+import type { Complain, Marked, MarkedEntry } from './marked.ts'
+
+/** The longest text that is read, in UTF-16 code units: a thousand policies and more. */
+export const MOST_CHARACTERS = 200_000
+
+/** How many values aliases may stand for, all together: what a few lines can blow up without end is refused. */
+const MOST_REPEATED = 10_000
+
+/** Deeper than any file of policies, and far from where a stack ends. */
+const DEEPEST = 20
+
+/**
+ * Reads YAML or JSON into values that know where they stand; `undefined` when it cannot be read or is empty. Whatever the text is, it
+ * neither throws nor takes long.
+ */
+export function readMarked(text: string, lines: LineCounter, complain: Complain): Marked | undefined {
+  if (text.length > MOST_CHARACTERS) {
+    complain(0, `the file must have at most ${MOST_CHARACTERS} characters, got ${text.length}`)
+    return undefined
+  }
+  // Repeated names are told by us: the parser compares each with each.
+  const options = { prettyErrors: false, uniqueKeys: false, merge: false, resolveKnownTags: false } as const
+  const document = parseDocument(text, { ...options, lineCounter: lines })
+  const mistakes = [...document.errors, ...document.warnings]
+  for (const { code, message, pos } of mistakes) complain(pos[0], plainly(code, message))
+  if (mistakes.length > 0 || document.contents === null) return undefined
+  return new Reader(complain).read(document.contents as Node, 0)
+}
+
+function plainly(code: string, message: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'a file has one document: what comes after this line is another'
+  if (message.startsWith('Unresolved tag: ')) return `tags such as ${show(message.slice(16))} are not taken`
+  return message.replaceAll(/\p{Cc}/gu, ' ')
+}
+
+class Reader {
+  readonly #complain: Complain
+  /** What has been read under a name of its own. A value is not there yet while it is read, so none contains itself. */
+  readonly #anchors = new Map<string, Node>()
+  #repeated = 0
+  #aliasDepth = 0
+
+  constructor(complain: Complain) {
+    this.#complain = complain
+  }
+
+  read(node: Node | null | undefined, at: number, depth = 0): Marked {
+    const start = node?.range?.[0] ?? at
+    if (this.#aliasDepth > 0) this.#repeated += 1
+    if (depth > DEEPEST) {
+      this.#complain(start, `values must be at most ${DEEPEST} deep in one another`)
+      return { kind: 'other', at: start, value: null }
+    }
+    if (isAlias(node)) return this.#readAlias(node, start, depth)
+    const read = this.#readValue(node, start, depth)
+    if (node?.anchor !== undefined) this.#anchors.set(node.anchor, node)
+    return read
+  }
+
+  #readValue(node: Scalar | YAMLMap | YAMLSeq | Node | null | undefined, at: number, depth: number): Marked {
+    if (isMap(node)) return this.#readMap(node, at, depth)
+    if (!isSeq(node)) return { kind: 'other', at, value: isScalar(node) ? node.value : null }
+    for (const item of node.items) this.read(item as Node | null, at, depth + 1)
+    return { kind: 'other', at, value: [] }
+  }
+
+  #readAlias({ source }: Alias, at: number, depth: number): Marked {
+    const found = this.#anchors.get(source)
+    if (found === undefined || this.#repeated > MOST_REPEATED) {
+      const missing = `nothing before this has the anchor ${show(source)}`
+      this.#complain(at, found === undefined ? missing : `aliases must not repeat more than ${MOST_REPEATED} values`)
+      return { kind: 'other', at, value: null }
+    }
+    this.#aliasDepth += 1
+    const read = this.read(found, at, depth + 1)
+    this.#aliasDepth -= 1
+    return read
+  }
+
+  #readMap(map: YAMLMap, at: number, depth: number): Marked {
+    const entries = new Map<string, MarkedEntry>()
+    const merged: Marked[] = []
+    for (const { key, value } of map.items) {
+      const keyAt = (key as Node | null)?.range?.[0] ?? at
+      const name = nameOf(key)
+      const read = this.read(value as Node | null, keyAt, depth + 1)
+      if (name === undefined) this.#complain(keyAt, 'a name must be a text, and must not be empty')
+      else if (name === '<<') merged.push(read)
+      else if (entries.has(name)) this.#complain(keyAt, `${show(name)} is there twice`)
+      else entries.set(name, { at: keyAt, value: read })
+    }
+    for (const part of merged) this.#merge(entries, part)
+    return { kind: 'map', at, entries }
+  }
+
+  // What stands here itself wins over what is merged into it.
+  #merge(entries: Map<string, MarkedEntry>, part: Marked): void {
+    if (part.kind !== 'map') {
+      this.#complain(part.at, '<< takes one map, such as the alias *defaults')
+      return
+    }
+    for (const [name, entry] of part.entries) if (!entries.has(name)) entries.set(name, entry)
+  }
+}
+
+/** A name as it is written: 42 and true are names too. */
+function nameOf(key: unknown): string | undefined {
+  if (!isScalar(key)) return undefined
+  const { value, source } = key as Scalar
+  const name = typeof value === 'string' ? value : source
+  return name === undefined || name === '' ? undefined : name
+}

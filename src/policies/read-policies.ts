@@ -1,0 +1,67 @@
+import { LineCounter } from 'yaml'
+import { show } from '../core/check.ts'
+import type { Complain, Marked } from './marked.ts'
+import { PoliciesError, type Problem } from './policies-error.ts'
+import { plain } from './read-fields.ts'
+import { readMarked } from './read-marked.ts'
+import { type PolicyOptions, readPolicy } from './read-policy.ts'
+
+/** A limiter that a file describes. */
+export interface Policy {
+  readonly name: string
+  /** For `createLimiter`, with a store and a clock of the caller's: see `limiterOf`. */
+  readonly options: PolicyOptions
+}
+
+/** The policies of a file, in its order. At least one; no name comes twice. */
+export type Policies = readonly Policy[]
+
+/**
+ * Reads the text of a file of policies, YAML or JSON. Throws a `PoliciesError` with everything that is wrong in it, and nothing else.
+ *
+ * @param fileName only for messages.
+ */
+export function readPolicies(text: string, fileName: string): Policies {
+  const lines = new LineCounter()
+  const problems = new Map<string, Problem>()
+  // What is said once and used by several aliases is wrong once.
+  const complain: Complain = (at, reason) => {
+    const { line, col } = lines.linePos(at)
+    problems.set(`${at} ${reason}`, { line: Math.max(1, line), column: Math.max(1, col), reason })
+  }
+  const root = readMarked(text, lines, complain)
+  const policies = problems.size > 0 ? [] : readRoot(root, complain)
+  if (problems.size > 0) throw new PoliciesError(fileName, [...problems.values()])
+  return policies
+}
+
+const EXAMPLE = 'policies: { api: { rule: sliding-window, limit: 100, window: 1m } }'
+
+function readRoot(root: Marked | undefined, complain: Complain): Policies {
+  if (root?.kind !== 'map') {
+    complain(root?.at ?? 0, `a file of policies starts with "policies:", such as ${EXAMPLE}`)
+    return []
+  }
+  for (const [name, { at }] of root.entries) {
+    if (name === 'policies' || name.startsWith('x-')) continue
+    complain(
+      at,
+      `a file of policies has no ${show(name)}: it has policies and, for what aliases repeat, names that start with x-`,
+    )
+  }
+  const given = root.entries.get('policies')
+  if (given === undefined || given.value.kind !== 'map' || given.value.entries.size === 0) {
+    const got = given === undefined ? 'nothing' : show(plain(given.value))
+    complain(
+      given?.value.at ?? root.at,
+      `policies must be at least one policy by its name, such as ${EXAMPLE}, got ${got}`,
+    )
+    return []
+  }
+  const policies: Policy[] = []
+  for (const [name, entry] of given.value.entries) {
+    const options = readPolicy(name, entry, complain)
+    if (options !== undefined) policies.push({ name, options })
+  }
+  return policies
+}

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { startTimer } from '../core/clock.ts'
+import { connectionError, MAX_HEADER_BYTES } from './connection-error.ts'
+import { isLoopback } from './host-check.ts'
+import type { Router } from './router.ts'
+import { sendAnswer, sendRawError } from './send-answer.ts'
+
+/** Where a service listens. */
+export interface ListeningAddress {
+  readonly address: string
+  readonly port: number
+  /** Whether only this machine can reach it. */
+  readonly isLocal: boolean
+}
+
+/** Nobody may take longer to say what they want. */
+const LIMITS = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  // Longer than proxies keep an idle connection: the side that sends must be the one that closes.
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 2_000,
+}
+const MOST_CONNECTIONS = 10_000
+
+/** The HTTP side of the service: connections, and when they end. */
+export class HttpServer {
+  readonly #server: Server
+  readonly #router: Router
+  readonly #connections = new Set<Socket>()
+  /** Requests that have no answer yet, by their connections. */
+  readonly #underWay = new Map<Socket, number>()
+  /** Connections on which no further request can be understood. */
+  readonly #broken = new WeakSet<Socket>()
+  #isLocal = false
+  #isClosing = false
+
+  constructor(router: Router) {
+    this.#router = router
+    this.#server = createServer(LIMITS, (request, response) => void this.#handle(request, response, false))
+    this.#server.maxConnections = MOST_CONNECTIONS
+    this.#server.on('checkContinue', (request, response) => void this.#handle(request, response, true))
+    this.#server.on('connection', (socket) => {
+      this.#connections.add(socket)
+      socket.once('close', () => this.#connections.delete(socket))
+    })
+    this.#server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket))
+  }
+
+  /** Starts to listen. Rejects when the port is taken. */
+  async listen(host: string, port: number): Promise<ListeningAddress> {
+    const listening = once(this.#server, 'listening')
+    this.#server.listen(port, host)
+    await listening
+    const { address, port: taken } = this.#server.address() as AddressInfo
+    this.#isLocal = isLoopback(address)
+    return { address, port: taken, isLocal: this.#isLocal }
+  }
+
+  /** Takes no further connection, answers what was asked, and resolves when all connections have ended: after `graceMs` they are ended. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true
+    if (!this.#server.listening) return
+    const closed = once(this.#server, 'close')
+    this.#server.close()
+    this.#server.closeIdleConnections()
+    // Browsers connect ahead of what they will ask, and Node does not take such a connection for idle.
+    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy()
+    const stop = startTimer(undefined, graceMs, () => this.#server.closeAllConnections())
+    await closed
+    stop()
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): Promise<void> {
+    const { socket } = request
+    this.#count(socket, 1)
+    const proceed = (): void => {
+      if (isWaiting) response.writeContinue()
+    }
+    const answer = await this.#router.answer(request, { isLocal: this.#isLocal, proceed })
+    this.#count(socket, -1)
+    if (response.destroyed) return
+    sendAnswer(request, response, answer, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
+  }
+
+  #count(socket: Socket, change: number): void {
+    const count = (this.#underWay.get(socket) ?? 0) + change
+    if (count === 0) this.#underWay.delete(socket)
+    else this.#underWay.set(socket, count)
+  }
+
+  /**
+   * Answers what is no request, once for a connection; what else comes on it is not looked at. Not when an answer to an earlier request
+   * is still to come: that one is then the last.
+   */
+  #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    const isKnown = this.#broken.has(socket)
+    this.#broken.add(socket)
+    if (isKnown || this.#underWay.has(socket)) return
+    if (!socket.writable) {
+      socket.destroy()
+      return
+    }
+    const { statusLine, message } = connectionError(error)
+    sendRawError(socket, statusLine, `${JSON.stringify({ error: { code: 'INVALID_REQUEST', message } })}\n`)
+  }
+}

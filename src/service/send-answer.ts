@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { startTimer } from '../core/clock.ts'
+import type { Answer } from './answer.ts'
+
+/** As much of a body as may still come after an answer, to keep the connection for the next request. */
+const SMALL_BYTES = 65_536
+/** As long, and as much, is listened to somebody who was told already that the body is too large. */
+const LINGER_MS = 1_000
+const LINGER_BYTES = 32 * 1_048_576
+
+/** How the connection of an answer goes on. */
+export interface Sending {
+  /** Whether this is the last answer on its connection. */
+  readonly isLast: boolean
+  /** Whether something else is still coming in that is no request. */
+  readonly isBroken: boolean
+}
+
+/**
+ * Sends an answer. When much of the request has not been read, the connection is closed afterwards, and not before the client has had
+ * time to read: closing at once while it still sends would take the answer from it.
+ */
+export function sendAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Answer,
+  { isLast, isBroken }: Sending,
+): void {
+  const { status, headers, body } = answer
+  const isUnread = isBroken || (!request.readableEnded && mayBeLong(request))
+  const closing = isLast || isUnread ? { connection: 'close' } : {}
+  // What a client has already is not sent again, and is not of this length.
+  const length = status === 304 ? {} : { 'content-length': Buffer.byteLength(body) }
+  response.writeHead(status, { ...headers, ...length, ...closing })
+  const shown = request.method === 'HEAD' ? '' : body
+  if (!isUnread) {
+    response.end(shown)
+    return
+  }
+  response.write(shown)
+  discardRest(request, () => response.end())
+}
+
+/** The answer to what was no request of HTTP at all. */
+export function sendRawError(socket: Socket, statusLine: string, body: string): void {
+  const head = [
+    `HTTP/1.1 ${statusLine}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const stop = startTimer(undefined, LINGER_MS, () => socket.destroy(), { keepsAlive: false })
+  socket.once('close', stop)
+}
+
+function mayBeLong({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BYTES
+}
+
+function discardRest(request: IncomingMessage, done: () => void): void {
+  let bytes = 0
+  let isDone = false
+  const finish = (): void => {
+    if (isDone) return
+    isDone = true
+    stop()
+    request.pause()
+    done()
+  }
+  const stop = startTimer(undefined, LINGER_MS, finish, { keepsAlive: false })
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > LINGER_BYTES) finish()
+  })
+  request.on('end', finish).on('close', finish).resume()
+}

@@ -1,0 +1,134 @@
+import { wholeNumber } from '../core/check.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { Store } from '../core/store.ts'
+import type { Limiter } from '../limiter/limiter.ts'
+import { createLiveBoard } from '../observe/live-board.ts'
+import type { Policies } from '../policies/read-policies.ts'
+import { HttpServer, type ListeningAddress } from './http-server.ts'
+import { liveReports, type Reloads } from './live.ts'
+import { createMetrics } from './metrics.ts'
+import { readPage } from './page-files.ts'
+import { PoliciesInForce } from './policies-in-force.ts'
+import { readinessOf } from './readiness.ts'
+import { Router } from './router.ts'
+import { changeRoutes } from './routes/change.ts'
+import { consumeRoutes } from './routes/consume.ts'
+import { holdRoutes } from './routes/hold.ts'
+import { reportRoutes } from './routes/report.ts'
+import { type StoreChange, StoreNews } from './store-news.ts'
+import { createTokenCheck } from './token-check.ts'
+
+/** Options of `createService`. */
+export interface ServiceOptions {
+  readonly policies: Policies
+  /** Where all policies keep their counts. It stays open when the service ends. */
+  readonly store: Store
+  /**
+   * Where the store is, for people and without a password.
+   * @default 'this process'
+   */
+  readonly place?: string
+  /** What clients have to send to change anything, 16 to 1,000 printable characters. */
+  readonly token: string
+  /** Told to people. */
+  readonly version: string
+  /**
+   * The folder of the page, read once.
+   * @default no page
+   */
+  readonly page?: string
+  /**
+   * Names besides those of this machine that requests may call it by, while only this machine can reach it.
+   * @default none
+   */
+  readonly hosts?: readonly string[]
+  /**
+   * The longest body of a request.
+   * @default 1_048_576
+   */
+  readonly maxBodyBytes?: number
+  /**
+   * Where decisions and reports take their time from.
+   * @default the store's own, and the machine's for reports
+   */
+  readonly clock?: Clock
+  /** Is told when the store is lost, and when it is back. */
+  readonly onStoreChange?: (change: StoreChange) => void
+  /** Is told of what nobody expected. */
+  readonly onError?: (error: unknown) => void
+}
+
+/** Policies that decide over HTTP. */
+export interface Service {
+  /** Starts to listen. Port 0 takes any that is free. */
+  listen(host: string, port: number): Promise<ListeningAddress>
+  /**
+   * Decides by other policies from now on. A policy that says the same as before goes on as it is. Throws when one of them cannot be
+   * made, and leaves everything as it was.
+   */
+  reload(policies: Policies): void
+  /** Notes why the policies that somebody wants are not in force, for reports. The next `reload` forgets it. */
+  reloadFailed(reason: string): void
+  /** The limiters in force. */
+  limiters(): readonly Limiter<string>[]
+  /** Takes no further request, answers those under way for `graceMs` at most, and ends its limiters. */
+  close(graceMs?: number): Promise<void>
+}
+
+const GRACE_MS = 5_000
+
+/** Makes a service that does not listen yet. */
+export async function createService(options: ServiceOptions): Promise<Service> {
+  const { hosts = [], maxBodyBytes = 1_048_576 } = options
+  wholeNumber('maxBodyBytes', maxBodyBytes, 1)
+  const demandToken = createTokenCheck(options.token)
+  const file = options.page === undefined ? () => undefined : await readPage(options.page)
+  const { policies, live, reloads, metrics } = observedPolicies(options)
+  const state = { isClosing: false }
+  const onError = (error: unknown): void => options.onError?.(error)
+  const desk = { policies, onError }
+  const routes = {
+    ...consumeRoutes(desk),
+    ...changeRoutes(desk),
+    ...holdRoutes(desk),
+    ...reportRoutes(desk, { live, metrics, ready: () => readinessOf(policies, state.isClosing) }),
+  }
+  const onAnswer = metrics.answered
+  const server = new HttpServer(new Router({ routes, file, demandToken, hosts, maxBodyBytes, onError, onAnswer }))
+  return {
+    listen: (host, port) => server.listen(host, port),
+    reload(next) {
+      policies.replace(next)
+      reloads.count++
+      reloads.error = null
+    },
+    reloadFailed(reason) {
+      reloads.error = reason
+    },
+    limiters: () => policies.all().map(({ limiter }) => limiter),
+    async close(graceMs = GRACE_MS) {
+      state.isClosing = true
+      await server.close(graceMs)
+      await policies.close()
+    },
+  }
+}
+
+/** The policies, and what is told about what they do. */
+function observedPolicies(options: ServiceOptions) {
+  const { store, clock, place = 'this process', version, onStoreChange } = options
+  const reportClock = clock ?? systemClock
+  const board = createLiveBoard({ clock: reportClock })
+  const metrics = createMetrics()
+  const news = new StoreNews((change) => onStoreChange?.(change))
+  const watch = (limiter: Limiter<string>): (() => void) => {
+    const stops = [board.watch(limiter), metrics.watch(limiter), news.watch(limiter)]
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+  const policies = new PoliciesInForce(options.policies, { store, clock, watch })
+  const reloads: Reloads = { count: 0, error: null }
+  const live = liveReports({ board, policies, store, place, version, clock: reportClock }, reloads)
+  return { policies, live, reloads, metrics }
+}

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { storedKey } from '../../src/cli/inspect/stored-key.ts'
+import { fixedWindow } from '../../src/rules/index.ts'
+import { ask } from '../servers/ask.ts'
+import { freePort } from '../servers/free-port.ts'
+import { inspected, type KeyStage, RULES, said, startKeyStage, TIERS } from './key-stage.ts'
+import { fileOf } from './policy-file.ts'
+
+let stage: KeyStage
+let url: string
+beforeAll(async () => {
+  stage = await startKeyStage()
+  url = stage.url
+})
+afterAll(() => stage?.stop())
+
+describe('inspect tells what is wrong', () => {
+  it.each([
+    [['--policy', 'fixed'], 2, '--policies is missing, such as --policies limits.yaml, or --url of a service'],
+    [
+      ['--policies', 'FILE', '--policy', 'fixd', '--redis', 'URL'],
+      2,
+      'there is no policy "fixd", did you mean "fixed"?',
+    ],
+    [
+      ['--policies', 'FILE', '--policy', 'x', '--redis', 'URL'],
+      2,
+      'there is no policy "x": there are sliding, bucket, leaky, log, work, strict, fixed',
+    ],
+    [['--policies', 'FILE', '--policy', 'fixed'], 2, '--redis is missing, such as --redis redis://127.0.0.1:6379'],
+    [['--policies', 'missing.yaml'], 2, 'the file of policies "missing.yaml" cannot be read: there is no such file'],
+    [['--policies', '.'], 2, 'the file of policies "." cannot be read: it is a folder'],
+    [['--policies', '\0'], 2, 'the file of policies "\\u0000" cannot be read: '],
+    [['--policies', 'FILE', '--cost', '0'], 2, '--cost must be a whole number of at least 1, got 0 (INVALID_ARGUMENT)'],
+    [['--policies', 'FILE', '--url', 'http://127.0.0.1'], 2, '--url asks a service, which has policies and a store'],
+    [['--url', 'http://127.0.0.1'], 2, '--policy is missing: a service is asked about one of its policies'],
+    [['--url', 'ftp://h', '--policy', 'a'], 2, 'the URL of a service looks like http://127.0.0.1:8080, got "ftp://h"'],
+    [['--url', 'h', '--policy', 'a'], 2, 'the URL of a service looks like http://127.0.0.1:8080, got "h"'],
+  ])('%j', async (args, code, message) => {
+    const file = await fileOf(RULES)
+    const given = args.map((arg) => (arg === 'FILE' ? file : arg === 'URL' ? url : arg))
+    const result = await said('inspect', 'x', ...given)
+    expect(result).toMatchObject({ code, out: '', err: expect.stringContaining(`sluice: ${message}`) })
+  })
+
+  it('a Redis that is away', async () => {
+    const port = await freePort()
+    const file = await fileOf(TIERS)
+    const result = await said('inspect', 'x', '--policies', file, '--redis', `redis://127.0.0.1:${port}`)
+    expect(result).toEqual({
+      code: 1,
+      out: '',
+      err: `sluice: no Redis answers at 127.0.0.1:${port}: connection refused\n`,
+    })
+  })
+
+  it('keys that hold something else, which are left as they are', async () => {
+    const file = await fileOf(RULES)
+    const look = () => said('inspect', 'odd', '--policies', file, '--policy', 'fixed', '--redis', url)
+    for (const value of ['12345', '1234567890123456']) {
+      await ask(stage.server, 'SET', 'sluice:fixed:fixed-window@1:odd', value)
+      expect(await look()).toMatchObject({ code: 1, out: '', err: expect.stringContaining('FOREIGN_KEY') })
+    }
+    await ask(stage.server, 'DEL', 'sluice:fixed:fixed-window@1:odd')
+  })
+
+  it('and so it is when it changes while it is looked at', async () => {
+    await ask(stage.server, 'SET', 'foreign', '12345')
+    const rule = fixedWindow({ limit: 1, windowMs: 1_000 })
+    await expect(storedKey(stage.redis.client, 'foreign', rule, 0)).rejects.toMatchObject({ code: 'FOREIGN_KEY' })
+  })
+
+  it('a user who may not look', async () => {
+    await ask(
+      server,
+      'ACL',
+      'SETUSER',
+      'blind',
+      'on',
+      '>secret',
+      '~sluice:*',
+      '+evalsha',
+      '+eval',
+      '+script|load',
+      '+get',
+      '+time',
+      '+info',
+      '+ping',
+    )
+    const file = await fileOf(RULES)
+    const at = `redis://blind:secret@127.0.0.1:${stage.server.port}`
+    const result = await said('inspect', 'x', '--policies', file, '--policy', 'fixed', '--redis', at)
+    expect(result).toMatchObject({ code: 1, err: expect.stringMatching(/Redis did not say what it has.*STORE_DENIED/) })
+    await ask(stage.server, 'ACL', 'SETUSER', 'blind', '-time')
+    const timeless = await said('inspect', 'x', '--policies', file, '--policy', 'fixed', '--redis', at)
+    expect(timeless).toMatchObject({ code: 1, err: expect.stringContaining('STORE_DENIED') })
+    await ask(stage.server, 'ACL', 'SETUSER', 'blind', '+time', '+type', '+pttl')
+    const [{ limits }] = await inspected('x', '--policies', file, '--policy', 'fixed', '--redis', at)
+    expect(limits[0].stored).toMatchObject({ type: 'none', bytes: null })
+  })
+
+  it('a Redis that does not decide, whatever the policy says to do then', async () => {
+    const rights = ['on', '>secret', '~sluice:*', '+get', '+time', '+type', '+pttl', '+memory', '+info', '+ping']
+    await ask(stage.server, 'ACL', 'SETUSER', 'scriptless', ...rights)
+    const at = `redis://scriptless:secret@127.0.0.1:${stage.server.port}`
+    const tiers = ['--policies', await fileOf(TIERS), '--policy', 'messages', '--redis', at]
+    for (const key of ['x', 'user=x', 'all=x']) {
+      const untold = await said('inspect', key, ...tiers)
+      expect(untold).toMatchObject({ code: 1, out: '', err: expect.stringContaining('STORE_DENIED') })
+    }
+  })
+})

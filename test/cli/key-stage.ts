@@ -1,0 +1,77 @@
+import { expect, onTestFinished } from 'vitest'
+import { run } from '../../src/cli/program.ts'
+import { type ConnectedRedis, connectRedis } from '../../src/cli/redis-url.ts'
+import type { Limiter } from '../../src/limiter/limiter.ts'
+import { limiterOf } from '../../src/policies/limiter-of.ts'
+import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { recordingTerminal } from '../recording-terminal.ts'
+import { type RunningServer, startServer } from '../servers/start-server.ts'
+
+/** A policy of each rule. */
+export const RULES = `policies:
+  sliding: { rule: sliding-window, limit: 5, window: 1h }
+  bucket: { rule: token-bucket, capacity: 5, refill: 1, period: 1h }
+  leaky: { rule: leaky-bucket, capacity: 5, leak: 1, period: 1h }
+  log: { rule: sliding-log, limit: 5, window: 1h }
+  work: { rule: concurrency, limit: 5, lease: 1h }
+  strict: { rule: strict-window, limit: 5, window: 1h, slices: 3 }
+  fixed: { rule: fixed-window, limit: 5, window: 1h, anchor: first-hit }
+`
+/** A policy of tiers. */
+export const TIERS = `policies:
+  messages:
+    tiers:
+      user: { rule: fixed-window, limit: 100, window: 1h, anchor: first-hit }
+      ip: { rule: token-bucket, capacity: 3, refill: 1, period: 1h }
+      all: { rule: fixed-window, limit: 2, window: 1h, anchor: first-hit, shadow: true, onStoreFailure: refuse }
+    onStoreFailure: allow
+    sharedTag: true
+`
+
+/** A server with somebody connected to it. */
+export interface KeyStage {
+  readonly server: RunningServer
+  readonly redis: ConnectedRedis
+  readonly url: string
+  /** The limiter of a policy on that server, until the test ends. */
+  limiterNamed(text: string, name: string): Limiter<string>
+  stop(): Promise<void>
+}
+
+/** Starts a server for commands about keys. */
+export async function startKeyStage(): Promise<KeyStage> {
+  const server = await startServer()
+  const url = `redis://127.0.0.1:${server.port}`
+  const redis = await connectRedis(url)
+  return {
+    ...{ server, redis, url },
+    limiterNamed(text, name) {
+      const policy = readPolicies(text, '').find((one) => one.name === name) as Policy
+      const limiter = limiterOf(policy, { store: redisStore(redis.client) })
+      onTestFinished(() => limiter.close())
+      return limiter
+    },
+    async stop() {
+      await redis.close()
+      await server.stop()
+    },
+  }
+}
+
+/** What a command line says, and how it ends. */
+export async function said(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const terminal = recordingTerminal()
+  const code = await run(args, terminal)
+  return { code, out: terminal.text(), err: terminal.errors() }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON, whose parts the tests name themselves.
+type Json = any
+
+/** What `inspect --json` finds. */
+export async function inspected(...args: string[]): Promise<Json> {
+  const { code, out, err } = await said('inspect', ...args, '--json')
+  expect([code, err]).toEqual([0, ''])
+  return JSON.parse(out).inspections
+}

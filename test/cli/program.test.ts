@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { run } from '../../src/cli/program.ts'
+import { recordingTerminal } from '../recording-terminal.ts'
+import { fileOf } from './policy-file.ts'
+
+async function said(...args: string[]) {
+  const terminal = recordingTerminal()
+  const code = await run(args, terminal)
+  return { code, out: terminal.text(), err: terminal.errors() }
+}
+
+it('alone it tells what there is, with examples, exit codes and environment variables', async () => {
+  const { code, out, err } = await said()
+  expect([code, err]).toEqual([0, ''])
+  expect(await said('--help')).toEqual({ code, out, err })
+  for (const word of ['serve', 'simulate', 'top', 'inspect', 'reset', 'scripts', 'bench'])
+    expect(out).toMatch(new RegExp(`^  ${word}\\b`, 'm'))
+  for (const word of ['Examples:', 'Exit codes:', 'SLUICE_REDIS_URL', 'SLUICE_TOKEN', 'NO_COLOR'])
+    expect(out).toContain(word)
+})
+
+it('every command has help with an example', async () => {
+  const { out } = await said()
+  const names = [...out.slice(out.indexOf('Commands:'), out.indexOf('Examples:')).matchAll(/^ {2}(\w+) /gm)].map(
+    ([, name]) => name as string,
+  )
+  for (const name of names.filter((one) => one !== 'help')) {
+    const help = await said(name, '--help')
+    expect([name, help.code, help.err]).toEqual([name, 0, ''])
+    expect(help.out).toContain(`Usage: sluice ${name}`)
+    expect(help.out).toMatch(new RegExp(`Examples:\\n  sluice ${name}`))
+  }
+})
+
+it('tells its version', async () => {
+  expect(await said('--version')).toEqual({ code: 0, out: `${manifest.version}\n`, err: '' })
+})
+
+it('suggests what was probably meant', async () => {
+  expect(await said('bnech')).toEqual({
+    code: 2,
+    out: '',
+    err: "sluice: unknown command 'bnech'\n(Did you mean bench?)\n(sluice --help tells more)\n",
+  })
+  const { code, err } = await said('bench', '--secnds', '1')
+  expect([code, err]).toEqual([
+    2,
+    "sluice: unknown option '--secnds'\n(Did you mean --seconds?)\n(sluice --help tells more)\n",
+  ])
+})
+
+it('ends with 2 when an argument is missing, and tells which', async () => {
+  expect(await said('inspect')).toEqual({
+    code: 2,
+    out: '',
+    err: "sluice: missing required argument 'key'\n(sluice --help tells more)\n",
+  })
+})
+
+it('tells all that is wrong with a file of policies, and ends with 2', async () => {
+  const file = await fileOf('policies:\n  api: { rule: fixed-window, limit: 0, window: 1 }\n')
+  const { code, err } = await said(
+    'inspect',
+    'user:42',
+    '--policies',
+    file,
+    '--policy',
+    'api',
+    '--redis',
+    'redis://127.0.0.1:1',
+  )
+  expect([code, err]).toEqual([
+    2,
+    `sluice: ${file}:2:37: limit must be a whole number of at least 1, got 0\n${file}:2:48: window: a duration looks like '250ms', '1m' or '1h30m', got 1\n`,
+  ])
+})
+
+it('what stands behind -- is no option', async () => {
+  const { err } = await said('reset', '--', '--no-color')
+  expect(err).toBe('sluice: --policy is missing: a key is reset for one policy\n')
+})
+
+it('a group of commands alone tells what is in it', async () => {
+  const { code, out, err } = await said('scripts')
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain('Usage: sluice scripts')
+})
+
+it('tells what nobody expected, with where it happened', async () => {
+  const out = () => {
+    throw new Error('the disk is full')
+  }
+  const terminal = recordingTerminal({ out })
+  expect(await run(['scripts', 'list'], terminal)).toBe(1)
+  expect(terminal.errors()).toMatch(/^sluice: Error: the disk is full\n {4}at /)
+})

@@ -1,0 +1,370 @@
+import { describe, expect, it } from 'vitest'
+import { manualClock } from '../../src/testing/manual-clock.ts'
+import { type Stage, serving, TOKEN } from './service-stage.ts'
+
+const KEYS: readonly [string, unknown][] = [
+  ['api', 'a'],
+  ['messages', 'a'],
+  ['tokens', 'a'],
+]
+
+const stage = () => serving({ clock: manualClock(86_400_000) })
+
+/** Whatever was wrong has changed nothing. */
+const expectUntouched = async ({ remaining }: Stage) => {
+  for (const [policy, key] of KEYS) {
+    expect([policy, await remaining(policy, key)]).toEqual([policy, { api: 10, messages: 5, tokens: 1_000 }[policy]])
+  }
+}
+
+describe('a wrong request is told what is wrong, and counts nothing:', () => {
+  it.each<[string, string, unknown, number, string, string]>([
+    [
+      'no policy',
+      '/v1/consume',
+      { key: 'a' },
+      400,
+      'INVALID_ARGUMENT',
+      'policy must be the name of a policy, got undefined',
+    ],
+    [
+      'an unknown policy',
+      '/v1/consume',
+      { policy: 'apy', key: 'a' },
+      404,
+      'UNKNOWN_POLICY',
+      'there is no policy "apy": GET /v1/policies lists those in force',
+    ],
+    [
+      'a policy of every object',
+      '/v1/consume',
+      { policy: 'constructor', key: 'a' },
+      404,
+      'UNKNOWN_POLICY',
+      'there is no policy "constructor": GET /v1/policies lists those in force',
+    ],
+    [
+      'no key',
+      '/v1/consume',
+      { policy: 'api' },
+      400,
+      'INVALID_KEY',
+      'a key must be a string or { kind, name }, got undefined',
+    ],
+    [
+      'a number as key',
+      '/v1/consume',
+      { policy: 'api', key: 42 },
+      400,
+      'INVALID_KEY',
+      'a key must be a string or { kind, name }, got 42',
+    ],
+    [
+      'a list as key',
+      '/v1/consume',
+      { policy: 'messages', key: ['a'] },
+      400,
+      'INVALID_KEY',
+      'a key names the tier "0", which is not among user, ip',
+    ],
+    [
+      'an unknown tier',
+      '/v1/consume',
+      { policy: 'messages', key: { user: 'a', host: 'b' } },
+      400,
+      'INVALID_KEY',
+      'a key names the tier "host", which is not among user, ip',
+    ],
+    [
+      'a tier of every object',
+      '/v1/consume',
+      '{"policy":"messages","key":{"__proto__":"a"}}',
+      400,
+      'INVALID_KEY',
+      'a key names the tier "__proto__", which is not among user, ip',
+    ],
+    [
+      'a very long name',
+      '/v1/consume',
+      { policy: 'api', key: 'a'.repeat(4_097) },
+      400,
+      'INVALID_KEY',
+      'the name of a key must have at most 4096 characters here, got 4097',
+    ],
+    [
+      'a very long name of a kind',
+      '/v1/reserve',
+      { policy: 'api', key: { kind: 'a', name: 'a'.repeat(5_000) }, estimate: 1 },
+      400,
+      'INVALID_KEY',
+      'the name of a key must have at most 4096 characters here, got 5000',
+    ],
+    [
+      'a cost of nothing',
+      '/v1/consume',
+      { policy: 'api', key: 'a', cost: 0 },
+      400,
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got 0',
+    ],
+    [
+      'a cost of less',
+      '/v1/consume',
+      { policy: 'api', key: 'a', cost: -1 },
+      400,
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got -1',
+    ],
+    [
+      'half a cost',
+      '/v1/consume',
+      { policy: 'api', key: 'a', cost: 0.5 },
+      400,
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got 0.5',
+    ],
+    [
+      'too great a cost',
+      '/v1/consume',
+      '{"policy":"api","key":"a","cost":1e400}',
+      400,
+      'INVALID_ARGUMENT',
+      'cost must be a whole number from 1 to 9007199254740991, got Infinity',
+    ],
+    [
+      'a cost in words',
+      '/v1/consume',
+      { policy: 'api', key: 'a', cost: '1' },
+      400,
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got "1"',
+    ],
+    [
+      'no cost at all',
+      '/v1/consume',
+      { policy: 'api', key: 'a', cost: null },
+      400,
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got null',
+    ],
+    [
+      'a cost of another tier',
+      '/v1/consume',
+      { policy: 'messages', key: 'a', cost: { usr: 1 } },
+      400,
+      'INVALID_ARGUMENT',
+      'cost names the tier "usr", which is not among user, ip',
+    ],
+    [
+      'an option that does not exist',
+      '/v1/consume',
+      { policy: 'api', key: 'a', costs: 1 },
+      400,
+      'INVALID_ARGUMENT',
+      'a request has no option "costs": it takes policy, key, cost, id, ahead',
+    ],
+    [
+      'an id that is no text',
+      '/v1/consume',
+      { policy: 'api', key: 'a', id: 7 },
+      400,
+      'INVALID_ARGUMENT',
+      'id must be a string of 1 to 200 characters, got 7',
+    ],
+    [
+      'an empty id',
+      '/v1/consume',
+      { policy: 'api', key: 'a', id: '' },
+      400,
+      'INVALID_ARGUMENT',
+      'id must be a string of 1 to 200 characters, got ""',
+    ],
+    [
+      'ahead in words',
+      '/v1/consume',
+      { policy: 'api', key: 'a', ahead: 'yes' },
+      400,
+      'INVALID_ARGUMENT',
+      'ahead must be true or false, got "yes"',
+    ],
+    [
+      'no amount',
+      '/v1/charge',
+      { policy: 'api', key: 'a', amount: 0 },
+      400,
+      'INVALID_ARGUMENT',
+      'amount must be a whole number of at least 1, got 0',
+    ],
+    [
+      'no length of a block',
+      '/v1/block',
+      { policy: 'api', key: 'a' },
+      400,
+      'INVALID_ARGUMENT',
+      'blockMs must be a whole number from 1 to 315619200000, got undefined',
+    ],
+    [
+      'no estimate',
+      '/v1/reserve',
+      { policy: 'api', key: 'a' },
+      400,
+      'INVALID_ARGUMENT',
+      'estimate must be a whole number of at least 1, got undefined',
+    ],
+    [
+      'no hold',
+      '/v1/settle',
+      { used: 1 },
+      400,
+      'INVALID_ARGUMENT',
+      'a hold must be the token that reserve() gave, got undefined',
+    ],
+    [
+      'a hold of nobody',
+      '/v1/settle',
+      { hold: 'abc', used: 1 },
+      400,
+      'INVALID_ARGUMENT',
+      'a hold must be the token that reserve() gave, got "abc"',
+    ],
+    [
+      'a cancelled cost',
+      '/v1/cancel',
+      { hold: 'abc', used: 1 },
+      400,
+      'INVALID_ARGUMENT',
+      'a request has no option "used": it takes hold',
+    ],
+  ])('%s', async (_, path, body, status, code, message) => {
+    const own = await stage()
+    expect(await own.post(path, body)).toMatchObject({ status, body: { error: { code, message } } })
+    await expectUntouched(own)
+  })
+
+  it('a hold of a policy that is gone', async () => {
+    const own = await stage()
+    const hold = Buffer.from('["gone","a",1,1]').toString('base64url')
+    expect(await own.post('/v1/settle', { hold, used: 1 })).toMatchObject({
+      status: 404,
+      body: { error: { code: 'UNKNOWN_POLICY' } },
+    })
+  })
+})
+
+describe('a batch with one bad request counts none of them:', () => {
+  const good = { policy: 'api', key: 'a' }
+  it.each<[string, unknown, number, string, string]>([
+    [
+      'a bad cost',
+      [good, good, { ...good, cost: 0 }],
+      400,
+      'INVALID_ARGUMENT',
+      'requests[2]: cost must be a whole number of at least 1, got 0',
+    ],
+    [
+      'an unknown policy',
+      [good, { policy: 'x', key: 'a' }],
+      400,
+      'UNKNOWN_POLICY',
+      'requests[1]: there is no policy "x": GET /v1/policies lists those in force',
+    ],
+    [
+      'a bad key',
+      [good, { policy: 'api', key: null }],
+      400,
+      'INVALID_KEY',
+      'requests[1]: a key must be a string or { kind, name }, got null',
+    ],
+    [
+      'a bad id',
+      [good, { ...good, id: [] }],
+      400,
+      'INVALID_ARGUMENT',
+      'requests[1]: id must be a string of 1 to 200 characters, got an array',
+    ],
+    [
+      'no object',
+      [good, 'api'],
+      400,
+      'INVALID_ARGUMENT',
+      'requests[1]: a request takes an object of options, got "api"',
+    ],
+    ['none', [], 400, 'INVALID_ARGUMENT', 'requests must be a list of 1 to 1000 requests, got 0 of them'],
+    [
+      'too many',
+      Array(1_001).fill(good),
+      400,
+      'INVALID_ARGUMENT',
+      'requests must be a list of 1 to 1000 requests, got 1001 of them',
+    ],
+    ['no list', good, 400, 'INVALID_ARGUMENT', 'requests must be a list of 1 to 1000 requests, got an object'],
+  ])('%s', async (_, requests, status, code, message) => {
+    const own = await stage()
+    expect(await own.post('/v1/consume', { requests })).toMatchObject({ status, body: { error: { code, message } } })
+    await expectUntouched(own)
+  })
+
+  it('something besides the requests', async () => {
+    const own = await stage()
+    const { body } = await own.post('/v1/consume', { requests: [good], policy: 'api' })
+    expect(body.error.message).toBe('a batch has no option "policy": it takes requests')
+    await expectUntouched(own)
+  })
+})
+
+describe('a body that is no JSON object', () => {
+  it.each<[string, string | Uint8Array, string]>([
+    ['nothing', '', 'the body is not JSON: at position 0 (line 1, column 1) it ends there'],
+    [
+      'a wrong sign',
+      '{"policy":"api",\n"key":}',
+      'the body is not JSON: at position 23 (line 2, column 7) "}" does not belong there',
+    ],
+    ['an end too early', '{"policy":"api"', 'the body is not JSON: at position 15 (line 1, column 16) it ends there'],
+    [
+      'bytes that are no text',
+      new Uint8Array([0x7b, 0x22, 0xff, 0x22]),
+      'the body is not UTF-8: byte 2 does not belong there',
+    ],
+    ['half a character', new Uint8Array([0x22, 0xc3]), 'the body is not UTF-8: byte 2 does not belong there'],
+    ['a list', '[]', 'the body must be an object, got an array'],
+    ['a number', '1', 'the body must be an object, got 1'],
+    [
+      'nesting without end',
+      '['.repeat(100_000),
+      'the body is not JSON: at position 100000 (line 1, column 100001) it ends there',
+    ],
+  ])('is told where it goes wrong: %s', async (_, text, message) => {
+    const own = await stage()
+    expect(await own.post('/v1/consume', text)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'INVALID_JSON', message } },
+    })
+    await expectUntouched(own)
+  })
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'application/jsonp'])(
+    'is not even read when it is announced as %s',
+    async (type) => {
+      const own = await stage()
+      const told = await own.post('/v1/consume', { policy: 'api', key: 'a' }, { 'content-type': type })
+      expect(told).toMatchObject({ status: 415, body: { error: { code: 'UNSUPPORTED_CONTENT_TYPE' } } })
+      await expectUntouched(own)
+    },
+  )
+
+  it('is not read either when nobody says what it is', async () => {
+    const { url } = await stage()
+    const init = { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` }, body: new Uint8Array([1]) }
+    const response = await fetch(`${url}/v1/consume`, init)
+    expect(response.status).toBe(415)
+    expect(await response.text()).toContain('the content-type must be application/json in UTF-8, got \\"none\\"')
+  })
+
+  it('may be announced with its charset, and begin with a byte order mark', async () => {
+    const { post } = await stage()
+    const text = `\ufeff${JSON.stringify({ policy: 'api', key: 'a' })}`
+    const { status } = await post('/v1/consume', text, { 'content-type': 'application/json; charset=UTF-8' })
+    expect(status).toBe(200)
+  })
+})
