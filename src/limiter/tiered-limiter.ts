@@ -1,5 +1,4 @@
 import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
-import { exactTimerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
@@ -22,18 +21,16 @@ import type {
   Scheduled,
   WaitOptions,
 } from './limiter.ts'
-import { crossings } from './near-limit.ts'
 import type { Health } from './outage/breaker.ts'
 import type { AmountRule, Target } from './targets.ts'
+import { Teller, type TellerOptions } from './teller.ts'
 import type { Tier } from './tier.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
 /** What a limiter is made of. Trusted: `createLimiter` has checked it. */
-export interface LimiterParts extends DeskOptions {
+export interface LimiterParts extends DeskOptions, TellerOptions {
   readonly ownsStore: boolean
-  readonly listeners: Listeners
   readonly maxWaiting: number
-  readonly nearLimitAt: number
 }
 
 const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
@@ -53,6 +50,7 @@ export class TieredLimiter implements Limiter<string> {
   readonly #room: WaitingRoom
   readonly #holder: Holder
   readonly #listeners: Listeners
+  readonly #teller: Teller
 
   constructor(parts: LimiterParts) {
     this.name = parts.name
@@ -63,6 +61,7 @@ export class TieredLimiter implements Limiter<string> {
     this.#room = new WaitingRoom(parts.name, parts.maxWaiting, parts.clock)
     this.#holder = new Holder(this.#desk, this.#room, parts.tiers, parts.clock)
     this.#listeners = parts.listeners
+    this.#teller = new Teller(parts)
   }
 
   get health(): Health {
@@ -110,9 +109,9 @@ export class TieredLimiter implements Limiter<string> {
     const { estimate, holdMs = 60_000, ahead } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
     demandAhead(ahead)
-    const startedMs = this.#startedMs()
+    const startedMs = this.#teller.startedMs()
     const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs, ahead)
-    this.#decided(key, estimate, held.decision, startedMs)
+    this.#teller.decided(key, estimate, held.decision, startedMs)
     return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
 
@@ -132,9 +131,9 @@ export class TieredLimiter implements Limiter<string> {
       const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
       throw new LimiterError('INVALID_ARGUMENT', message)
     }
-    const startedMs = this.#startedMs()
+    const startedMs = this.#teller.startedMs()
     const lease = await this.#holder.lease(targets, cost, heartbeat, (tier) => tier.blockForMs)
-    this.#decided(key, cost, lease.decision, startedMs)
+    this.#teller.decided(key, cost, lease.decision, startedMs)
     return lease
   }
 
@@ -143,7 +142,7 @@ export class TieredLimiter implements Limiter<string> {
     const { cost } = options
     const targets = this.#desk.targets(key)
     const asked = this.#desk.asking(targets, cost, COST, (amount) => ({ action: 'consume', amount }))
-    const startedMs = this.#startedMs()
+    const startedMs = this.#teller.startedMs()
     const decision = await this.#room.wait(targets, options, {
       attempt: async () => {
         this.#desk.demandOpen()
@@ -152,7 +151,7 @@ export class TieredLimiter implements Limiter<string> {
       undo: () => this.#giveBack(targets, cost),
       peek: () => this.#peek(targets, cost),
     })
-    return this.#decided(key, cost, decision, startedMs, true)
+    return this.#teller.decided(key, cost, decision, startedMs, true)
   }
 
   async schedule<Value>(
@@ -171,7 +170,7 @@ export class TieredLimiter implements Limiter<string> {
       return decision.allowed ? { ran: true, value: await run(), decision } : { ran: false, value: undefined, decision }
     }
     let lease: Lease | undefined
-    const startedMs = this.#startedMs()
+    const startedMs = this.#teller.startedMs()
     const decision = await this.#room.wait(targets, options, {
       attempt: async () => {
         this.#desk.demandOpen()
@@ -181,7 +180,7 @@ export class TieredLimiter implements Limiter<string> {
       undo: async () => lease?.release(),
       peek: () => this.#peek(targets, cost),
     })
-    this.#decided(key, cost, decision, startedMs, true)
+    this.#teller.decided(key, cost, decision, startedMs, true)
     if (!decision.allowed) return { ran: false, value: undefined, decision }
     await using _ = lease as Lease
     return { ran: true, value: await run(), decision }
@@ -249,9 +248,9 @@ export class TieredLimiter implements Limiter<string> {
     id: string | undefined,
     ahead: boolean | undefined,
   ): Decision | Promise<Decision> {
-    const startedMs = this.#startedMs()
+    const startedMs = this.#teller.startedMs()
     const answer = this.#consume(key, cost, id, ahead)
-    const tell = (decision: Decision): Decision => this.#decided(key, cost, decision, startedMs)
+    const tell = (decision: Decision): Decision => this.#teller.decided(key, cost, decision, startedMs)
     return answer instanceof Promise ? answer.then(tell) : tell(answer)
   }
 
@@ -271,27 +270,6 @@ export class TieredLimiter implements Limiter<string> {
   async #askAll(targets: readonly Target[], request: Request): Promise<Decision> {
     const decision = await this.#desk.ask(targets.map((target) => ({ ...target, request })))
     this.#room.wake(targets)
-    return decision
-  }
-
-  /** When a call began; `undefined` when nobody wants to hear of it. */
-  #startedMs(): number | undefined {
-    return this.#listeners.hasAny ? exactTimerNowMs(this.#parts.clock) : undefined
-  }
-
-  #decided(key: Key<string>, amounts: unknown, decision: Decision, startedMs?: number, waited = false): Decision {
-    if (startedMs === undefined) return decision
-    const listeners = this.#listeners
-    const { clock, nearLimitAt } = this.#parts
-    const cost = (amounts ?? 1) as Amounts<string>
-    const event = { key, cost, decision, tookMs: Math.max(0, exactTimerNowMs(clock) - startedMs), waited }
-    listeners.emit('decided', event)
-    if (!decision.allowed) listeners.emit('refused', event)
-    else if (listeners.has('nearLimit')) {
-      for (const crossing of crossings(this.name, decision, cost, nearLimitAt)) {
-        listeners.emit('nearLimit', { key, decision, ...crossing })
-      }
-    }
     return decision
   }
 }
