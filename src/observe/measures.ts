@@ -13,7 +13,7 @@ export interface Measure {
 }
 
 /** What a number is about. */
-export type Label = 'limiter' | 'tier' | 'outcome' | 'reason' | 'decided_by'
+type Label = 'limiter' | 'tier' | 'outcome' | 'reason' | 'decided_by'
 
 /** The values of a measure's labels. */
 export type Labels = { readonly [Name in Label]?: string }

@@ -5,10 +5,10 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { openPages, textOf } from './open-page.ts'
 import { picturedService } from './pictured-service.ts'
 
-const folder = process.env.SLUICE_SCREENSHOTS ?? ''
+const folder = process.env.SLUICE_SCREENSHOTS as string
 
 /** Pictures of the page for people, `SLUICE_SCREENSHOTS=folder npm run test:browser`. Three of them are in docs/pictures. */
-describe.runIf(folder !== '')('a picture', () => {
+describe('a picture', () => {
   const open = openPages()
   let service: Awaited<ReturnType<typeof picturedService>>
 

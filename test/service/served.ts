@@ -4,7 +4,7 @@ import { type RecordingTerminal, recordingTerminal } from '../recording-terminal
 import { waitUntil } from '../servers/wait-until.ts'
 
 /** A line of what `sluice serve --json` tells. */
-export type Line = { readonly event: string; readonly at: string } & Readonly<Record<string, unknown>>
+type Line = { readonly event: string; readonly at: string } & Readonly<Record<string, unknown>>
 
 /** `sluice serve`, in this process. */
 export interface Served {

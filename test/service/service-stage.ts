@@ -6,7 +6,7 @@ import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 export const TOKEN = 'correct-horse-battery-staple'
 
 /** A policy of one rule, one of tiers, and a budget: enough to ask for everything. */
-export const POLICIES = `
+const POLICIES = `
 policies:
   api: { rule: fixed-window, limit: 10, window: 1m }
   messages:
@@ -17,7 +17,7 @@ policies:
 `
 
 /** What a service answered. */
-export interface Told {
+interface Told {
   readonly status: number
   readonly headers: Headers
   // Whatever it is: tests say what they expect of it.

@@ -2,7 +2,7 @@ import type uPlot from 'uplot'
 import { type ColourName, colourIn, hatching } from './colours.tsx'
 
 /** One line or area of a chart. */
-export interface Drawn {
+interface Drawn {
   readonly label: string
   readonly colour: ColourName
   readonly look: 'area' | 'edged' | 'hatched' | 'line' | 'thin'
