@@ -35,19 +35,13 @@ export function serviceClient(
   const ask = async (path: string, init: RequestInit): Promise<unknown> => {
     const headers = { ...init.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
     // A service never sends a client elsewhere, and the token is for nobody else.
-    const request = {
-      ...init,
-      headers,
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(withinMs)]),
-    } as const
-    const response = await fetch(base + path, request).catch((error: unknown) => {
-      throw new CommandFailure(`no service answers at ${base}: ${reasonOf(error, withinMs)}`, undefined, {
-        cause: error,
-      })
+    const request = { ...init, headers, redirect: 'error' } as const
+    const { status, text } = await answerWithin(withinMs, base + path, request, signal).catch((error: unknown) => {
+      const reason = reasonOf(error)
+      throw new CommandFailure(`no service answers at ${base}: ${reason}`, undefined, { cause: error })
     })
-    if (response.status === UNAUTHORIZED) throw new CommandFailure(tokenNeeded(base, token))
-    return answerOf(base, response)
+    if (status === UNAUTHORIZED) throw new CommandFailure(tokenNeeded(base, token))
+    return readAnswer(base, status, text)
   }
   return {
     place: base,
@@ -74,7 +68,10 @@ export async function tokenFrom(file: string | undefined, { env }: Terminal): Pr
 }
 
 const LATEST_MS = 10_000
+const OK = 200
+const BAD_REQUEST = 400
 const UNAUTHORIZED = 401
+const NOT_FOUND = 404
 
 function tokenNeeded(base: string, token: string | undefined): string {
   if (token !== undefined) return `the service at ${base} does not take the token`
@@ -89,24 +86,43 @@ function baseOf(url: string): string {
   return `${parsed.origin}${parsed.pathname.replace(/\/$/, '')}`
 }
 
-function reasonOf(error: unknown, withinMs: number): string {
-  const { cause, name, message } = error as Error
-  if (name === 'TimeoutError') return `no answer within ${withinMs} ms`
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** All of an answer. A timer of its own: in Node 20 one that only `AbortSignal.any` knows may be collected before it rings. */
+async function answerWithin(ms: number, url: string, request: RequestInit, signal: AbortSignal): Promise<Answer> {
+  const ending = new AbortController()
+  const end = (): void => ending.abort(signal.reason)
+  const late = (): void => ending.abort(new Error(`no answer within ${ms} ms`))
+  const timeout = setTimeout(late, ms)
+  signal.addEventListener('abort', end)
+  try {
+    signal.throwIfAborted()
+    const response = await fetch(url, { ...request, signal: ending.signal })
+    return { status: response.status, text: await response.text() }
+  } finally {
+    clearTimeout(timeout)
+    signal.removeEventListener('abort', end)
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error
   if (!(cause instanceof Error)) return message
   return (cause as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'connection refused' : cause.message
 }
 
-async function answerOf(base: string, response: Response): Promise<unknown> {
-  const text = await response.text()
+function readAnswer(base: string, status: number, text: string): unknown {
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch {
-    throw new CommandFailure(`what answers at ${base} is no Sluice: status ${response.status}`)
+    throw new CommandFailure(`what answers at ${base} is no Sluice: status ${status}`)
   }
-  if (response.ok) return body
-  const { code = `${response.status}`, message = '' } =
-    (body as { error?: { code?: string; message?: string } }).error ?? {}
-  const isWrong = response.status === 400 || response.status === 404
+  if (status === OK) return body
+  const { code = `${status}`, message = '' } = (body as { error?: Partial<Record<string, string>> } | null)?.error ?? {}
+  const isWrong = status === BAD_REQUEST || status === NOT_FOUND
   throw new CommandFailure(`${base} says: ${message} (${code})`, isWrong ? EXIT.wrong : EXIT.failed)
 }

@@ -23,7 +23,8 @@ export const addTop: AddCommand = (program, terminal) => {
     .action(async (options: TopOptions) => {
       const everyMs = duration(options.every)
       const ending = new AbortController()
-      const signal = AbortSignal.any([terminal.signal, ending.signal])
+      terminal.signal.addEventListener('abort', () => ending.abort())
+      const { signal } = ending
       const service = serviceClient(options.url, await tokenFrom(options.tokenFile, terminal), signal)
       const report = await reportOf(service)
       if (options.json) terminal.out(`${JSON.stringify(report, null, 2)}\n`)

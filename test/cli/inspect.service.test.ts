@@ -9,10 +9,8 @@ import { inspected, type KeyStage, said, startKeyStage, TIERS } from './key-stag
 import { fileOf } from './policy-file.ts'
 
 let stage: KeyStage
-let url: string
 beforeAll(async () => {
   stage = await startKeyStage()
-  url = stage.url
 })
 afterAll(() => stage?.stop())
 

@@ -72,7 +72,7 @@ describe('inspect tells what is wrong', () => {
 
   it('a user who may not look', async () => {
     await ask(
-      server,
+      stage.server,
       'ACL',
       'SETUSER',
       'blind',

@@ -218,10 +218,21 @@ describe('scripts load does not believe everything', () => {
     onTestFinished(() => broken.stop())
     const redis = await connectRedis(`redis-cluster://127.0.0.1:${broken.nodes[0]?.port}`)
     onTestFinished(() => redis.close())
+    // A client notices the loss of those that it has talked to.
+    for (const { client } of primariesOf(redis)) await client.ping()
     expect(primariesOf(redis)).toHaveLength(3)
     await broken.primaries[2]?.stop()
     const cluster = redis.client as Cluster
     await waitUntil(async () => (cluster.nodes('master').length < 3 ? undefined : 'all primaries are listed'))
     expect(() => primariesOf(redis)).toThrow(/^1 of the 3 primaries of the cluster at 127\.0\.0\.1:\d+ are away$/)
+    // One that comes later finds that it does not answer, or a Cluster that has noticed and serves nobody.
+    for (const command of ['load', 'check']) {
+      const at = `redis-cluster://127.0.0.1:${broken.nodes[0]?.port}`
+      expect(await said(command, '--redis', at)).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringMatching(/^sluice: .*\d (?:did not |cannot be used: )/),
+      })
+    }
   })
 })
