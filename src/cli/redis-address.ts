@@ -22,7 +22,7 @@ export interface RedisAddress {
 }
 
 /** What URLs may look like, for help and messages. */
-export const REDIS_URLS: readonly string[] = [
+const REDIS_URLS: readonly string[] = [
   'redis://[user:password@]host[:port][/db]',
   'rediss://… for TLS',
   'redis-cluster://[user:password@]host:port[,host:port…]',

@@ -88,6 +88,7 @@ const COMMON = [
   'nearLimitAt',
   ...FAILURE_OPTIONS,
 ]
+const NO_TIERS = ['kind', 'name', '__proto__']
 const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy', 'onStoreFailure']
 
 /** Makes a limiter of one rule. Wrong options throw here, at once, and not at the first request. */
@@ -167,8 +168,9 @@ function limitsOf(tiers: unknown): Readonly<Record<string, Limit>> {
   }
   const limits: Record<string, Limit> = {}
   for (const [name, given] of Object.entries(tiers as Record<string, Rule | Limit>)) {
-    if (name.length < 1 || name.length > 100 || name === 'kind' || name === 'name') {
-      const rule = 'of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject'
+    if (name.length < 1 || name.length > 100 || NO_TIERS.includes(name)) {
+      const rule =
+        'of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__"'
       throw new LimiterError('INVALID_OPTION', `the name of a tier must be a string ${rule}, got ${show(name)}`)
     }
     if (typeof given === 'object' && given !== null && 'rule' in given) knownOptions(`tiers.${name}`, given, LIMIT)

@@ -41,7 +41,11 @@ describe('createLimiter refuses tiers', () => {
     [{ user: { rule: user, policy: {} } }, 'policy must be a function of the subject, got an object'],
     [
       { name: user },
-      'the name of a tier must be a string of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, got "name"',
+      'the name of a tier must be a string of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__", got "name"',
+    ],
+    [
+      JSON.parse('{ "__proto__": {} }'),
+      'the name of a tier must be a string of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__", got "__proto__"',
     ],
   ])('%#', (tiers, message) => {
     expect(() => createLimiter({ name: 'x', tiers } as TiersOptions)).toThrow(

@@ -17,7 +17,7 @@ export interface MarkedEntry {
 }
 
 /** A text, a number, true, false, null or, where it is none of these, an empty list in the place of any list. */
-export interface MarkedOther {
+interface MarkedOther {
   readonly kind: 'other'
   readonly at: number
   readonly value: unknown

@@ -15,7 +15,7 @@ import { show } from '../core/check.ts'
 import type { Complain, Marked, MarkedEntry } from './marked.ts'
 
 /** The longest text that is read, in UTF-16 code units: a thousand policies and more. */
-export const MOST_CHARACTERS = 200_000
+const MOST_CHARACTERS = 200_000
 
 /** How many values aliases may stand for, all together: what a few lines can blow up without end is refused. */
 const MOST_REPEATED = 10_000

@@ -44,7 +44,7 @@ export async function inspectService(
 }
 
 /** A decision as the library has it: JSON has no `Infinity`, and says `null`. */
-export function decisionFrom(said: Decision): Decision {
+function decisionFrom(said: Decision): Decision {
   const tiers = Object.entries(said.tiers as Record<string, TierVerdict>).map(([name, tier]) => [name, plain(tier)])
   return { ...plain(said), tiers: Object.fromEntries(tiers), limitedBy: said.limitedBy ?? undefined }
 }

@@ -26,7 +26,7 @@ export function scriptNamed(label: string): Script {
 }
 
 /** The newest version of every script: what a store of this version runs. */
-export function newestScripts(): readonly Script[] {
+function newestScripts(): readonly Script[] {
   return [...new Set(listScripts().map(({ name }) => getScript(name)))]
 }
 
