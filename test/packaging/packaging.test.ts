@@ -11,6 +11,9 @@ import { compileConsumer, type Project } from './typed-consumer.ts'
 // npm and tsc take seconds where tests take milliseconds.
 const SLOW_MS = 60_000
 
+// Made of NestJS' own decorators and exceptions, of OpenTelemetry's API, and of prom-client's counters.
+const STAND_ON_PEERS = ['./nestjs', './otel', './prometheus']
+
 let installed: InstalledPackage
 
 beforeAll(async () => {
@@ -41,7 +44,8 @@ const EXPECTED = [
 describe('the tarball', () => {
   it('holds what was built and the documents, and nothing else', () => {
     const besidesDist = installed.files.filter((file) => !file.startsWith('dist/'))
-    expect(besidesDist.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'])
+    const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'grafana/sluice.json', 'package.json']
+    expect(besidesDist.sort()).toEqual(documents)
   })
 
   it('holds every file that package.json points to', () => {
@@ -90,12 +94,33 @@ describe('the exports', () => {
   })
 
   // A process each: a build whose chunks load each other in a circle works or fails with what was loaded first.
-  // NestJS alone has to be there: its modules and guards are made of NestJS' own decorators and exceptions.
-  const subpaths = Object.keys(manifest.exports).filter((path) => !/\.\w+$/.test(path) && path !== './nestjs')
+  const subpaths = Object.keys(manifest.exports).filter(
+    (path) => !/\.\w+$/.test(path) && !STAND_ON_PEERS.includes(path),
+  )
   it.each(subpaths)('%s loads with no framework present, with the same names for ESM and CommonJS', async (subpath) => {
     const { esm, cjs } = JSON.parse(await runScript('exported-names.mjs', posix.join('sluice', subpath)))
     expect(esm).not.toEqual([])
     expect(cjs).toEqual(esm)
+  })
+})
+
+describe('the command line', () => {
+  it('is the program of the package, and stands on nothing but what it brought', async () => {
+    const program = join(installed.folder, 'node_modules', '.bin', 'sluice')
+    expect(await output(program, ['--version'], installed.folder)).toBe(`${manifest.version}\n`)
+    expect(await output(program, ['scripts', 'print', 'fixed-window'], installed.folder)).toBe(
+      getScript('fixed-window').source,
+    )
+  })
+
+  it('says whose code it has taken in, and so does the page', () => {
+    for (const [folder, name] of [
+      ['cli', 'commander'],
+      ['page', 'uplot'],
+    ]) {
+      const file = join(installed.folder, 'node_modules/sluice/dist', `${folder}/third-party-licences.txt`)
+      expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`^${name} \\d`, 'm'))
+    }
   })
 })
 
@@ -133,18 +158,29 @@ describe('a consumer', () => {
   it.each(['module', 'commonjs'] as const)(
     'compiles against the types of the frameworks, as type %s',
     async (type) => {
-      // The project has the frameworks that this repository has, under its own roof.
-      for (const name of ['express', 'fastify', 'hono', 'koa', '@types']) {
-        const link = join(installed.folder, 'node_modules', name)
-        if (!existsSync(link)) symlinkSync(join(ROOT, 'node_modules', name), link)
-      }
+      lend('express', 'fastify', 'hono', 'koa', '@types')
       const compilerOptions = { module: 'nodenext', skipLibCheck: true, types: ['node'], esModuleInterop: true }
       const project: Project = { name: `frameworks ${type}`, type, compilerOptions, source: 'frameworks' }
       expect((await compileConsumer(installed.folder, project)).errors).toEqual([])
     },
     SLOW_MS,
   )
+
+  it.each(STAND_ON_PEERS)('loads %s where its peers are, with the same names for ESM and CommonJS', async (subpath) => {
+    lend('@nestjs', '@opentelemetry', 'prom-client', 'reflect-metadata', 'rxjs')
+    const { esm, cjs } = JSON.parse(await runScript('exported-names.mjs', posix.join('sluice', subpath)))
+    expect(esm).not.toEqual([])
+    expect(cjs).toEqual(esm)
+  })
 })
+
+/** Lets the project have packages that this repository has, under its own roof. */
+function lend(...names: string[]): void {
+  for (const name of names) {
+    const link = join(installed.folder, 'node_modules', name)
+    if (!existsSync(link)) symlinkSync(join(ROOT, 'node_modules', name), link)
+  }
+}
 
 function leaves(node: object | string): string[] {
   return typeof node === 'string' ? [node] : Object.values(node).flatMap(leaves)
