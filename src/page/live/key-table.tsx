@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { LiveKey } from '../../observe/live-report.ts'
+import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
 import { count } from '../words/numbers.ts'
 
@@ -42,17 +43,7 @@ function KeyRows(props: { title: string; allowed: string; keys: readonly LiveKey
   const most = Math.max(...keys.map(({ allowed, refused }) => allowed + refused))
   return (
     <table class="keys" aria-label={title}>
-      <thead>
-        <tr>
-          <th scope="col">Key</th>
-          <th scope="col" class="number">
-            {props.allowed}
-          </th>
-          <th scope="col" class="number">
-            Refused
-          </th>
-        </tr>
-      </thead>
+      <ColumnHeads of="Key" numbers={[props.allowed, 'Refused']} />
       <tbody>
         {keys.map((entry) => (
           <KeyRow key={`${entry.policy} ${entry.key}`} entry={entry} most={most} />

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import type { LivePolicy, LiveTier } from '../../observe/live-report.ts'
+import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
 import { count } from '../words/numbers.ts'
 import { selectionChoices } from './selection.ts'
@@ -16,20 +17,7 @@ export function PoliciesPanel(props: {
       {policies.length === 0 ? null : (
         <div class="scroll">
           <table class="policies">
-            <thead>
-              <tr>
-                <th scope="col">Policy</th>
-                <th scope="col" class="number">
-                  Allowed
-                </th>
-                <th scope="col" class="number">
-                  Refused
-                </th>
-                <th scope="col" class="number">
-                  Near limit
-                </th>
-              </tr>
-            </thead>
+            <ColumnHeads of="Policy" numbers={['Allowed', 'Refused', 'Near limit']} />
             {policies.map((policy) => (
               <PolicyRows
                 key={policy.name}

@@ -5,6 +5,7 @@ import type { ChartSettings } from '../charts/chart-options.tsx'
 import { Legend, type LegendEntry } from '../charts/legend.tsx'
 import { stacked } from '../charts/stacked.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
+import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
 import { latency, timeOfDay } from '../words/lengths.ts'
 import { count, rate, short } from '../words/numbers.ts'
@@ -90,20 +91,7 @@ function MinutesTable({ report, selection }: { report: LiveReport; selection: Se
       <summary>The same by the minute, as a table</summary>
       <div class="scroll">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">From</th>
-              <th scope="col" class="number">
-                Allowed
-              </th>
-              <th scope="col" class="number">
-                Refused
-              </th>
-              <th scope="col" class="number">
-                Worst p99
-              </th>
-            </tr>
-          </thead>
+          <ColumnHeads of="From" numbers={['Allowed', 'Refused', 'Worst p99']} />
           <tbody>
             {minutes(report.seconds, selection).map((minute) => (
               <tr key={minute.fromMs}>

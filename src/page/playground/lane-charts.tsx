@@ -5,6 +5,7 @@ import type { ChartSettings } from '../charts/chart-options.tsx'
 import { Legend } from '../charts/legend.tsx'
 import { stacked } from '../charts/stacked.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
+import { ColumnHeads } from '../frame/column-heads.tsx'
 import { lengthOf } from '../words/lengths.ts'
 import { count, short } from '../words/numbers.ts'
 import type { Played } from './lane.tsx'
@@ -72,20 +73,7 @@ function levelOf(limit: number): ChartSettings {
 function SlotTable({ played: { result, fromMs } }: { played: Played }): JSX.Element {
   return (
     <table>
-      <thead>
-        <tr>
-          <th scope="col">From</th>
-          <th scope="col" class="number">
-            Admitted
-          </th>
-          <th scope="col" class="number">
-            Refused
-          </th>
-          <th scope="col" class="number">
-            Left
-          </th>
-        </tr>
-      </thead>
+      <ColumnHeads of="From" numbers={['Admitted', 'Refused', 'Left']} />
       <tbody>
         {summedUp(result.slots, 12).map((slot) => (
           <tr key={slot.fromMs}>
