@@ -4,7 +4,7 @@ import { lengthOf, timeText } from './length-of-time.ts'
 it.each([
   [0, '0 ms'],
   [999, '999 ms'],
-  [1_000, '1.0 s'],
+  [1_000, '1 s'],
   [12_499, '12.4 s'],
   [59_999, '59.9 s'],
   [60_000, '1 m'],

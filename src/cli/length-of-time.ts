@@ -2,7 +2,7 @@
 export function lengthOf(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return 'never'
   if (ms < SECOND) return `${ms} ms`
-  if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`
+  if (ms < MINUTE) return `${Math.floor(ms / 100) / 10} s`
   if (ms < HOUR) return inTwo(ms, MINUTE, 'm', SECOND, 's')
   return ms < DAY ? inTwo(ms, HOUR, 'h', MINUTE, 'm') : inTwo(ms, DAY, 'd', HOUR, 'h')
 }

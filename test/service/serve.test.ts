@@ -41,7 +41,7 @@ describe('sluice serve', () => {
 Policies of ${file}:
 
   it's  user  fixed-window  limit 5, window 1 m, only watches
-        ip    token-bucket  capacity 2, refill 1, period 1.0 s
+        ip    token-bucket  capacity 2, refill 1, period 1 s
 
 Try it:
 

@@ -56,7 +56,7 @@ allowed  refused  policy  most refused keys
       { columns: 100, rows: undefined },
       paintFor({ hasColour: true } as Terminal),
     )
-    expect(lines[1]).toBe('\u001b[31mstore: redis, 127.0.0.1:6379, degraded for 2.0 s: connection refused\u001b[39m')
+    expect(lines[1]).toBe('\u001b[31mstore: redis, 127.0.0.1:6379, degraded for 2 s: connection refused\u001b[39m')
     expect(lines[2]).toBe('\u001b[33mpolicies on disk are not in force: limits.yaml:1:1: x\u001b[39m')
   })
 
