@@ -76,7 +76,8 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
         }, stepMs)
         let entry: Entry = adjust(one, UNTOUCHED, one.limit, startMs)
         for (let waitedMs = 0, turn = 0; ; waitedMs += stepMs, turn++) {
-          expect(waitedMs).toBeLessThanOrEqual(worstMs + stepMs)
+          // Asked so often that expect() itself would take most of the time.
+          if (waitedMs > worstMs + stepMs) expect.fail(`still refused after ${waitedMs} ms of ${worstMs}`)
           const ruling = consume(turn % 2 === 0 ? other : one, entry, 1, startMs + waitedMs)
           if (ruling.allowed) return
           entry = ruling

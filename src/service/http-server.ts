@@ -35,6 +35,7 @@ export class HttpServer {
   readonly #underWay = new Map<Socket, number>()
   /** Connections on which no further request can be understood. */
   readonly #broken = new WeakSet<Socket>()
+  #turn: Promise<void> | undefined
   #isLocal = false
   #isClosing = false
 
@@ -81,9 +82,24 @@ export class HttpServer {
       if (isWaiting) response.writeContinue()
     }
     const answer = await this.#router.answer(request, { isLocal: this.#isLocal, proceed })
+    await this.#endOfTurn()
     this.#count(socket, -1)
     if (response.destroyed) return
     sendAnswer(request, response, answer, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
+  }
+
+  /**
+   * Answers of one turn of the event loop are sent together at its end: whoever waits for several of them is woken once, which takes
+   * longer than a decision.
+   */
+  #endOfTurn(): Promise<void> {
+    this.#turn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#turn = undefined
+        resolve()
+      })
+    })
+    return this.#turn
   }
 
   #count(socket: Socket, change: number): void {
