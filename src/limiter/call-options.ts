@@ -1,9 +1,9 @@
 import { show } from '../core/check.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 
-/** Throws unless the name of a request is absent or text of a bounded length. */
+/** Throws unless the name of a request is text of a bounded length. */
 export function demandId(id: unknown): void {
-  if (id === undefined || (typeof id === 'string' && id.length >= 1 && id.length <= 200)) return
+  if (typeof id === 'string' && id.length >= 1 && id.length <= 200) return
   throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
 }
 

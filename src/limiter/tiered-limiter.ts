@@ -73,8 +73,8 @@ export class TieredLimiter implements Limiter<string> {
     try {
       if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
       const { cost, id, ahead } = options
-      demandId(id)
-      demandAhead(ahead)
+      if (id !== undefined) demandId(id)
+      if (ahead !== undefined) demandAhead(ahead)
       const isHeard = this.#listeners.hasAny
       const answer = isHeard ? this.#consumeHeard(key, cost, id, ahead) : this.#consume(key, cost, id, ahead)
       return answer instanceof Promise ? answer : Promise.resolve(answer)

@@ -56,7 +56,7 @@ function checked(desk: Desk, said: Said): () => Promise<Decision> {
   const { limiter, key, tiers, targets } = readCall(desk.policies, said, ['cost', 'id', 'ahead'])
   const { policy: _, key: __, ...options } = said
   amountsOf(tiers, targets, said.cost, COST)
-  demandId(said.id)
+  if (said.id !== undefined) demandId(said.id)
   demandAhead(said.ahead)
   return () => limiter.consume(key, options as ConsumeOptions<string>)
 }
