@@ -33,8 +33,9 @@ function install() {
     const [program, ...first] = [...apt, ...args]
     execFileSync(program, first, { stdio: 'inherit', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
   }
+  // With a font: a machine without any shows no letters.
   run('update', '-q')
-  run('install', '-q', '-y', '--no-install-recommends', 'chromium')
+  run('install', '-q', '-y', '--no-install-recommends', 'chromium', 'fonts-liberation')
 }
 
 function ensure() {
