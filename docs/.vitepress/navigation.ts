@@ -107,6 +107,7 @@ export const sidebar: Item[] = [
       ['Accuracy', '/results/accuracy'],
       ['In memory', '/results/memory'],
       ['HTTP', '/results/http'],
+      ['The service', '/results/serve'],
     ]),
   ]),
   closed('Example applications', [
