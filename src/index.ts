@@ -22,6 +22,7 @@ export type { Lease } from './limiter/lease.ts'
 export type {
   AcquireOptions,
   Amounts,
+  BlockOptions,
   ConsumeOptions,
   CostOptions,
   Key,

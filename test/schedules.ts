@@ -5,7 +5,7 @@ import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
 
 /** What may be done with a key. */
-export type Action = 'consume' | 'peek' | 'charge' | 'giveBack' | 'block' | 'unblock' | 'reset'
+export type Action = 'consume' | 'peek' | 'charge' | 'giveBack' | 'block' | 'reblock' | 'unblock' | 'reset'
 
 /** One call, and how long to wait before it. */
 export interface Turn {
@@ -63,7 +63,8 @@ export function act(rule: Rule, entry: Entry, action: Action, amount: number, no
 
 /** A call as a store is asked it. */
 export function requestOf(action: Action, amount: number, ahead?: boolean): Request {
-  return action === 'unblock' || action === 'reset' ? { action, ahead } : { action, amount, ahead }
+  if (action === 'unblock' || action === 'reset') return { action, ahead }
+  return action === 'reblock' ? { action: 'block', amount, replace: true, ahead } : { action, amount, ahead }
 }
 
 function waitMs(wait: Wait, last: Ruling | undefined, periodMs: number): number {
@@ -130,7 +131,7 @@ export const anything = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
   fc.array(
     fc.oneof(
       { weight: 9, arbitrary: turn(['consume', 'consume', 'consume', 'peek', 'charge', 'giveBack'], amounts, wait) },
-      { weight: 1, arbitrary: turn(['block'], fc.constantFrom(1, 250, 999, 61_000, 300_000), wait) },
+      { weight: 1, arbitrary: turn(['block', 'reblock'], fc.constantFrom(1, 250, 999, 61_000, 300_000), wait) },
       { weight: 1, arbitrary: turn(['unblock', 'reset'], amounts, wait) },
     ),
     LENGTH,

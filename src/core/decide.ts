@@ -28,7 +28,7 @@ function answer<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, request: Re
     case 'giveBack':
       return adjust(rule, entry, -request.amount, nowMs, request.takenMs)
     case 'block':
-      return block(rule, entry, request.amount, nowMs)
+      return block(rule, entry, request.amount, nowMs, request.replace === true)
     case 'unblock':
       return unblock(rule, entry, 1, nowMs)
     case 'reset':
@@ -89,9 +89,17 @@ export function adjust<S extends RuleState>(
   return standing(rule, held, adjusted(rule, held, cost, takenMs), nowMs)
 }
 
-/** Refuses the key for `blockMs` from now, and answers as `peek` of cost 1 would afterwards. */
-function block<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, blockMs: number, nowMs: number): Ruling<S> {
-  return peek(rule, { ...entry, block: { atMs: nowMs, untilMs: nowMs + blockMs } }, 1, nowMs)
+/** Refuses the key for `blockMs` from now, or for as long as it is blocked already, and answers as `peek` of cost 1 would afterwards. */
+function block<S extends RuleState>(
+  rule: Rule<S>,
+  entry: Entry<S>,
+  blockMs: number,
+  nowMs: number,
+  replaces: boolean,
+): Ruling<S> {
+  const earlier = replaces ? undefined : currentEntry(rule, entry, nowMs).block
+  const isLonger = blockedForMs(earlier, nowMs) > blockMs
+  return peek(rule, { ...entry, block: isLonger ? earlier : { atMs: nowMs, untilMs: nowMs + blockMs } }, 1, nowMs)
 }
 
 /** Ends a block, and answers as `peek` of `cost` would afterwards. What the rule has counted stays. */
@@ -241,9 +249,10 @@ function ended<S extends RuleState>(ruling: Ruling<S>): Ruling<S> {
   return { ...ruling, allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, delayMs: 0, reason: 'hold-ended' }
 }
 
-// Only what was refused for want of room is punished: a block is not made longer by trying, nor is a cost that can never pass.
+// Only a refusal for want of room blocks, and only once until something has passed: a client that was told during a block when its
+// cost passes, and tries before that, must not be told a later time.
 function punished<S extends RuleState>(ruling: Ruling<S>, nowMs: number, blockForMs: number | undefined): Ruling<S> {
-  if (blockForMs === undefined || ruling.reason !== 'limit') return ruling
+  if (blockForMs === undefined || ruling.reason !== 'limit' || ruling.block !== undefined) return ruling
   // A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
   const blockedMs = Math.max(ruling.retryAfterMs, blockForMs)
   return {

@@ -28,8 +28,11 @@ type Asked =
   | { readonly action: 'charge'; readonly amount: number }
   /** Returns `amount`: the newest that was taken, or what is still counted of what was taken at `takenMs`. */
   | { readonly action: 'giveBack'; readonly amount: number; readonly takenMs?: number | undefined }
-  /** Refuses the key for `amount` milliseconds from now, whatever the rule says. Replaces an earlier block. */
-  | { readonly action: 'block'; readonly amount: number }
+  /**
+   * Refuses the key for `amount` milliseconds from now, whatever the rule says. An earlier block that ends later stays, unless this
+   * one is to replace it.
+   */
+  | { readonly action: 'block'; readonly amount: number; readonly replace?: boolean | undefined }
   /** Ends a block. What the rule has counted stays. */
   | { readonly action: 'unblock' }
   /** Forgets the key: counts, holds and block. */

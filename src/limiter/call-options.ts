@@ -7,8 +7,8 @@ export function demandId(id: unknown): void {
   throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
 }
 
-/** Throws unless it is said clearly whether to look ahead, or not at all. */
-export function demandAhead(ahead: unknown): void {
-  if (ahead === undefined || typeof ahead === 'boolean') return
-  throw new LimiterError('INVALID_ARGUMENT', `ahead must be true or false, got ${show(ahead)}`)
+/** Throws unless an option is true, false or not given. */
+export function demandFlag(what: string, value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return
+  throw new LimiterError('INVALID_ARGUMENT', `${what} must be true or false, got ${show(value)}`)
 }

@@ -71,6 +71,15 @@ export interface AcquireOptions<Tier extends string = never> extends CostOptions
   readonly heartbeat?: boolean
 }
 
+/** Options of `block`. */
+export interface BlockOptions {
+  /**
+   * Whether the block ends after `blockMs` also when an earlier one ends later.
+   * @default false
+   */
+  readonly replace?: boolean
+}
+
 /** Options of `wait` and `schedule`. */
 export interface WaitOptions<Tier extends string = never> extends CostOptions<Tier> {
   /**
@@ -122,8 +131,8 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
     run: () => Value | Promise<Value>,
     options?: WaitOptions<Tier>,
   ): Promise<Scheduled<Value, Tier>>
-  /** Refuses the key for `blockMs` from now, 1 ms to 10 years. Replaces an earlier block; counts go on underneath. */
-  block(key: Key<Tier>, blockMs: number): Promise<Decision<Tier>>
+  /** Refuses the key for `blockMs` from now, 1 ms to 10 years. An earlier block that ends later stays; counts go on underneath. */
+  block(key: Key<Tier>, blockMs: number, options?: BlockOptions): Promise<Decision<Tier>>
   /** Ends a block. What the rule has counted stays. */
   unblock(key: Key<Tier>): Promise<Decision<Tier>>
   /** Forgets the key: counts, debt, holds and block. */

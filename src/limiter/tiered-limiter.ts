@@ -4,7 +4,7 @@ import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Request } from '../core/request.ts'
 import type { Rule } from '../core/rule.ts'
-import { demandAhead, demandId } from './call-options.ts'
+import { demandFlag, demandId } from './call-options.ts'
 import { Desk, type DeskOptions } from './desk.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
 import { createHold, type Hold, type OpenHold, openHold } from './hold.ts'
@@ -13,6 +13,7 @@ import type { Lease } from './lease.ts'
 import type {
   AcquireOptions,
   Amounts,
+  BlockOptions,
   ConsumeOptions,
   CostOptions,
   Key,
@@ -74,7 +75,7 @@ export class TieredLimiter implements Limiter<string> {
       if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
       const { cost, id, ahead } = options
       if (id !== undefined) demandId(id)
-      if (ahead !== undefined) demandAhead(ahead)
+      if (ahead !== undefined) demandFlag('ahead', ahead)
       const isHeard = this.#listeners.hasAny
       const answer = isHeard ? this.#consumeHeard(key, cost, id, ahead) : this.#consume(key, cost, id, ahead)
       return answer instanceof Promise ? answer : Promise.resolve(answer)
@@ -108,7 +109,7 @@ export class TieredLimiter implements Limiter<string> {
     knownOptions('reserve()', options, ['estimate', 'holdMs', 'ahead'], 'INVALID_ARGUMENT')
     const { estimate, holdMs = 60_000, ahead } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
-    demandAhead(ahead)
+    demandFlag('ahead', ahead)
     const startedMs = this.#teller.startedMs()
     const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs, ahead)
     this.#teller.decided(key, estimate, held.decision, startedMs)
@@ -123,9 +124,7 @@ export class TieredLimiter implements Limiter<string> {
   async acquire(key: Key<string>, options: AcquireOptions<string> = NO_OPTIONS): Promise<Lease> {
     knownOptions('acquire()', options, ['cost', 'heartbeat'], 'INVALID_ARGUMENT')
     const { cost, heartbeat = true } = options
-    if (typeof heartbeat !== 'boolean') {
-      throw new LimiterError('INVALID_ARGUMENT', `heartbeat must be true or false, got ${show(heartbeat)}`)
-    }
+    demandFlag('heartbeat', heartbeat)
     const targets = this.#desk.targets(key)
     if (!targets.some(isLeased)) {
       const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
@@ -150,6 +149,7 @@ export class TieredLimiter implements Limiter<string> {
       },
       undo: () => this.#giveBack(targets, cost),
       peek: () => this.#peek(targets, cost),
+      isBlocked: () => this.#isBlocked(targets),
     })
     return this.#teller.decided(key, cost, decision, startedMs, true)
   }
@@ -179,6 +179,7 @@ export class TieredLimiter implements Limiter<string> {
       },
       undo: async () => lease?.release(),
       peek: () => this.#peek(targets, cost),
+      isBlocked: () => this.#isBlocked(targets),
     })
     this.#teller.decided(key, cost, decision, startedMs, true)
     if (!decision.allowed) return { ran: false, value: undefined, decision }
@@ -186,9 +187,12 @@ export class TieredLimiter implements Limiter<string> {
     return { ran: true, value: await run(), decision }
   }
 
-  async block(key: Key<string>, blockMs: number): Promise<Decision> {
+  async block(key: Key<string>, blockMs: number, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
     milliseconds('blockMs', blockMs, 'INVALID_ARGUMENT')
-    const decision = await this.#askAll(this.#desk.targets(key), { action: 'block', amount: blockMs })
+    knownOptions('block()', options, ['replace'], 'INVALID_ARGUMENT')
+    const { replace } = options
+    demandFlag('replace', replace)
+    const decision = await this.#askAll(this.#desk.targets(key), { action: 'block', amount: blockMs, replace })
     this.#listeners.emit('blocked', { key, blockMs, decision })
     return decision
   }
@@ -258,6 +262,13 @@ export class TieredLimiter implements Limiter<string> {
     return this.#desk.ask(
       this.#desk.asking(targets, cost, { ...COST, least: 0 }, (amount) => ({ action: 'peek', amount })),
     )
+  }
+
+  // Of all that refuse: the reason of a decision is that of the one that does so longest.
+  async #isBlocked(targets: readonly Target[]): Promise<boolean> {
+    const { reason, tiers } = await this.#peek(targets, 0)
+    if (reason === 'blocked') return true
+    return Object.entries(tiers).some(([name, tier]) => tier?.reason === 'blocked' && !this.shadows.includes(name))
   }
 
   async #giveBack(targets: readonly Target[], amounts: unknown): Promise<Decision> {

@@ -31,6 +31,7 @@ function at(rule: Rule, clock: ManualClock, store = memoryStore()) {
     attempt: () => limiter.consume('key', { cost }),
     undo: () => limiter.giveBack('key', cost),
     peek: () => limiter.peek('key', { cost }),
+    isBlocked: async () => (await limiter.peek('key')).reason === 'blocked',
     maxWaitMs,
   })
   return { limiter, attempts, asking }
@@ -86,6 +87,45 @@ describe('in front of a limiter', () => {
     const passed = ['a', 'b', 'c', 'd', 'e'].map((name, index) => `${index * 100}: ${name} passes`)
     expect(log).toEqual([passed[0], '0: hasty refused limit 50', passed[1], ...passed.slice(2)])
     expect(await limiter.peek('key')).toMatchObject({ remaining: 4 })
+  })
+
+  it('lets nobody pass whose key was blocked during a delay, gives back what they took, and keeps their order', async () => {
+    const { clock, log, line, enter } = stage()
+    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' }), clock)
+    for (const name of ['a', 'b', 'c', 'd', 'e']) enter(name, asking(1))
+    enter('hurried', asking(1, 500))
+    await clock.run(50)
+    await limiter.block('key', 950)
+    await clock.run(10_000)
+    const passed = ['b', 'c', 'd', 'e'].map((name, index) => `${1_000 + index * 100}: ${name} passes`)
+    expect(log).toEqual(['0: a passes', '500: hurried refused blocked 500', ...passed])
+    expect([line.size, clock.pendingTimers]).toEqual([0, 0])
+    expect(await limiter.peek('key')).toMatchObject({ remaining: 4 })
+  })
+
+  it('gives back what somebody took who leaves while it is looked whether the key is blocked', async () => {
+    const { clock, line } = stage()
+    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' }), clock)
+    await limiter.consume('key')
+    const leaving = new AbortController()
+    const isBlocked = async () => {
+      leaving.abort(new Error('gone'))
+      return true
+    }
+    const left = line.wait({ ...asking(1), signal: leaving.signal, isBlocked })
+    const told = expect(left).rejects.toThrow('gone')
+    await clock.run(100)
+    await told
+    expect(await limiter.peek('key')).toMatchObject({ remaining: 4 })
+  })
+
+  it('lets pass who has sat out a delay when nobody can tell whether the key is blocked', async () => {
+    const { clock, line } = stage()
+    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' }), clock)
+    await limiter.consume('key')
+    const waiting = line.wait({ ...asking(1), isBlocked: () => Promise.reject(new Error('no answer')) })
+    await clock.run(100)
+    expect(await waiting).toMatchObject({ allowed: true, delayMs: 0 })
   })
 
   it('says 0 for a delay that is over, and makes a whole refusal of one that is too long', async () => {
@@ -216,6 +256,7 @@ class Schedule {
         await this.limiter.giveBack('key', cost)
       },
       peek: () => this.limiter.peek('key', { cost }),
+      isBlocked: async () => false,
       maxWaitMs,
       signal,
     }

@@ -28,6 +28,7 @@ function stage(options: Partial<WaitingLineOptions> = {}) {
       },
       undo: async ({ delayMs }) => note(`${name} undoes ${delayMs}`),
       peek: async () => PASSES,
+      isBlocked: async () => false,
       maxWaitMs: Number.POSITIVE_INFINITY,
       signal: leaving.signal,
       ...waiter,
@@ -285,7 +286,13 @@ describe('whose turn does not come', () => {
     enter('b')
     enter('c')
     enter('blocked', { peek: async () => blocked })
-    const whole = await line.wait({ attempt: vi.fn(), undo: vi.fn(), peek: async () => PASSES, maxWaitMs: 5 })
+    const whole = await line.wait({
+      attempt: vi.fn(),
+      undo: vi.fn(),
+      peek: async () => PASSES,
+      isBlocked: async () => false,
+      maxWaitMs: 5,
+    })
     expect(whole).toEqual({ ...PASSES, allowed: false, retryAfterMs: 1, limitedBy: 'line', reason: 'queue-full' })
     await answer(refusal(100))
     enter('d')

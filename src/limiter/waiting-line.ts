@@ -16,7 +16,7 @@ export interface WaitingLineOptions {
   nowMs(): number
   /** Calls `ring` once after that long, and returns the function that cancels it. */
   timer(afterMs: number, ring: () => void): () => void
-  /** Called when nobody is in line any more and no attempt is in flight: the line can be forgotten. */
+  /** Called when nobody is in line or sits out a delay any more and no attempt is in flight: the line can be forgotten. */
   emptied?(): void
 }
 
@@ -28,6 +28,8 @@ export interface Waiter {
   undo(decision: Decision): Promise<unknown>
   /** What `attempt` would answer: the numbers for a refusal of somebody whose turn never came. */
   peek(): Promise<Decision>
+  /** Whether the key is blocked now: who has sat out a delay does not pass then. */
+  isBlocked(): Promise<boolean>
   /** How long to wait at most. Passing exactly then is in time; 0 waits for nobody; `Infinity` waits as long as it takes. */
   readonly maxWaitMs: number
   readonly signal?: AbortSignal | undefined
@@ -43,6 +45,9 @@ export class WaitingLine {
   #sleep: { readonly untilMs: number; end(): void } | undefined
   #serving = false
   #woken = false
+  #visits = 0
+  /** How many were admitted and sit out their delay. */
+  #delayed = 0
 
   constructor(options: WaitingLineOptions) {
     this.#options = options
@@ -62,9 +67,10 @@ export class WaitingLine {
    * waiter's own functions when they fail, which nobody else in line notices.
    */
   async wait(waiter: Waiter): Promise<Decision> {
-    if (waiter.signal?.aborted === true && !this.#serving) this.#options.emptied?.()
+    if (waiter.signal?.aborted === true) this.#tellEmpty()
     waiter.signal?.throwIfAborted()
-    const visit = new Visit(waiter, this.#options.nowMs() + waiter.maxWaitMs, () => this.#abort(visit))
+    const untilMs = this.#options.nowMs() + waiter.maxWaitMs
+    const visit = new Visit(waiter, this.#visits++, untilMs, () => this.#abort(visit))
     if (this.#line.size >= this.#options.maxWaiting) void this.#refuse(visit, 'queue-full')
     else if (this.#line.size > 0 && waiter.maxWaitMs === 0) void this.#refuse(visit)
     else this.#join(visit)
@@ -97,7 +103,11 @@ export class WaitingLine {
     this.#serving = true
     for (let head = this.#head(); head !== undefined; head = this.#head()) await this.#try(head)
     this.#serving = false
-    this.#options.emptied?.()
+    this.#tellEmpty()
+  }
+
+  #tellEmpty(): void {
+    if (this.#line.size === 0 && !this.#serving && this.#delayed === 0) this.#options.emptied?.()
   }
 
   #head(): Visit | undefined {
@@ -128,8 +138,31 @@ export class WaitingLine {
       head.resolve(this.#refusal(decision, 'limit', delayMs - leftMs))
     } else if (delayMs > 0) {
       head.taken = decision
-      head.cancelTimer = this.#options.timer(delayMs, () => head.resolve({ ...decision, delayMs: 0 }))
+      this.#delayed++
+      head.cancelTimer = this.#options.timer(delayMs, () => void this.#endDelay(head, decision))
     } else head.resolve(decision)
+  }
+
+  async #endDelay(visit: Visit, decision: Decision): Promise<void> {
+    // It was admitted: that the store cannot tell now does not change that.
+    const isBlocked = await visit.waiter.isBlocked().catch(() => false)
+    if (visit.settled) return
+    this.#delayed--
+    visit.taken = undefined
+    if (isBlocked) await this.#rejoin(visit, decision)
+    else {
+      visit.resolve({ ...decision, delayMs: 0 })
+      this.#tellEmpty()
+    }
+  }
+
+  /** Back to where it was in line, before all who came later: its key was blocked while it sat out its delay. */
+  async #rejoin(visit: Visit, decision: Decision): Promise<void> {
+    const inLine = [...this.#line, visit].sort((one, other) => one.number - other.number)
+    this.#line.clear()
+    for (const other of inLine) this.#line.add(other)
+    await this.#undo(visit, decision)
+    if (!this.#serving) void this.#serve()
   }
 
   async #sleepOrRefuse(head: Visit, refusal: Decision): Promise<void> {
@@ -161,7 +194,10 @@ export class WaitingLine {
     const isHead = visit === this.#head()
     this.#line.delete(visit)
     if (isHead) this.#sleep?.end()
-    if (visit.taken !== undefined) void this.#undo(visit, visit.taken)
+    if (visit.taken === undefined) return
+    this.#delayed--
+    void this.#undo(visit, visit.taken)
+    this.#tellEmpty()
   }
 
   async #undo(visit: Visit, decision: Decision): Promise<void> {
@@ -198,6 +234,8 @@ export class WaitingLine {
 /** One waiter from its arrival to its answer. Settling it ends its timer and its listener; only the first time counts. */
 class Visit {
   readonly waiter: Waiter
+  /** In the order of arrival. */
+  readonly number: number
   readonly untilMs: number
   readonly answer: Promise<Decision>
   readonly #listener: () => void
@@ -208,8 +246,9 @@ class Visit {
   taken: Decision | undefined
   cancelTimer: () => void = () => {}
 
-  constructor(waiter: Waiter, untilMs: number, aborted: () => void) {
+  constructor(waiter: Waiter, number: number, untilMs: number, aborted: () => void) {
     this.waiter = waiter
+    this.number = number
     this.untilMs = untilMs
     this.answer = new Promise((resolve, reject) => {
       this.#resolve = resolve

@@ -48,6 +48,51 @@ describe('wait', () => {
     expect([(await waiting).allowed, clock.nowMs()]).toEqual([true, 300])
   })
 
+  it('refuses who has been admitted with a delay when the key, or one tier of it, is blocked meanwhile', async () => {
+    const clock = manualClock()
+    const shape = leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' })
+    const day = fixedWindow({ limit: 100, windowMs: 86_400_000 })
+    const watching = { rule: fixedWindow({ limit: 1, windowMs: 1_000 }), shadow: true }
+    const limiters = [
+      createLimiter({ name: 'one', rule: shape, clock }),
+      createLimiter({ name: 'tiers', tiers: { shape, day, watching }, clock }),
+    ]
+    const told: string[] = []
+    for (const limiter of limiters) {
+      const wait = async (maxWaitMs: number) => {
+        const { allowed, reason, retryAfterMs } = await limiter.wait('luis', { maxWaitMs })
+        told.push(`${clock.nowMs()}: ${limiter.name} ${allowed ? 'passes' : `${reason} ${retryAfterMs}`}`)
+      }
+      void wait(100)
+      void wait(100)
+      void wait(9_000)
+    }
+    await clock.run(50)
+    await Promise.all(limiters.map((limiter) => limiter.block('luis', 1_000)))
+    await clock.run(10_000)
+    expect(told).toEqual([
+      '0: one passes',
+      '0: tiers passes',
+      '100: one blocked 950',
+      '100: tiers blocked 950',
+      '1050: one passes',
+      '1050: tiers passes',
+    ])
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('is not hindered by a block of a tier that only watches', async () => {
+    const clock = manualClock()
+    const shape = leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' })
+    const watching = { rule: fixedWindow({ limit: 1, windowMs: 1_000 }), shadow: true }
+    const limiter = createLimiter({ name: 'tiers', tiers: { shape, watching }, clock })
+    await limiter.consume('luis')
+    const waiting = limiter.wait('luis')
+    await limiter.block({ watching: 'luis' }, 60_000)
+    await clock.run(100)
+    expect(await waiting).toMatchObject({ allowed: true })
+  })
+
   it('goes on at once when a hold is settled or a block is ended', async () => {
     const clock = manualClock()
     const limiter = createLimiter({ name: 'api', rule: perSecond, clock })

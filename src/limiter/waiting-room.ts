@@ -28,7 +28,7 @@ export class WaitingRoom {
   wait(
     targets: readonly Target[],
     { maxWaitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions,
-    waiter: Pick<Waiter, 'attempt' | 'undo' | 'peek'>,
+    waiter: Omit<Waiter, 'maxWaitMs' | 'signal'>,
   ): Promise<Decision> {
     if (maxWaitMs !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(maxWaitMs) && maxWaitMs >= 0)) {
       const rule = 'a whole number of at least 0, or Infinity'

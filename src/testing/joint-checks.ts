@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import type { Decision } from '../core/decision.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { slidingLog } from '../rules/sliding-log/sliding-log.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { askingLimiter } from './asking-limiter.ts'
@@ -183,6 +184,35 @@ export const jointChecks: readonly StoreCheck[] = [
       }
       clock.set(120_000)
       assert.equal((await limiter.consume('a')).allowed, true)
+    },
+  },
+  {
+    title: 'blockForMs: lets a client out at the time that it was told first, however often it tries',
+    async check(store, name) {
+      const clock = manualClock(1_000)
+      const rule = slidingLog({ limit: 4, windowMs: 100 })
+      const limiter = askingLimiter({ name, rule, blockForMs: 60, store, clock })
+      for (const atMs of [1_000, 1_000, 1_000, 1_050]) {
+        clock.set(atMs)
+        await limiter.consume('a')
+      }
+      // Blocked until 1110. A cost of 4 passes when the fourth has left, at 1150.
+      assert.deepEqual(numbers(await limiter.consume('a')), [false, 0, 60, name])
+      for (; clock.nowMs() < 1_150; clock.advance(1)) {
+        assert.deepEqual((await limiter.consume('a', { cost: 4 })).retryAfterMs, 1_150 - clock.nowMs())
+      }
+      assert.equal((await limiter.consume('a', { cost: 4 })).allowed, true)
+      assert.deepEqual(numbers(await limiter.consume('a')), [false, 0, 100, name])
+    },
+  },
+  {
+    title: 'block: replaces a longer one when it is told to',
+    async check(store, name) {
+      const limiter = askingLimiter({ name, rule: second, store, clock: manualClock(60_000) })
+      await limiter.block('a', 9_000)
+      assert.equal((await limiter.block('a', 100, { replace: false })).retryAfterMs, 9_000)
+      assert.equal((await limiter.block('a', 100, { replace: true })).retryAfterMs, 100)
+      assert.equal((await limiter.block('a', 200, { replace: true })).retryAfterMs, 200)
     },
   },
   {

@@ -35,13 +35,16 @@ export const operationExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'block: a later block replaces an earlier one, and unblock ends it but keeps the counts',
+    title:
+      'block: a later block makes an earlier one longer and never shorter, and unblock ends it but keeps the counts',
     rule: perSecond,
     turns: [
       [0, 'consume', 3, { remaining: 2 }],
-      [0, 'block', 9_000, { retryAfterMs: 9_000 }],
       [0, 'block', 100, { retryAfterMs: 100 }],
+      [0, 'block', 9_000, { retryAfterMs: 9_000 }],
+      [50, 'block', 100, { retryAfterMs: 8_950 }],
       [50, 'unblock', 0, { allowed: true, remaining: 2, retryAfterMs: 0 }],
+      [50, 'block', 100, { retryAfterMs: 100 }],
     ],
   },
   {
@@ -125,6 +128,15 @@ export const operationExamples: readonly WorkedExample[] = [
       [200_600, 'consume', 1, { allowed: true }],
       [5_000, 'consume', 1, { allowed: false, retryAfterMs: 400 }],
       [5_400, 'consume', 1, { allowed: true, remaining: 0 }],
+    ],
+  },
+  {
+    title: 'clock: a block that has moved back with the clock is longer than a shorter one',
+    rule: perSecond,
+    turns: [
+      [7_200_000, 'block', 5_000, { retryAfterMs: 5_000 }],
+      [3_600_000, 'block', 4_000, { retryAfterMs: 5_000 }],
+      [3_601_001, 'block', 4_000, { retryAfterMs: 4_000 }],
     ],
   },
   {

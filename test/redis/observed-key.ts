@@ -60,6 +60,7 @@ export class ObservedKey {
   #call(action: Action, amount: number): Promise<Decision> {
     if (action === 'consume' || action === 'peek') return this.#limiter[action]('one', { cost: amount })
     if (action === 'unblock' || action === 'reset') return this.#limiter[action]('one')
+    if (action === 'reblock') return this.#limiter.block('one', amount, { replace: true })
     return this.#limiter[action]('one', amount)
   }
 }

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 /** What every script says to a request that it does not know, before the request itself. */
 export const REQUESTS: string =
   'ERR sluice: a request is a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, ' +
-  'settle:id:used, renew:id:milliseconds, block:milliseconds, unblock or reset, got '
+  'settle:id:used, renew:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset, got '
 
 /** What every script says to a key that it must not touch. */
 export const FOREIGN = 'ERR sluice: the key holds something else than a state of this rule, and it was left as it is'

@@ -118,6 +118,9 @@ describe('what changes a key', () => {
       reason: 'blocked',
       retryAfterMs: 5_000,
     })
+    const shorter = { policy: 'api', key: 'a', blockMs: 1_000 }
+    expect((await post('/v1/block', shorter)).body.retryAfterMs).toBe(5_000)
+    expect((await post('/v1/block', { ...shorter, replace: true })).body.retryAfterMs).toBe(1_000)
     expect((await post('/v1/unblock', { policy: 'api', key: 'a' })).body).toMatchObject({ allowed: true, remaining: 5 })
     expect((await post('/v1/reset', { policy: 'api', key: 'a' })).body).toMatchObject({ allowed: true, remaining: 10 })
   })

@@ -204,6 +204,14 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       'blockMs must be a whole number from 1 to 315619200000, got undefined',
     ],
     [
+      'a block that may replace another',
+      '/v1/block',
+      { policy: 'api', key: 'a', blockMs: 1, replace: 'yes' },
+      400,
+      'INVALID_ARGUMENT',
+      'replace must be true or false, got "yes"',
+    ],
+    [
       'no estimate',
       '/v1/reserve',
       { policy: 'api', key: 'a' },

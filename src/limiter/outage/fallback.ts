@@ -171,7 +171,7 @@ export class Fallback {
         else if (!isHere && request.amount > 0) local.charge(key, rule, request.amount, nowMs)
         break
       case 'block':
-        owed.block(key, rule, timerNowMs(this.#options.clock) + request.amount)
+        owed.block(key, rule, timerNowMs(this.#options.clock) + request.amount, request.replace)
         break
       case 'unblock':
         owed.unblock(key, rule)

@@ -16,19 +16,31 @@ it('is said in the order in which it has a meaning, and once', () => {
     { request: { action: 'reset' } },
     { request: { action: 'settle', id: 7, amount: 2 } },
     { request: { action: 'charge', amount: 5 }, once: { id: expect.stringMatching(/^owed~\w+$/), untilMs: 601_000 } },
-    { request: { action: 'block', amount: 500 } },
+    { request: { action: 'block', amount: 500, replace: false } },
   ])
   expect([owed.has('a'), owed.size]).toEqual([false, 0])
 })
 
-it('has no block that is over, no charge of nothing, and the last of several blocks', () => {
+it('has no block that is over, no charge of nothing, and the longest of several blocks', () => {
   const owed = new Owed()
   owed.block('a', rule, 1_000)
   owed.spend('a', rule, 5)
   expect(owed.take('a', 1_000, () => 0).sayings).toEqual([])
-  owed.unblock('b', rule)
   owed.block('b', rule, 3_000)
-  expect(owed.take('b', 1_000, all).sayings).toEqual([{ request: { action: 'block', amount: 2_000 } }])
+  owed.block('b', rule, 2_000)
+  expect(owed.take('b', 1_000, all).sayings).toEqual([{ request: { action: 'block', amount: 2_000, replace: false } }])
+})
+
+it('ends a longer block in the store where it was ended or replaced here', () => {
+  const owed = new Owed()
+  owed.unblock('a', rule)
+  owed.block('a', rule, 3_000)
+  expect(owed.take('a', 1_000, all).sayings).toEqual([{ request: { action: 'block', amount: 2_000, replace: true } }])
+  owed.block('b', rule, 9_000)
+  owed.block('b', rule, 3_000, true)
+  expect(owed.take('b', 1_000, all).sayings).toEqual([{ request: { action: 'block', amount: 2_000, replace: true } }])
+  owed.block('c', rule, 3_000, true)
+  expect(owed.take('c', 3_000, all).sayings).toEqual([{ request: { action: 'unblock' } }])
 })
 
 it('remembers as many holds of a key as a key can have', () => {
@@ -61,12 +73,19 @@ it('says a charge again with the same name, as long as the store remembers that'
   expect(owed.take('a', 600_000, all).sayings).toEqual([again[1]])
 })
 
-it('does not put an older block in the place of a newer one', () => {
+it('puts an older block under a newer one', () => {
   const owed = new Owed()
+  const block = (amount: number, replace = false): Saying => ({ request: { action: 'block', amount, replace } })
   owed.block('a', rule, 9_000)
   owed.putBack('a', rule, { request: { action: 'unblock' } }, 1_000)
-  owed.putBack('a', rule, { request: { action: 'block', amount: 500 } }, 1_000)
-  expect(owed.take('a', 1_000, all).sayings).toEqual([{ request: { action: 'block', amount: 8_000 } }])
+  owed.putBack('a', rule, block(99_000), 1_000)
+  expect(owed.take('a', 1_000, all).sayings).toEqual([block(8_000, true)])
+  owed.block('a', rule, 9_000)
+  owed.putBack('a', rule, block(500), 1_000)
+  expect(owed.take('a', 1_000, all).sayings).toEqual([block(8_000)])
+  owed.block('a', rule, 2_000)
+  owed.putBack('a', rule, block(8_000, true), 1_000)
+  expect(owed.take('a', 1_000, all).sayings).toEqual([block(8_000, true)])
 })
 
 it('does not owe what has come back meanwhile', () => {

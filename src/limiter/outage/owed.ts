@@ -25,8 +25,10 @@ interface Debt {
   /** Charges that were said, but not confirmed. */
   readonly charges: Saying[]
   isReset: boolean
-  /** Until when it is blocked, by the limiter's own time; 0: unblocked. */
-  blockedUntilMs: number | undefined
+  /** Until when it is blocked, by the limiter's own time; 0: not at all. */
+  blockedUntilMs: number
+  /** Whether that ends a longer block in the store. */
+  replacesBlock: boolean
   /** What was used of holds that the store has. */
   readonly settled: Map<number, number>
 }
@@ -70,13 +72,16 @@ export class Owed {
     if (debt !== undefined && debt.settled.size < MOST_HOLDS) debt.settled.set(id, used)
   }
 
-  block(key: string, rule: Rule, untilMs: number): void {
+  /** @param replaces whether an earlier block that ends later ends then too. */
+  block(key: string, rule: Rule, untilMs: number, replaces = false): void {
     const debt = this.#of(key, rule)
-    if (debt !== undefined) debt.blockedUntilMs = untilMs
+    if (debt === undefined) return
+    debt.blockedUntilMs = replaces ? untilMs : Math.max(debt.blockedUntilMs, untilMs)
+    debt.replacesBlock ||= replaces
   }
 
   unblock(key: string, rule: Rule): void {
-    this.block(key, rule, 0)
+    this.block(key, rule, 0, true)
   }
 
   /** Whatever was before is forgotten, here and there. */
@@ -92,7 +97,7 @@ export class Owed {
     nowMs: number,
     counted: (spent: number, rule: Rule) => number,
   ): { readonly rule: Rule; readonly sayings: readonly Saying[] } {
-    const { rule, spent, charges, isReset, blockedUntilMs, settled } = this.#debts.get(key) as Debt
+    const { rule, spent, charges, isReset, blockedUntilMs, replacesBlock, settled } = this.#debts.get(key) as Debt
     this.#debts.delete(key)
     const sayings: Saying[] = isReset ? [{ request: { action: 'reset' } }] : []
     for (const [id, amount] of settled) sayings.push({ request: { action: 'settle', id, amount } })
@@ -102,10 +107,9 @@ export class Owed {
       const once = { id: newId(), untilMs: nowMs + CHARGE_MS }
       sayings.push({ request: { action: 'charge', amount }, once })
     }
-    if (blockedUntilMs === 0) sayings.push({ request: { action: 'unblock' } })
-    else if (blockedUntilMs !== undefined && blockedUntilMs > nowMs) {
-      sayings.push({ request: { action: 'block', amount: blockedUntilMs - nowMs } })
-    }
+    if (blockedUntilMs > nowMs) {
+      sayings.push({ request: { action: 'block', amount: blockedUntilMs - nowMs, replace: replacesBlock } })
+    } else if (replacesBlock) sayings.push({ request: { action: 'unblock' } })
     return { rule, sayings }
   }
 
@@ -117,8 +121,11 @@ export class Owed {
     if (request.action === 'charge') debt.charges.push(saying)
     else if (request.action === 'reset') debt.isReset = true
     else if (request.action === 'settle') this.settle(key, rule, request.id, request.amount)
-    else if (request.action === 'block') debt.blockedUntilMs ??= nowMs + request.amount
-    else debt.blockedUntilMs ??= 0
+    else if (!debt.replacesBlock) {
+      // What came later counts on top of it.
+      if (request.action === 'block') debt.blockedUntilMs = Math.max(debt.blockedUntilMs, nowMs + request.amount)
+      debt.replacesBlock = request.action === 'unblock' || (request.action === 'block' && request.replace === true)
+    }
   }
 
   #of(key: string, rule: Rule): Debt | undefined {
@@ -133,7 +140,8 @@ export class Owed {
       spent: 0,
       charges: [],
       isReset: false,
-      blockedUntilMs: undefined,
+      blockedUntilMs: 0,
+      replacesBlock: false,
       settled: new Map(),
     }
     this.#debts.set(key, debt)

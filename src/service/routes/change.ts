@@ -1,5 +1,5 @@
 import type { Decision } from '../../core/decision.ts'
-import type { Amounts, CostOptions } from '../../limiter/limiter.ts'
+import type { Amounts, BlockOptions, CostOptions } from '../../limiter/limiter.ts'
 import { jsonAnswer } from '../answer.ts'
 import { type Call, readCall, type Said } from '../call.ts'
 import { decisionJson } from '../decision-json.ts'
@@ -18,7 +18,9 @@ export function changeRoutes(desk: Desk): Routes {
     '/v1/peek': route(['cost'], ({ limiter, key }, said) => limiter.peek(key, costOf(said)), 'local'),
     '/v1/give-back': route(['amount'], ({ limiter, key }, said) => limiter.giveBack(key, amountOf(said))),
     '/v1/charge': route(['amount'], ({ limiter, key }, said) => limiter.charge(key, amountOf(said))),
-    '/v1/block': route(['blockMs'], ({ limiter, key }, said) => limiter.block(key, said.blockMs as number)),
+    '/v1/block': route(['blockMs', 'replace'], ({ limiter, key }, said) => {
+      return limiter.block(key, said.blockMs as number, replaceOf(said))
+    }),
     '/v1/unblock': route([], ({ limiter, key }) => limiter.unblock(key)),
     '/v1/reset': route([], ({ limiter, key }) => limiter.reset(key)),
   }
@@ -27,6 +29,10 @@ export function changeRoutes(desk: Desk): Routes {
 // As they were said: the limiter checks them.
 function costOf({ cost }: Said): CostOptions<string> {
   return cost === undefined ? {} : { cost: cost as Amounts<string> }
+}
+
+function replaceOf({ replace }: Said): BlockOptions {
+  return replace === undefined ? {} : { replace: replace as boolean }
 }
 
 function amountOf({ amount }: Said): Amounts<string> | undefined {

@@ -1,7 +1,7 @@
 import { knownOptions, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { demandAhead, demandId } from '../../limiter/call-options.ts'
+import { demandFlag, demandId } from '../../limiter/call-options.ts'
 import type { ConsumeOptions } from '../../limiter/limiter.ts'
 import { type AmountRule, amountsOf } from '../../limiter/targets.ts'
 import { type Answer, jsonAnswer, toldError } from '../answer.ts'
@@ -57,7 +57,7 @@ function checked(desk: Desk, said: Said): () => Promise<Decision> {
   const { policy: _, key: __, ...options } = said
   amountsOf(tiers, targets, said.cost, COST)
   if (said.id !== undefined) demandId(said.id)
-  demandAhead(said.ahead)
+  demandFlag('ahead', said.ahead)
   return () => limiter.consume(key, options as ConsumeOptions<string>)
 }
 

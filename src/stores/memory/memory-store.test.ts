@@ -226,6 +226,22 @@ describe('memoryStore at maxKeys', () => {
     expect((await limiter.peek('c')).allowed).toBe(true)
   })
 
+  it('forgets a block that is over for one that finds no room', async () => {
+    const clock = manualClock()
+    const store = memoryStore({ maxKeys: 3 })
+    const limiter = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }), store, clock })
+    for (const key of ['a', 'b', 'c']) {
+      await limiter.consume(key)
+      await limiter.block(key, key === 'b' ? 10 : 900)
+    }
+    clock.advance(9)
+    await expect(limiter.block('d', 900)).rejects.toThrow('the memory store holds 3 blocks already')
+    clock.advance(1)
+    expect((await limiter.block('d', 900)).reason).toBe('blocked')
+    for (const key of ['a', 'c', 'd']) expect((await limiter.peek(key)).reason).toBe('blocked')
+    expect(store.stats().blocks).toBe(3)
+  })
+
   it('refuses a hold or an id that finds no room, and changes nothing', async () => {
     const clock = manualClock()
     const store = memoryStore({ maxKeys: 1 })

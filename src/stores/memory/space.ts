@@ -1,6 +1,6 @@
 import { plainVerdict } from '../../core/decide.ts'
 import type { Verdict } from '../../core/decision.ts'
-import { type Block, blockedForMs, type Entry, freshAfterMs, type Ruling } from '../../core/entry.ts'
+import { type Block, type Entry, freshAfterMs, type Ruling } from '../../core/entry.ts'
 import type { Hold } from '../../core/holds.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { PackedCells, Rule, RuleState, StateCells } from '../../core/rule.ts'
@@ -35,6 +35,11 @@ interface HoldList extends RuleState {
   readonly freshMs: number
 }
 
+/** A block until the key as a whole is as if untouched: one that is over still tells that nothing has passed since. */
+interface KeptBlock extends Block {
+  readonly freshMs: number
+}
+
 /** A rule, and how many shelves count by its parameters. */
 interface Counting {
   readonly name: string
@@ -48,7 +53,7 @@ export class Space {
   #rules: readonly Counting[] = []
   readonly #left = new FinalizationRegistry<Counting>((counting) => this.#leave(counting))
   readonly #states: Table<RuleState>
-  readonly #blocks: Table<Block>
+  readonly #blocks: Table<KeptBlock>
   readonly #holds: Table<HoldList>
   readonly #maxKeys: number
   readonly #changing: boolean
@@ -61,9 +66,9 @@ export class Space {
     this.#maxKeys = maxKeys
     this.#changing = changing
     this.#states = new Table(maxKeys, changing ? undefined : cells, (state, nowMs) => this.#stateLifeMs(state, nowMs))
-    this.#blocks = new Table(maxKeys, blockCells, blockedForMs)
-    const holdsLifeMs = ({ freshMs }: HoldList, nowMs: number): number => Math.max(0, freshMs - nowMs)
-    this.#holds = new Table(maxKeys, undefined, holdsLifeMs, ({ key }) => this.#states.delete(key))
+    const lifeMs = ({ freshMs }: KeptBlock | HoldList, nowMs: number): number => Math.max(0, freshMs - nowMs)
+    this.#blocks = new Table<KeptBlock>(maxKeys, blockCells, lifeMs)
+    this.#holds = new Table<HoldList>(maxKeys, undefined, lifeMs, ({ key }) => this.#states.delete(key))
   }
 
   get keys(): number {
@@ -143,7 +148,10 @@ export class Space {
    * Throws, with nothing changed, when blocks or holds find none.
    */
   hasRoom(key: string, found: Found, ruling: Ruling, rule: Rule, nowMs: number): boolean {
-    if (ruling.block !== found.block && ruling.block !== undefined) this.#demandRoom(this.#blocks, key, 'blocks')
+    if (ruling.block !== found.block && ruling.block !== undefined) {
+      this.#forgetBlock(nowMs)
+      this.#demandRoom(this.#blocks, key, 'blocks')
+    }
     if (ruling.holds !== found.holds && ruling.holds?.length) this.#demandRoom(this.#holds, key, 'keys with holds')
     const isNew = !found.isKept && ruling.state !== undefined && ruling.state !== found.state
     return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
@@ -155,7 +163,9 @@ export class Space {
     const madeBy = this.#changing ? ruling.madeBy : undefined
     const restamped = madeBy !== found.madeBy || (this.#changing && takenOver !== found.takenOver)
     const changed = state !== found.state || restamped
-    if (block !== found.block) write(this.#blocks, key, block, nowMs, blockedForMs(block, nowMs))
+    if (block !== found.block || (changed && block !== undefined)) {
+      write(this.#blocks, key, block && { ...block, freshMs: nowMs + resetAfterMs }, nowMs, resetAfterMs)
+    }
     if (holds !== found.holds || (changed && holds !== undefined)) {
       const list = holds?.length
         ? { atMs: nowMs, key, holds, madeBy, takenOver, freshMs: nowMs + resetAfterMs }
@@ -197,6 +207,14 @@ export class Space {
     // A few are remembered: somebody may make a limiter for every request.
     if (counting.shelves === 0 && this.#rules.length > KEPT_RULES) {
       this.#rules = this.#rules.filter((other) => other !== counting)
+    }
+  }
+
+  /** Where there is no room for another block, forgets one that is over, if a few show one. */
+  #forgetBlock(nowMs: number): void {
+    for (let candidate = 0; candidate < CANDIDATES && this.#blocks.isFull; candidate++) {
+      const slot = this.#blocks.sample()
+      if (this.#blocks.read(slot).untilMs <= nowMs) this.#blocks.evict(slot)
     }
   }
 
@@ -250,11 +268,16 @@ function write<State extends RuleState>(
   else table.append(value, nowMs, lifeMs)
 }
 
-const blockCells: StateCells<Block> = {
-  count: 2,
+const blockCells: StateCells<KeptBlock> = {
+  count: 3,
   write(block, row, at) {
     row[at] = block.atMs
     row[at + 1] = block.untilMs
+    row[at + 2] = block.freshMs
   },
-  read: (row, at) => ({ atMs: row[at] as number, untilMs: row[at + 1] as number }),
+  read: (row, at) => ({
+    atMs: row[at] as number,
+    untilMs: row[at + 1] as number,
+    freshMs: row[at + 2] as number,
+  }),
 }

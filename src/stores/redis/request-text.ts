@@ -17,6 +17,8 @@ function askedText(request: Request): string {
       return `renew:${request.id}:${request.holdMs}`
     case 'giveBack':
       return `giveBack:${request.amount}${request.takenMs === undefined ? '' : `:${request.takenMs}`}`
+    case 'block':
+      return `${request.replace === true ? 'reblock' : 'block'}:${request.amount}`
     case 'unblock':
     case 'reset':
       return request.action

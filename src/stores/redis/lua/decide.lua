@@ -12,10 +12,14 @@ local function decide(rule, entry, request, nowMs, isShadow)
     adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
   elseif operation == 'giveBack' then
     adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
-  elseif operation == 'block' then
+  elseif operation == 'block' or operation == 'reblock' then
     -- Ten calendar years at most.
-    local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
-    entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
+    local untilMs = nowMs + whole('the milliseconds of a ' .. operation, amount, 1, 315619200000)
+    entry.leastMs = steady(rule, entry, nowMs)
+    -- A block only gets longer, unless it is to be another one.
+    if operation == 'reblock' or untilMs >= (entry.untilMs or 0) then
+      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, untilMs
+    end
   elseif request == 'unblock' then
     entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
   elseif request == 'reset' then

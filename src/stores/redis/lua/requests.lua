@@ -108,7 +108,9 @@ local function asking()
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
         judge(rule, entry, whole('the cost', request, 1), nowMs, true)
     end
-    if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
+    -- A block that is over stays until something has passed, and until then there is no other one: a client that was told during
+    -- a block when its cost passes, and tries before that, must not be told a later time.
+    if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or entry.blockAtMs then
       return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
     end
     -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
@@ -152,7 +154,7 @@ local function asking()
       isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
     else
       local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
-      local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
+      local known = short .. 'renew:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
       error('sluice: a request is ' .. known .. ', got ' .. request, 0)
     end
     local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)

@@ -541,7 +541,9 @@ local function frame()
         allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
           judge(rule, entry, whole('the cost', request, 1), nowMs, true)
       end
-      if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or waitMs > 0 then
+      -- A block that is over stays until something has passed, and until then there is no other one: a client that was told during
+      -- a block when its cost passes, and tries before that, must not be told a later time.
+      if not blockForMs or isCrowded or allowed == 1 or retryAfterMs < 0 or entry.blockAtMs then
         return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
       end
       -- A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
@@ -585,7 +587,7 @@ local function frame()
         isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
       else
         local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
-        local known = short .. 'renew:id:milliseconds, block:milliseconds, unblock or reset'
+        local known = short .. 'renew:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
         error('sluice: a request is ' .. known .. ', got ' .. request, 0)
       end
       local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
@@ -610,10 +612,14 @@ local function frame()
       adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
     elseif operation == 'giveBack' then
       adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
-    elseif operation == 'block' then
+    elseif operation == 'block' or operation == 'reblock' then
       -- Ten calendar years at most.
-      local blockMs = whole('the milliseconds of a block', amount, 1, 315619200000)
-      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockMs
+      local untilMs = nowMs + whole('the milliseconds of a ' .. operation, amount, 1, 315619200000)
+      entry.leastMs = steady(rule, entry, nowMs)
+      -- A block only gets longer, unless it is to be another one.
+      if operation == 'reblock' or untilMs >= (entry.untilMs or 0) then
+        entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, untilMs
+      end
     elseif request == 'unblock' then
       entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.blockAtMs ~= nil, nil, nil
     elseif request == 'reset' then
