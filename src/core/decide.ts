@@ -69,6 +69,7 @@ export function plainVerdict({ retryAfterMs, remaining, resetAfterMs, delayMs }:
     delayMs: allowed ? delayMs : 0,
     reason: allowed ? undefined : 'limit',
     nextAfterMs: undefined,
+    blockedMs: undefined,
   }
 }
 
@@ -209,6 +210,7 @@ function judge<S extends RuleState>(
     reason: allowed ? undefined : reasonOf(never, blockedMs),
     // Named already: an object that is copied with one field more than it had is many times slower.
     nextAfterMs: undefined,
+    blockedMs: blockedMs > 0 && !never ? blockedMs : undefined,
     state: isFresh ? undefined : isStored ? state : entry.state,
     // What passes proves that a block is over.
     block: taken || isFresh ? undefined : held.block,

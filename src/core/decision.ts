@@ -37,6 +37,8 @@ export interface Verdict {
    * allowed and asked for it with `ahead`.
    */
   readonly nextAfterMs?: number | undefined
+  /** Time until the block ends. Only there when the reason is `'blocked'`; a request that needs more than the rule has left waits longer. */
+  readonly blockedMs?: number | undefined
 }
 
 /**
@@ -45,7 +47,7 @@ export interface Verdict {
  * Over several tiers `remaining` is the smallest, `retryAfterMs`, `resetAfterMs` and `delayMs` are the largest, and `nextAfterMs` is
  * that of the tier with the least remaining.
  */
-export interface Decision<Tier extends string = string> extends Verdict {
+export interface Decision<Tier extends string = string> extends Omit<Verdict, 'blockedMs'> {
   /** The most that the rule lets pass at once: of the tier that refused, or else of the one with the least remaining. */
   readonly limit: number
   /** The name of the limit that refused, of several the one that will do so longest; `undefined` when allowed. */
@@ -58,6 +60,6 @@ export interface Decision<Tier extends string = string> extends Verdict {
 }
 
 /** One tier's own numbers inside a decision. */
-export interface TierVerdict extends Verdict {
+export interface TierVerdict extends Omit<Verdict, 'blockedMs'> {
   readonly limit: number
 }

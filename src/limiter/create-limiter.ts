@@ -4,7 +4,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { DenialCache } from './denial-cache.ts'
+import { Denials } from './denials.ts'
 import { Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import { checkShare } from './near-limit.ts'
@@ -50,7 +50,7 @@ export interface CommonOptions extends FailureOptions {
   readonly policyCacheSize?: number
   /**
    * A key that a shared store refused is refused here until it passes again by the store's own `retryAfterMs`, but no longer than so
-   * many milliseconds: that is how late this process notices that another one gave back, reset or unblocked. 0 asks every time.
+   * many milliseconds: that is how late this process notices what another one does to the key. 0 asks every time.
    * @default 1_000
    */
   readonly denialCacheMs?: number
@@ -126,13 +126,11 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
       })
     const place = { limiterName: name, tierName: isTiered ? tierName : undefined, rule, sharedTag }
     const shelf = used.open({ ...place, changing: cache !== undefined, deadlineMs: failure.deadlineMs })
-    const isCached = used.kind !== 'memory' && !shadow && denialCacheMs > 0
-    const denials = isCached ? new DenialCache(denialCacheMs) : undefined
-    return { name: tierName, rule, shadow, blockForMs, policy: cache, shelf, denials, onStoreFailure }
+    return { name: tierName, rule, shadow, blockForMs, policy: cache, shelf, onStoreFailure }
   })
   // What is in this process answers at once, or has a fault that nobody should hide.
-  const outage =
-    used.kind === 'memory' ? undefined : new Outage({ ...failure, name, store: used, tiers, clock, listeners })
+  const isHere = used.kind === 'memory'
+  const outage = isHere ? undefined : new Outage({ ...failure, name, store: used, tiers, clock, listeners })
   return new TieredLimiter({
     name,
     tiers,
@@ -142,6 +140,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     clock,
     listeners,
     outage,
+    denials: isHere ? undefined : new Denials(used, name, isTiered, denialCacheMs),
     idMs: milliseconds('idMs', idMs),
     maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
     nearLimitAt: checkShare(options.nearLimitAt),

@@ -1,4 +1,7 @@
-import { expect, it } from 'vitest'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { calls, expectTwins, limits, starts } from '../../test/denial-twin.ts'
+import { remoteStore } from '../../test/remote-store.ts'
 import type { Request } from '../core/request.ts'
 import type { Store } from '../core/store.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
@@ -7,7 +10,7 @@ import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
-import { createLimiter } from './create-limiter.ts'
+import { createLimiter, type TiersOptions } from './create-limiter.ts'
 
 /** A store that is shared, as far as a limiter can tell, and notes what it is asked. */
 function sharedStore(answersLater = false): Store & { readonly asked: string[] } {
@@ -39,6 +42,12 @@ function sharedStore(answersLater = false): Store & { readonly asked: string[] }
 }
 
 const minute = fixedWindow({ limit: 5, windowMs: 60_000 })
+const hour = fixedWindow({ limit: 9, windowMs: 3_600_000 })
+
+function tieredWith<Name extends string>(tiers: TiersOptions<Name>['tiers']) {
+  const store = sharedStore()
+  return { store, limiter: createLimiter({ name: 'chat', tiers, store, clock: manualClock(0) }) }
+}
 
 function limiterWith(clock: ManualClock, store = sharedStore(), denialCacheMs = 1_000) {
   return { store, limiter: createLimiter({ name: 'api', rule: minute, store, clock, denialCacheMs }) }
@@ -95,12 +104,37 @@ it('asks a store that answers later every time with 0', async () => {
   expect(store.asked).toHaveLength(3)
 })
 
-it('asks about a smaller cost, which may pass, and not about a greater one', async () => {
-  const { limiter } = limiterWith(manualClock(0))
+it('asks about another cost: a smaller one may pass, and a greater one may have to wait longer', async () => {
+  const rule = tokenBucket({ capacity: 100, refill: 10, periodMs: 1_000 })
+  const limiter = createLimiter({ name: 'api', rule, store: sharedStore(), clock: manualClock(0) })
+  await limiter.consume('ann', { cost: 99 })
+  expect(await limiter.consume('ann', { cost: 2 })).toMatchObject({ retryAfterMs: 100, decidedBy: 'redis' })
+  expect(await limiter.consume('ann', { cost: 2 })).toMatchObject({ retryAfterMs: 100, decidedBy: 'denial-cache' })
+  expect(await limiter.consume('ann', { cost: 100 })).toMatchObject({ retryAfterMs: 9_900, decidedBy: 'redis' })
+  expect(await limiter.consume('ann', { cost: 1 })).toMatchObject({ allowed: true, decidedBy: 'redis' })
+})
+
+it('asks about a cost that more than one unit is missing for: what remains grows before it passes', async () => {
+  const clock = manualClock(0)
+  const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
+  const limiter = createLimiter({ name: 'api', rule, store: sharedStore(), clock })
+  await limiter.consume('ann', { cost: 10 })
+  expect(await limiter.consume('ann', { cost: 5 })).toMatchObject({ remaining: 0, retryAfterMs: 500 })
+  clock.advance(300)
+  expect(await limiter.consume('ann', { cost: 5 })).toMatchObject({
+    remaining: 3,
+    retryAfterMs: 200,
+    decidedBy: 'redis',
+  })
+})
+
+it('asks after something has passed, which leaves less for the cost that was refused', async () => {
+  const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
+  const limiter = createLimiter({ name: 'api', rule, store: sharedStore(true), clock: manualClock(0) })
+  await limiter.consume('ann', { cost: 8 })
+  expect(await limiter.consume('ann', { cost: 3 })).toMatchObject({ retryAfterMs: 100 })
   await limiter.consume('ann', { cost: 2 })
-  expect((await limiter.consume('ann', { cost: 4 })).allowed).toBe(false)
-  expect(await limiter.consume('ann', { cost: 5 })).toMatchObject({ allowed: false, decidedBy: 'denial-cache' })
-  expect(await limiter.consume('ann', { cost: 3 })).toMatchObject({ allowed: true, decidedBy: 'redis' })
+  expect(await limiter.consume('ann', { cost: 3 })).toMatchObject({ retryAfterMs: 300, decidedBy: 'redis' })
 })
 
 it('lets a cost that can never pass say so', async () => {
@@ -124,6 +158,9 @@ it.each<[string, (limiter: ReturnType<typeof limiterWith>['limiter']) => Promise
   ['giveBack', (limiter) => limiter.giveBack('ann')],
   ['reset', (limiter) => limiter.reset('ann')],
   ['unblock', (limiter) => limiter.unblock('ann')],
+  ['charge', (limiter) => limiter.charge('ann')],
+  ['block', (limiter) => limiter.block('ann', 600_000)],
+  ['reserve', (limiter) => limiter.reserve('ann', { estimate: 1 })],
 ])('asks again after %s, also when a refusal was still on its way', async (_, free) => {
   const { limiter } = limiterWith(manualClock(0), sharedStore(true))
   await limiter.consume('ann', { cost: 5 })
@@ -149,11 +186,66 @@ it('goes on refusing a key that was blocked, and asks again after a second, the 
   const store = sharedStore()
   const limiter = createLimiter({ name: 'api', rule: minute, blockForMs: 100_000, store, clock })
   await limiter.consume('ann', { cost: 5 })
-  await limiter.consume('ann')
-  expect(await limiter.consume('ann')).toMatchObject({ retryAfterMs: 100_000, decidedBy: 'denial-cache' })
-  clock.advance(1_000)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'limit', decidedBy: 'redis', retryAfterMs: 100_000 })
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis', retryAfterMs: 100_000 })
+  clock.advance(999)
+  const known = { reason: 'blocked', decidedBy: 'denial-cache', remaining: 0, retryAfterMs: 99_001 }
+  expect(await limiter.consume('ann')).toMatchObject(known)
+  clock.advance(1)
   expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis', retryAfterMs: 99_000 })
-  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'denial-cache', remaining: 0 })
+})
+
+it('asks when a block ends before the cost passes', async () => {
+  const clock = manualClock(0)
+  const { limiter } = limiterWith(clock, sharedStore(), 1e9)
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.block('ann', 10_000)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', retryAfterMs: 60_000 })
+  clock.advance(9_999)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'denial-cache' })
+  clock.advance(1)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'limit', retryAfterMs: 50_000, decidedBy: 'redis' })
+})
+
+it('asks about a blocked key of a store that does not say for how long', async () => {
+  const store = sharedStore(true)
+  const untold: Store = {
+    ...store,
+    open(place) {
+      const shelf = store.open(place)
+      return { ...shelf, decide: async (...asked) => ({ ...(await shelf.decide(...asked)), blockedMs: undefined }) }
+    },
+  }
+  const limiter = createLimiter({ name: 'api', rule: minute, store: untold, clock: manualClock(0) })
+  await limiter.block('ann', 10_000)
+  await limiter.consume('ann')
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis' })
+})
+
+it('asks after another limiter of the same name has changed the key, until all of them are closed', async () => {
+  const store = sharedStore()
+  const clock = manualClock(0)
+  const [one, other] = [limiterWith(clock, store, 1e9).limiter, limiterWith(clock, store, 0).limiter]
+  await one.consume('ann', { cost: 5 })
+  await one.consume('ann')
+  expect(await one.consume('ann')).toMatchObject({ decidedBy: 'denial-cache' })
+  await other.reset('ann')
+  expect(await one.consume('ann', { cost: 5 })).toMatchObject({ allowed: true, decidedBy: 'redis' })
+  await one.consume('ann')
+  await one.close()
+  await other.close()
+  expect(await limiterWith(clock, store, 1e9).limiter.consume('ann')).toMatchObject({ decidedBy: 'redis' })
+})
+
+it('asks after a call that the store may have heard without an answer', async () => {
+  const store = remoteStore()
+  const limiter = createLimiter({ name: 'api', rule: minute, store, clock: manualClock(0), instances: 1 })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  store.behaviour = 'loses'
+  await limiter.block('ann', 100_000)
+  store.behaviour = 'answers'
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis' })
 })
 
 it('asks for a request with an id, which may have been admitted before', async () => {
@@ -233,33 +325,88 @@ it('is told to listeners as any refusal is', async () => {
   expect(seen).toEqual(['redis', 'denial-cache'])
 })
 
-it('over tiers names those that are known to refuse, and asks about other keys', async () => {
+it('over tiers says what it was told of the same keys, and of the tiers those that refuse', async () => {
   const clock = manualClock(0)
   const store = sharedStore()
-  const tiers = { user: minute, ip: slidingWindow({ limit: 3, windowMs: 60_000 }) }
+  const tiers = { user: minute, ip: slidingWindow({ limit: 3, windowMs: 60_000 }), all: hour }
   const limiter = createLimiter({ name: 'chat', tiers, store, clock })
-  await limiter.consume({ user: 'ann', ip: '::1' }, { cost: 3 })
-  await limiter.consume({ user: 'ann', ip: '::1' })
+  const key = { user: 'ann', ip: '::1', all: 'everybody' }
+  await limiter.consume(key, { cost: 3 })
+  const refused = await limiter.consume(key)
+  clock.advance(500)
   store.asked.length = 0
-  const refused = await limiter.consume({ user: 'bob', ip: '::1' })
-  expect(refused).toMatchObject({ allowed: false, limitedBy: 'ip', limit: 3, decidedBy: 'denial-cache' })
-  expect(Object.keys(refused.tiers)).toEqual(['ip'])
+  const { tiers: known, ...numbers } = await limiter.consume(key)
+  expect(numbers).toMatchObject({ allowed: false, limitedBy: 'ip', limit: 3, decidedBy: 'denial-cache' })
+  expect(numbers.retryAfterMs).toBe(refused.retryAfterMs - 500)
+  expect(numbers.resetAfterMs).toBe(3_600_000 - 500)
+  expect(known).toEqual({ ip: { ...refused.tiers.ip, retryAfterMs: numbers.retryAfterMs, resetAfterMs: 119_500 } })
   expect(store.asked).toEqual([])
-  expect((await limiter.consume({ user: 'ann', ip: '::2' })).allowed).toBe(true)
-  expect((await limiter.consume({ user: 'ann' })).allowed).toBe(true)
 })
 
-it('over tiers asks while a refusal would block the key of another one', async () => {
-  const store = sharedStore()
-  const bucket = tokenBucket({ capacity: 1, refill: 1, periodMs: 60_000 })
-  const tiers = { user: minute, ip: { rule: bucket, blockForMs: 600_000 } }
-  const limiter = createLimiter({ name: 'chat', tiers, store, clock: manualClock(0) })
+it('over tiers asks about other keys, which may refuse for longer', async () => {
+  const { limiter } = tieredWith({ user: minute, ip: hour })
   await limiter.consume({ user: 'ann' }, { cost: 5 })
-  expect((await limiter.consume({ user: 'ann', ip: '::1' })).limitedBy).toBe('user')
-  expect((await limiter.consume({ user: 'ann', ip: '::1' })).decidedBy).toBe('redis')
-  await limiter.consume({ ip: '::1' })
-  expect((await limiter.consume({ user: 'ann', ip: '::1' })).decidedBy).toBe('redis')
-  expect((await limiter.consume({ user: 'ann', ip: '::1' })).decidedBy).toBe('denial-cache')
+  await limiter.consume({ ip: '::1' }, { cost: 9 })
+  expect(await limiter.consume({ user: 'ann', ip: '::2' })).toMatchObject({ limitedBy: 'user', retryAfterMs: 60_000 })
+  expect(await limiter.consume({ user: 'ann', ip: '::1' })).toMatchObject({ limitedBy: 'ip', retryAfterMs: 3_600_000 })
+})
+
+it('over tiers asks after one of the keys was changed, alone or with others', async () => {
+  const { limiter } = tieredWith({ user: minute, ip: hour })
+  const key = { user: 'ann', ip: '::1' }
+  await limiter.consume({ user: 'ann' }, { cost: 5 })
+  for (const change of [
+    () => limiter.charge({ ip: '::1' }),
+    () => limiter.consume({ ip: '::1' }),
+    () => limiter.consume({ user: 'bob', ip: '::1' }),
+    () => limiter.consume({ ip: '::1' }, { id: 'order 7' }),
+  ]) {
+    await limiter.consume(key)
+    expect((await limiter.consume(key)).decidedBy).toBe('denial-cache')
+    await change()
+    expect((await limiter.consume(key)).decidedBy).toBe('redis')
+  }
+  expect((await limiter.consume(key, { cost: { ip: 2 } })).decidedBy).toBe('redis')
+})
+
+it('over tiers asks where the least is left of a tier that does not refuse', async () => {
+  const { limiter } = tieredWith({ user: minute, ip: hour })
+  const key = { user: 'ann', ip: '::1' }
+  await limiter.consume(key, { cost: { user: 3, ip: 8 } })
+  const cost = { user: 3, ip: 1 }
+  expect(await limiter.consume(key, { cost })).toMatchObject({ limitedBy: 'user', remaining: 1 })
+  expect((await limiter.consume(key, { cost })).decidedBy).toBe('redis')
+})
+
+it('over tiers names what would refuse in the shadow, and asks about a tier that the refusal has blocked', async () => {
+  const { limiter } = tieredWith({ user: minute, watching: { rule: hour, shadow: true, blockForMs: 1 } })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.charge({ watching: 'ann' }, 4)
+  expect(await limiter.consume('ann')).toMatchObject({ wouldRefuse: ['watching'], decidedBy: 'redis' })
+  expect(await limiter.consume('ann')).toMatchObject({ wouldRefuse: ['watching'], decidedBy: 'denial-cache' })
+  const blocking = tieredWith({ user: { rule: minute, blockForMs: 90_000 }, ip: hour }).limiter
+  await blocking.consume('ann', { cost: 5 })
+  expect(await blocking.consume('ann')).toMatchObject({ reason: 'limit', retryAfterMs: 90_000, decidedBy: 'redis' })
+  expect(await blocking.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis' })
+  expect(await blocking.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'denial-cache' })
+})
+
+describe('with everything that a process does', () => {
+  it.each([
+    ['of one rule', 1],
+    ['of two tiers', 2],
+  ])('decides %s as a limiter does that asks every time', async (_, count) => {
+    const compared = { decisions: 0, known: 0 }
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(limits, limits, calls, starts, async (user, ip, callList, startMs) => {
+        const limitList = count === 1 ? { user } : { user, ip }
+        await expectTwins(remoteStore(), `run ${run++}`, limitList, callList, startMs, compared)
+      }),
+      { numRuns: 300 },
+    )
+    expect(compared.known / compared.decisions).toBeGreaterThan(0.1)
+  })
 })
 
 it('is not used where the store is memory, which is as near', async () => {

@@ -1,67 +1,96 @@
 import type { Verdict } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
+import type { Store } from '../core/store.ts'
 
-/** How many keys of one limit are remembered as refused. The one that was refused longest ago makes room. */
-const MOST_KEYS = 10_000
+/** How many refusals are remembered of one limiter. The oldest one makes room. */
+const MOST_DENIALS = 10_000
 
-/** A refusal by the store. Times are by whatever clock the limiter goes by. */
-interface Denial {
-  readonly cost: number
-  readonly rule: Rule
-  readonly verdict: Verdict
+/** A refusal by the store, with what it said of every limit. Times are by whatever clock the limiter goes by. */
+export interface Denial {
+  readonly amounts: readonly number[]
+  readonly rules: readonly Rule[]
+  readonly verdicts: readonly Verdict[]
+  /** The names of the limits that it is about, where those are several. */
+  readonly limits: readonly string[]
+  /** For how long the store would say the same, but for times that run down. */
+  readonly lastsMs: number
   /** When the store was asked: its own time of the decision was no earlier. */
   readonly askedMs: number
   /** When it had answered: no later. */
   readonly answeredMs: number
 }
 
-/**
- * The refusals of one limit that still hold. What the store refused until some time it would refuse again before, so it need not be
- * asked; a smaller cost may pass, and is not answered here.
- */
+/** The refusals that still hold, of all limiters of one name on one store in this process. */
 export class DenialCache {
-  readonly #longestMs: number
   readonly #denials = new Map<string, Denial>()
+  /** The names of refusals over several limits, by each limit's own. */
+  readonly #joint = new Map<string, Set<string>>()
 
-  /** @param longestMs after how long the store is asked again at the latest. */
-  constructor(longestMs: number) {
-    this.#longestMs = longestMs
+  /** Whether nothing is known. */
+  get isEmpty(): boolean {
+    return this.#denials.size === 0
   }
 
-  /** What the store would say of a cost that it would refuse, as far as is known. */
-  find(key: string, cost: number, rule: Rule, nowMs: number): Verdict | undefined {
-    const denial = this.#denials.size === 0 ? undefined : this.#denials.get(key)
-    if (denial === undefined || cost < denial.cost || cost > rule.limit) return undefined
-    const { verdict, askedMs, answeredMs } = denial
-    const passedMs = nowMs - askedMs
-    if (passedMs < 0 || passedMs >= Math.min(verdict.retryAfterMs, this.#longestMs) || rule !== denial.rule) {
-      this.#denials.delete(key)
-      return undefined
-    }
-    // Counted from when it was answered: whoever comes back then does not come too early.
-    const sinceMs = nowMs - answeredMs
-    return {
-      allowed: false,
-      remaining: verdict.remaining,
-      retryAfterMs: verdict.retryAfterMs - sinceMs,
-      resetAfterMs: verdict.resetAfterMs - sinceMs,
-      delayMs: 0,
-      reason: verdict.reason,
-      nextAfterMs: undefined,
-    }
+  /** The refusal of this name, unless it is older than it lasts, or than `longestMs`. */
+  find(name: string, nowMs: number, longestMs: number): Denial | undefined {
+    const denial = this.#denials.get(name)
+    if (denial === undefined) return undefined
+    const passedMs = nowMs - denial.askedMs
+    if (passedMs >= 0 && passedMs < denial.lastsMs && passedMs < longestMs) return denial
+    this.#remove(name)
+    return undefined
   }
 
   /** Remembers a refusal. */
-  note(key: string, cost: number, rule: Rule, verdict: Verdict, askedMs: number, answeredMs: number): void {
-    // One that never passes is known by its cost alone, and what is free when somebody says so may be free at any time.
-    if (verdict.retryAfterMs === Number.POSITIVE_INFINITY || rule.comesBack === 'on-release') return
-    this.#denials.delete(key)
-    if (this.#denials.size === MOST_KEYS) this.#denials.delete(this.#denials.keys().next().value as string)
-    this.#denials.set(key, { cost, rule, verdict, askedMs, answeredMs })
+  note(name: string, denial: Denial): void {
+    this.#remove(name)
+    if (this.#denials.size === MOST_DENIALS) this.#remove(this.#denials.keys().next().value as string)
+    this.#denials.set(name, denial)
+    for (const limit of denial.limits) this.#joint.set(limit, (this.#joint.get(limit) ?? new Set()).add(name))
   }
 
-  /** The key may have more left than before. */
-  forget(key: string): void {
-    this.#denials.delete(key)
+  /** Something of a limit has changed: what is known of it, alone or with others, holds no more. */
+  forget(limit: string): void {
+    this.#remove(limit)
+    for (const name of this.#joint.get(limit) ?? []) this.#remove(name)
+  }
+
+  #remove(name: string): void {
+    for (const limit of this.#denials.get(name)?.limits ?? []) {
+      const names = this.#joint.get(limit)
+      names?.delete(name)
+      if (names?.size === 0) this.#joint.delete(limit)
+    }
+    this.#denials.delete(name)
+  }
+}
+
+/** A limiter's use of a cache. */
+export interface Joined {
+  readonly cache: DenialCache
+  /** Ends it. */
+  leave(): void
+}
+
+interface Shared {
+  readonly cache: DenialCache
+  users: number
+}
+
+const caches = new WeakMap<Store, Map<string, Shared>>()
+
+/** The cache that all limiters of one name on one store have in common: what one of them changes, all of them have to ask about. */
+export function joinDenialCache(store: Store, limiterName: string): Joined {
+  const byName = caches.get(store) ?? new Map<string, Shared>()
+  caches.set(store, byName)
+  const shared = byName.get(limiterName) ?? { cache: new DenialCache(), users: 0 }
+  byName.set(limiterName, shared)
+  shared.users++
+  return {
+    cache: shared.cache,
+    leave: () => {
+      shared.users--
+      if (shared.users === 0) byName.delete(limiterName)
+    },
   }
 }

@@ -6,7 +6,7 @@ import { type Request, watching } from '../core/request.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Memo, Store } from '../core/store.ts'
 import { decisionOfOne, decisionOfTiers, type Ruled } from './decision-of.ts'
-import { findDenied, forgetFreed, noteAnswer } from './denials.ts'
+import type { Denials, Denied } from './denials.ts'
 import { type Asker, localMs, OneQuestion } from './one-question.ts'
 import type { Outage } from './outage/outage.ts'
 import { noteRules } from './rules-of.ts'
@@ -24,6 +24,8 @@ export interface DeskOptions {
   readonly idMs: number
   /** What to do about a store that may fail. Absent: it is in this process. */
   readonly outage: Outage | undefined
+  /** What need not be asked. Absent: the store is as near. */
+  readonly denials: Denials | undefined
 }
 
 /** A target and what is asked of it. */
@@ -50,10 +52,11 @@ export class Desk {
     this.only = options.isTiered || first?.policy !== undefined ? undefined : first
     this.#options = options
     this.#hasPolicies = options.tiers.some(({ policy }) => policy !== undefined)
-    const { outage, store } = options
+    const { outage, store, denials } = options
     this.#asker = outage && {
       watch: outage.watch,
       kind: store.kind,
+      denials: denials as Denials,
       without: ({ tier, key, request, nowMs }, error) => {
         return this.#without([{ tier, subject: key, key, request }], [tier.rule], nowMs, undefined, error)
       },
@@ -106,8 +109,8 @@ export class Desk {
   /** Takes from a single key: most decisions are such, and nothing is made for them that is not needed. */
   consumeOne(tier: Tier, subject: Subject, amount: number, ahead: boolean | undefined): Decision | Promise<Decision> {
     this.demandOpen()
-    const { store, outage } = this.#options
-    const { rule, shelf, denials } = tier
+    const { store, outage, denials } = this.#options
+    const { rule, shelf } = tier
     const key = encodeSubject(subject)
     const nowMs = this.#nowMs()
     const blockForMs = tier.shadow ? undefined : tier.blockForMs
@@ -118,7 +121,7 @@ export class Desk {
       return answer.then((verdict) => decisionOfOne(tier, rule, verdict, store.kind))
     }
     const askedMs = localMs(nowMs)
-    const denied = denials?.find(key, amount, rule, askedMs)
+    const denied = denials?.findOne(key, amount, rule, askedMs)
     if (denied !== undefined) return decisionOfOne(tier, rule, denied, 'denial-cache')
     if (!outage.watch.isAsking) return this.#without([{ tier, subject, key, request }], [rule], nowMs, undefined)
     if (outage.owes(tier)) return this.ask([{ tier, subject, key, request }])
@@ -164,19 +167,18 @@ export class Desk {
     id: string | undefined,
     mayBeKnown: boolean,
   ): Decision | Promise<Decision> {
-    const { store, outage } = this.#options
+    const { store, outage, denials } = this.#options
     const nowMs = this.#nowMs()
     const askedMs = localMs(nowMs)
-    const denied = mayBeKnown ? findDenied(asked, rules, askedMs) : undefined
-    if (denied !== undefined) {
-      const refusing = denied.places.map((place) => ruledBy(asked, rules, place))
-      return this.#decisionOf(refusing, denied.verdicts, 'denial-cache')
-    }
-    forgetFreed(asked)
+    const ruled = asked.map(({ tier }, place): Ruled => ({ tier, rule: rules[place] as Rule }))
+    const denied = mayBeKnown ? denials?.find(asked, rules, askedMs) : undefined
+    if (denied !== undefined) return this.#deniedDecision(ruled, denied)
     const memo = id === undefined ? undefined : this.#memo(asked, id)
+    const isPlain = memo === undefined && asked.every(({ request }) => request.action === 'consume')
+    if (!isPlain) denials?.forget(asked)
     const decisionOf = (verdicts: readonly Verdict[]): Decision => {
-      noteAnswer(asked, rules, verdicts, askedMs, localMs(nowMs))
-      const ruled = asked.map((_, place) => ruledBy(asked, rules, place))
+      if (memo === undefined) denials?.note(asked, rules, verdicts, { askedMs, answeredMs: localMs(nowMs) })
+      else denials?.forget(asked)
       return this.#decisionOf(ruled, verdicts, store.kind)
     }
     if (outage === undefined) {
@@ -218,6 +220,8 @@ export class Desk {
     error?: unknown,
   ): Decision | Promise<Decision> {
     const outage = this.#options.outage as Outage
+    // The store may have done what it was asked for.
+    this.#options.denials?.forget(asked)
     const { ruled, verdicts } = outage.decide(asked, rules, nowMs, memo, error)
     const decision = noteRules(this.#decisionOf(ruled, verdicts, 'fallback'), ruled)
     this.#unasked++
@@ -233,6 +237,12 @@ export class Desk {
     return this.#hasPolicies ? noteRules(decision, ruled) : decision
   }
 
+  #deniedDecision(ruled: readonly Ruled[], { verdicts, certain }: Denied): Decision {
+    const decision = this.#decisionOf(ruled, verdicts, 'denial-cache')
+    const tiers = Object.entries(decision.tiers).filter(([name]) => certain.includes(name))
+    return { ...decision, tiers: Object.fromEntries(tiers) }
+  }
+
   #nowMs(): number {
     const { clock } = this.#options
     return clock === undefined ? STORE_TIME : readClock(clock)
@@ -240,11 +250,7 @@ export class Desk {
 
   // A request that comes again with other tiers is another request.
   #memo(asked: readonly Asked[], id: string): Memo {
-    const names = asked.map(({ tier }) => tier.name).join(',')
-    return { id: encodeSubject({ kind: 'id', name: `${names}:${id}` }), ms: this.#options.idMs }
+    const name = JSON.stringify([...asked.map(({ tier }) => tier.name), id])
+    return { id: encodeSubject({ kind: 'id', name }), ms: this.#options.idMs }
   }
-}
-
-function ruledBy(asked: readonly Asked[], rules: readonly Rule[], place: number): Ruled {
-  return { tier: (asked[place] as Asked).tier, rule: rules[place] as Rule }
 }

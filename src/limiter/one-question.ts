@@ -3,6 +3,7 @@ import type { DecidedBy, Decision, Verdict } from '../core/decision.ts'
 import type { Request } from '../core/request.ts'
 import type { Answer, Listener } from '../core/store.ts'
 import { decisionOfOne } from './decision-of.ts'
+import type { Denials } from './denials.ts'
 import type { Question, StoreWatch } from './outage/store-watch.ts'
 import type { Tier } from './tier.ts'
 
@@ -11,6 +12,8 @@ export interface Asker {
   readonly watch: StoreWatch
   /** Who has decided when the store answers. */
   readonly kind: DecidedBy
+  /** Who is told what it says. */
+  readonly denials: Denials
   /** Decides when it does not. Throws where that is the policy. */
   without(question: OneQuestion, error: unknown): Decision | Promise<Decision>
 }
@@ -58,11 +61,10 @@ export class OneQuestion implements Question, Listener {
 
   decided(verdict: Verdict): void {
     const { tier, key, request, nowMs } = this
-    const { watch, kind } = this.#asker
+    const { watch, kind, denials } = this.#asker
     if (!watch.answered(this)) return
-    if (!verdict.allowed) {
-      tier.denials?.note(key, request.amount, tier.rule, verdict, this.#askedMs, localMs(nowMs))
-    }
+    if (verdict.allowed) denials.forgetOne(key)
+    else denials.noteOne(tier, key, request.amount, verdict, { askedMs: this.#askedMs, answeredMs: localMs(nowMs) })
     this.#resolve(decisionOfOne(tier, tier.rule, verdict, kind))
   }
 

@@ -2,7 +2,6 @@ import { milliseconds, oneOf, show } from '../core/check.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Shelf } from '../core/store.ts'
-import type { DenialCache } from './denial-cache.ts'
 import { ON_STORE_FAILURE, type OnStoreFailure } from './outage/store-failure.ts'
 import type { Policy, PolicyCache } from './policy-cache.ts'
 
@@ -41,8 +40,6 @@ export interface Tier {
   readonly blockForMs: number | undefined
   readonly policy: PolicyCache | undefined
   readonly shelf: Shelf
-  /** Absent where the store is as near as a cache, and for a limit that refuses nobody. */
-  readonly denials: DenialCache | undefined
   readonly onStoreFailure: OnStoreFailure
 }
 

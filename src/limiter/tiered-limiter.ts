@@ -219,10 +219,11 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   async close(): Promise<void> {
-    const { ownsStore, store, outage } = this.#parts
+    const { ownsStore, store, outage, denials } = this.#parts
     if (!this.#desk.close()) return
     this.#room.close()
     await outage?.close()
+    denials?.leave()
     if (ownsStore) await store.close?.()
   }
 

@@ -156,6 +156,20 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
+    title: 'ids: belong to the tiers that the call names, whatever characters are in their names',
+    async check(store, name) {
+      const limiter = askingLimiter({
+        name,
+        tiers: { a: minute, b: minute, 'b:x': minute },
+        store,
+        clock: manualClock(1),
+      })
+      await limiter.consume({ a: 'one', b: 'one' }, { id: 'x:1' })
+      await limiter.consume({ a: 'one', 'b:x': 'one' }, { id: '1' })
+      assert.deepEqual(remaining(await limiter.peek('one')), { a: 1, b: 2, 'b:x': 2 })
+    },
+  },
+  {
     title: 'blockForMs: blocks after a refusal, and for no longer however often it is tried',
     async check(store, name) {
       const clock = manualClock(60_000)

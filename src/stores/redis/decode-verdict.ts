@@ -58,6 +58,7 @@ function atOnce(remaining: number, resetAfterMs: number, { ahead }: Request): Ve
     delayMs: 0,
     reason: undefined,
     nextAfterMs: ahead === true ? 0 : undefined,
+    blockedMs: undefined,
   }
 }
 
@@ -82,15 +83,17 @@ export function verdictAt(numbers: readonly number[], at: number, { action, ahea
   const allowed = numbers[at] === 1
   const laterMs = numbers[at + 2] as number
   const waitMs = numbers[at + 4] as number
+  const reason = allowed ? undefined : reasonOf(action, laterMs, waitMs)
   return {
     allowed,
     remaining: numbers[at + 1] as number,
     retryAfterMs: allowed ? 0 : laterMs === NEVER ? Number.POSITIVE_INFINITY : laterMs,
     resetAfterMs: numbers[at + 3] as number,
     delayMs: allowed ? waitMs : 0,
-    reason: allowed ? undefined : reasonOf(action, laterMs, waitMs),
+    reason,
     // What is allowed need not be tried again: in that place stands what was asked for.
     nextAfterMs: allowed && ahead === true ? laterMs : undefined,
+    blockedMs: reason === 'blocked' ? waitMs : undefined,
   }
 }
 
