@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest'
 import * as decide from '../src/core/decide.ts'
 import { type Entry, freshAfterMs, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { expectFairness, type Fairness } from './even-traffic.ts'
 import { describeTwin } from './redis-twin.ts'
 import { act, anyClock, everything, type Moment, play, starts, steps, type Turn, turns, waits } from './schedules.ts'
 
 /** What a rule promises, for the properties that every rule has to keep. */
-export interface RulePromise {
+export interface RulePromise extends Fairness {
   /** Random configurations of the rule. */
   readonly rules: fc.Arbitrary<Rule>
   /** Configurations at the edge of what the factory takes: ten years, and products just below 2^53. */
@@ -29,7 +30,8 @@ type Parameters = Readonly<Record<string, number>>
 const CENTURY_MS = 36_525 * 86_400_000
 
 /** Runs every property on random configurations, costs and waits. */
-export function describeProperties({ rules, extremes, most, alignedToClock, periodMs }: RulePromise): void {
+export function describeProperties(promise: RulePromise): void {
+  const { rules, extremes, most, alignedToClock, periodMs } = promise
   const check = (
     schedule: fc.Arbitrary<Turn[]>,
     property: (history: Moment[], rule: Rule) => void,
@@ -60,6 +62,10 @@ export function describeProperties({ rules, extremes, most, alignedToClock, peri
           }
         }
       })
+    })
+
+    it('lets evenly spaced requests pass that come exactly at its limit, or the share of them that it states', () => {
+      expectFairness(promise)
     })
 
     it('refuses at every millisecond before retryAfterMs and allows exactly then', () => {

@@ -64,7 +64,10 @@ describe.each<[string, () => Store]>([
   it('says when the next request passes after 10 of 10 at the edge of a window', async () => {
     const { clock, consume } = limit(slidingWindow({ limit: 10, windowMs: 1_000 }), 1_000_999)
     await consume(10)
-    expect((await consume()).retryAfterMs).toBe(101)
+    expect((await consume()).retryAfterMs).toBe(1)
+    clock.set(1_001_000)
+    expect((await consume()).allowed).toBe(true)
+    expect((await consume()).retryAfterMs).toBe(100)
     clock.set(1_001_099)
     expect((await consume()).allowed).toBe(false)
     clock.set(1_001_100)

@@ -46,12 +46,12 @@ export const aheadChecks: readonly StoreCheck[] = [
       const luis = { user: 'luis', ip: '203.0.113.7', global: 'all' }
       const passed = await limiter.consume(luis, { cost: { ip: 4 }, ahead: true })
       assert.deepEqual([passed.remaining, passed.limit, passed.nextAfterMs], [1, 5, 1_000])
-      assert.deepEqual(nexts(passed), { user: 60_000, ip: 1_000, global: 2_000 })
+      assert.deepEqual(nexts(passed), { user: 60_000, ip: 1_000, global: 1_000 })
       const refused = await limiter.consume(luis, { cost: { ip: 2 }, ahead: true })
       assert.deepEqual([refused.allowed, refused.retryAfterMs, refused.nextAfterMs], [false, 1_000, undefined])
-      assert.deepEqual(nexts(refused), { user: 60_000, ip: undefined, global: 2_000 })
+      assert.deepEqual(nexts(refused), { user: 60_000, ip: undefined, global: 1_000 })
       const held = await limiter.reserve({ ...luis, user: 'new' }, { estimate: { ip: 2 }, ahead: true })
-      assert.deepEqual(nexts(held.decision), { user: 0, ip: undefined, global: 2_000 })
+      assert.deepEqual(nexts(held.decision), { user: 0, ip: undefined, global: 1_000 })
       assert.deepEqual(nexts(await limiter.consume(luis)), { user: undefined, ip: undefined, global: undefined })
     },
   },

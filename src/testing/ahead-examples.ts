@@ -40,10 +40,10 @@ export const aheadExamples: readonly WorkedExample[] = [
   {
     title: 'ahead: a sliding window frees a share of the window before',
     rule: slidingWindow({ limit: 10, windowMs: 1_000 }),
-    // From 1,000 on the five count for 5 × what is left of their second: at 1,200 they are four.
+    // From 1,000 on the five count for 5 × what is left of their second, rounded down: four at 1,000, and three at 1,200.
     turns: [
-      [0, 'consume', 5, { remaining: 5, nextAfterMs: 1_200 }],
-      [1_100, 'consume', 2, { remaining: 3, nextAfterMs: 100 }],
+      [0, 'consume', 5, { remaining: 5, nextAfterMs: 1_000 }],
+      [1_100, 'consume', 2, { remaining: 4, nextAfterMs: 100 }],
     ],
   },
   {

@@ -21,5 +21,7 @@ describe('concurrency', () => {
     most: ({ limit = 0, leaseMs = 1 }, apartMs) => (apartMs < leaseMs ? limit : Number.POSITIVE_INFINITY),
     alignedToClock: false,
     periodMs: ({ leaseMs = 0 }) => leaseMs,
+    // Each has its place for a tenth of the lease, and gives it back.
+    even: (limit, periodMs) => [concurrency({ limit, leaseMs: 10 * periodMs })],
   })
 })

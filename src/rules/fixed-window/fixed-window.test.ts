@@ -23,5 +23,6 @@ describe.each(['clock', 'first-hit'] as const)('fixedWindow, anchor %s', (anchor
     most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? 2 * limit : Number.POSITIVE_INFINITY),
     alignedToClock: anchor === 'clock',
     periodMs: ({ windowMs = 0 }) => windowMs,
+    even: (limit, windowMs) => [fixedWindow({ limit, windowMs, anchor })],
   })
 })

@@ -32,6 +32,11 @@ describe('leakyBucket', () => {
     most: ({ capacity = 0, leak = 0, periodMs = 1 }, apartMs) => capacity + Math.floor((leak * apartMs) / periodMs),
     alignedToClock: false,
     periodMs: ({ periodMs = 0 }) => periodMs,
+    even: (limit, periodMs) => [
+      leakyBucket({ capacity: limit, leak: limit, periodMs }),
+      leakyBucket({ capacity: limit, leak: limit, periodMs, mode: 'shape' }),
+      leakyBucket({ capacity: 1, leak: limit, periodMs }),
+    ],
   })
 
   it('spreads what it admits evenly when it shapes', () => {

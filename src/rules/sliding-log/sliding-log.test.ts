@@ -22,6 +22,7 @@ describe('slidingLog', () => {
     most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? limit : Number.POSITIVE_INFINITY),
     alignedToClock: false,
     periodMs: ({ windowMs = 0 }) => windowMs,
+    even: (limit, windowMs) => [slidingLog({ limit, windowMs })],
   })
 
   const rule = slidingLog({ limit: 50, windowMs: 100 })

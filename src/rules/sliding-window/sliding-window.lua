@@ -1,4 +1,4 @@
--- sliding-window: counts the current window in full and the one before by the share that still overlaps.
+-- sliding-window: counts the current window in full and the one before by the share that still overlaps, rounded down.
 --
 -- limit     requests per window, whole number >= 1
 -- windowMs  length of the window in milliseconds, whole number >= 1
@@ -23,14 +23,16 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
     end
   end
 
-  local overlap = previous * (windowMs - elapsedMs)
-  local fits = current + cost <= limit
-  local passes = force or (fits and overlap <= (limit - current - cost) * windowMs)
+  -- The last windowMs milliseconds end with this one: so many of them lie in the window before. Rounded down: only so are evenly
+  -- spaced requests at exactly the limit never refused.
+  local sharedMs = windowMs - 1 - elapsedMs
+  local free = limit - current - cost
+  local passes = force or math.floor(previous * sharedMs / windowMs) <= free
   local retryAfterMs, returned = 0, 0
-  if not passes and fits then
-    retryAfterMs = math.ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
+  if not passes and free >= 0 then
+    retryAfterMs = math.floor(windowMs * (previous - free - 1) / previous) - elapsedMs
   elseif not passes then
-    retryAfterMs = windowMs - elapsedMs + math.ceil(windowMs * (current - limit + cost) / current)
+    retryAfterMs = windowMs - elapsedMs + math.floor(windowMs * (current - limit + cost - 1) / current)
   elseif cost < 0 then
     local inCurrent = not takenMs or takenMs >= atMs
     local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
@@ -42,7 +44,7 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
     current = addBounded(current, cost, limit + maxDebt)
   end
 
-  local used = current + math.ceil(previous * (windowMs - elapsedMs) / windowMs)
+  local used = current + math.floor(previous * sharedMs / windowMs)
   local windows = current > 0 and 2 or previous > 0 and 1 or 0
   local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
   local next = passes and struct.pack('<dddd', atMs, current, previous, windowMs) or nil

@@ -27,8 +27,7 @@ export function stepSlidingWindow(
   let current = state !== undefined && passedMs <= 0 ? state.current : 0
   let previous = state === undefined || passedMs > windowMs ? 0 : passedMs > 0 ? state.current : state.previous
 
-  const overlap = previous * (windowMs - elapsedMs)
-  const passes = force || (current + cost <= limit && overlap <= (limit - current - cost) * windowMs)
+  const passes = force || overlap(windowMs, elapsedMs, previous) + current + cost <= limit
   const retryAfterMs = passes ? 0 : waitMs(limit, windowMs, current, previous, cost) - elapsedMs
   let returned = 0
   if (passes && cost < 0) {
@@ -43,10 +42,9 @@ export function stepSlidingWindow(
     current = addBounded(current, cost, limit + maxDebt)
   }
 
-  const used = current + Math.ceil((previous * (windowMs - elapsedMs)) / windowMs)
   return {
     retryAfterMs,
-    remaining: Math.max(0, limit - used),
+    remaining: Math.max(0, limit - overlap(windowMs, elapsedMs, previous) - current),
     resetAfterMs: current > 0 ? 2 * windowMs - elapsedMs : previous > 0 ? windowMs - elapsedMs : 0,
     delayMs: 0,
     returned,
@@ -54,10 +52,22 @@ export function stepSlidingWindow(
   }
 }
 
+// The last `windowMs` milliseconds end with this one, so `windowMs - 1 - elapsedMs` of them lie in the window before. Rounded down:
+// only so are evenly spaced requests at exactly the limit never refused.
+function overlap(windowMs: number, elapsedMs: number, previous: number): number {
+  return Math.floor((previous * (windowMs - 1 - elapsedMs)) / windowMs)
+}
+
 /** Time from the start of the current window until `cost` passes. */
 function waitMs(limit: number, windowMs: number, current: number, previous: number, cost: number): number {
-  if (current + cost <= limit) return Math.ceil((windowMs * (previous - limit + current + cost)) / previous)
-  return windowMs + Math.ceil((windowMs * (current - limit + cost)) / current)
+  const free = limit - current - cost
+  if (free >= 0) return msUntilOverlap(windowMs, previous, free)
+  return windowMs + msUntilOverlap(windowMs, current, limit - cost)
+}
+
+/** Time from the start of a window until no more than `free` is left of the one before, which had more. */
+function msUntilOverlap(windowMs: number, previous: number, free: number): number {
+  return Math.floor((windowMs * (previous - free - 1)) / previous)
 }
 
 /** A state as numbers. */

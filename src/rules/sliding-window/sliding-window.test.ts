@@ -19,9 +19,9 @@ describe('slidingWindow', () => {
           .integer({ min: 1, max: Math.floor(Number.MAX_SAFE_INTEGER / windowMs) })
           .map((limit) => slidingWindow({ limit, windowMs })),
       ),
-    most: ({ limit = 0, windowMs = 1 }, apartMs) =>
-      apartMs < windowMs ? Math.max(1, 2 * limit - 1) : Number.POSITIVE_INFINITY,
+    most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? 2 * limit : Number.POSITIVE_INFINITY),
     alignedToClock: true,
     periodMs: ({ windowMs = 0 }) => windowMs,
+    even: (limit, windowMs) => [slidingWindow({ limit, windowMs })],
   })
 })

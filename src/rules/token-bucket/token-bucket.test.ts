@@ -24,5 +24,9 @@ describe('tokenBucket', () => {
     most: ({ capacity = 0, refill = 0, periodMs = 1 }, apartMs) => capacity + Math.floor((refill * apartMs) / periodMs),
     alignedToClock: false,
     periodMs: ({ periodMs = 0 }) => periodMs,
+    even: (limit, periodMs) => [
+      tokenBucket({ capacity: limit, refill: limit, periodMs }),
+      tokenBucket({ capacity: 1, refill: limit, periodMs }),
+    ],
   })
 })

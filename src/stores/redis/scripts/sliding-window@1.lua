@@ -1,4 +1,4 @@
--- sluice sliding-window, version 1: counts the current window in full and the one before by the share that still overlaps.
+-- sluice sliding-window, version 1: counts the current window in full and the one before by the share that still overlaps, rounded down.
 --
 -- KEYS[1..n]   what the state of each subject is kept under; on a Cluster all in one slot
 -- ARGV[1]      limit: requests per window, whole number >= 1
@@ -12,7 +12,7 @@
 -- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains
 -- state        sliding-window@1: start of the current window, its count, the count of the one before, length of the window
 
-local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = math.ceil, math.floor, math.max, math.min, struct.pack, struct.unpack
+local math_floor, math_max, math_min, struct_pack, struct_unpack = math.floor, math.max, math.min, struct.pack, struct.unpack
 
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
@@ -64,14 +64,16 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
     end
   end
 
-  local overlap = previous * (windowMs - elapsedMs)
-  local fits = current + cost <= limit
-  local passes = force or (fits and overlap <= (limit - current - cost) * windowMs)
+  -- The last windowMs milliseconds end with this one: so many of them lie in the window before. Rounded down: only so are evenly
+  -- spaced requests at exactly the limit never refused.
+  local sharedMs = windowMs - 1 - elapsedMs
+  local free = limit - current - cost
+  local passes = force or math_floor(previous * sharedMs / windowMs) <= free
   local retryAfterMs, returned = 0, 0
-  if not passes and fits then
-    retryAfterMs = math_ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
+  if not passes and free >= 0 then
+    retryAfterMs = math_floor(windowMs * (previous - free - 1) / previous) - elapsedMs
   elseif not passes then
-    retryAfterMs = windowMs - elapsedMs + math_ceil(windowMs * (current - limit + cost) / current)
+    retryAfterMs = windowMs - elapsedMs + math_floor(windowMs * (current - limit + cost - 1) / current)
   elseif cost < 0 then
     local inCurrent = not takenMs or takenMs >= atMs
     local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
@@ -83,7 +85,7 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
     current = addBounded(current, cost, limit + maxDebt)
   end
 
-  local used = current + math_ceil(previous * (windowMs - elapsedMs) / windowMs)
+  local used = current + math_floor(previous * sharedMs / windowMs)
   local windows = current > 0 and 2 or previous > 0 and 1 or 0
   local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
   local next = passes and struct_pack('<dddd', atMs, current, previous, windowMs) or nil

@@ -1061,14 +1061,16 @@ local function ruleOf(name, args, at)
         end
       end
 
-      local overlap = previous * (windowMs - elapsedMs)
-      local fits = current + cost <= limit
-      local passes = force or (fits and overlap <= (limit - current - cost) * windowMs)
+      -- The last windowMs milliseconds end with this one: so many of them lie in the window before. Rounded down: only so are evenly
+      -- spaced requests at exactly the limit never refused.
+      local sharedMs = windowMs - 1 - elapsedMs
+      local free = limit - current - cost
+      local passes = force or math_floor(previous * sharedMs / windowMs) <= free
       local retryAfterMs, returned = 0, 0
-      if not passes and fits then
-        retryAfterMs = math_ceil(windowMs * (previous - limit + current + cost) / previous) - elapsedMs
+      if not passes and free >= 0 then
+        retryAfterMs = math_floor(windowMs * (previous - free - 1) / previous) - elapsedMs
       elseif not passes then
-        retryAfterMs = windowMs - elapsedMs + math_ceil(windowMs * (current - limit + cost) / current)
+        retryAfterMs = windowMs - elapsedMs + math_floor(windowMs * (current - limit + cost - 1) / current)
       elseif cost < 0 then
         local inCurrent = not takenMs or takenMs >= atMs
         local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
@@ -1080,7 +1082,7 @@ local function ruleOf(name, args, at)
         current = addBounded(current, cost, limit + maxDebt)
       end
 
-      local used = current + math_ceil(previous * (windowMs - elapsedMs) / windowMs)
+      local used = current + math_floor(previous * sharedMs / windowMs)
       local windows = current > 0 and 2 or previous > 0 and 1 or 0
       local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
       local next = passes and struct_pack('<dddd', atMs, current, previous, windowMs) or nil
