@@ -44,7 +44,8 @@ describe('scripts list', () => {
     const { scripts } = JSON.parse((await said('list', '--json')).out)
     const { name, version, sha1, required, optional, source } = getScript('sliding-window')
     const found = scripts.find((script: { name: string }) => script.name === name)
-    const purpose = 'counts the current window in full and the one before by the share that still overlaps, rounded down.'
+    const purpose =
+      'counts the current window in full and the one before by the share that still overlaps, rounded down.'
     expect(found).toEqual({ name, version, sha1, required, optional, bytes: Buffer.byteLength(source), purpose })
   })
 })
