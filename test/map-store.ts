@@ -1,12 +1,13 @@
 import { decide } from '../src/core/decide.ts'
 import { decideTogether } from '../src/core/decide-together.ts'
 import type { Verdict } from '../src/core/decision.ts'
-import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
+import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
 import { encodeScope } from '../src/core/key.ts'
 import type { Order, Shelf, Store } from '../src/core/store.ts'
 
 interface MapShelf extends Shelf {
   readonly scope: string
+  readonly changing: boolean
 }
 
 /** The frame and nothing else: keeps everything in a map and forgets nothing, whatever the clock does. */
@@ -21,9 +22,10 @@ export function mapStore(): Store {
       const scope = encodeScope(place)
       const shelf: MapShelf = {
         scope,
+        changing: place.changing === true,
         decide(key, request, nowMs, rule = place.rule) {
           const ruling = decide(rule, entryOf(`${scope}:${key}`), request, nowMs)
-          entries.set(`${scope}:${key}`, ruling)
+          entries.set(`${scope}:${key}`, entryAfter(shelf, ruling))
           return ruling
         },
       }
@@ -35,9 +37,16 @@ export function mapStore(): Store {
       if (known !== undefined && known.untilMs > nowMs) return known.verdicts
       const parts = orders.map((order) => ({ ...order, entry: entryOf(nameOf(order)) }))
       const { allowed, rulings } = decideTogether(parts, nowMs)
-      for (const [index, order] of orders.entries()) entries.set(nameOf(order), rulings[index] as Entry)
+      for (const [index, order] of orders.entries())
+        entries.set(nameOf(order), entryAfter(order.shelf as MapShelf, rulings[index] as Ruling))
       if (allowed && memo && id) memos.set(id, { untilMs: nowMs + memo.ms, verdicts: rulings })
       return rulings
     },
   }
+}
+
+// Only where the rule may change does a state keep the one that it was counted by.
+function entryAfter({ changing }: MapShelf, ruling: Ruling): Entry {
+  const { state, block, holds } = ruling
+  return changing ? ruling : { state, block, holds }
 }

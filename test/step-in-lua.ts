@@ -34,14 +34,12 @@ export function rowOf(
 /** A state as it is kept on Redis. */
 function cellsOf(rule: Rule, state: RuleState): Float64Array {
   if (rule.cells !== undefined) {
-    const { keeps } = readRule(rule.kind)
-    // What a state ends with on Redis, so that a key whose end stays the same need not be told it again.
-    const row = Float64Array.from([...new Array(rule.cells.count).fill(0), ...(keeps ? [rule.parameters[keeps]] : [])])
+    const row = new Float64Array(rule.cells.count)
     rule.cells.write(state, row, 0)
     return row
   }
-  const { atMs, total, older, from, to, newestCost } = state as Timeline
-  return Float64Array.from(total === 0 ? [] : [atMs, total, ...older.slice(from, to), atMs, newestCost])
+  const { atMs, total, spanMs, older, from, to, newestCost } = state as Timeline
+  return Float64Array.from(total === 0 ? [] : [atMs, total, spanMs, ...older.slice(from, to), atMs, newestCost])
 }
 
 const scripts = new Map<string, string>()

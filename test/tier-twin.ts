@@ -34,7 +34,7 @@ export const kinds: readonly fc.Arbitrary<Rule>[] = [
     .map(rules.fixedWindow),
   fc.record({ limit: small, windowMs: spans }).map(rules.slidingWindow),
   fc.record({ limit: small, windowMs: spans }).map(rules.slidingLog),
-  fc.record({ limit: small, windowMs: spans, slices: fc.constant(3) }).map(rules.strictWindow),
+  fc.record({ limit: small, windowMs: spans, slices: fc.constantFrom(1, 3) }).map(rules.strictWindow),
   fc.record({ capacity: small, refill: small, periodMs: spans }).map(rules.tokenBucket),
   fc
     .record({

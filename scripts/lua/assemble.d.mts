@@ -14,7 +14,6 @@ export interface ScriptRule {
   readonly state: string
   readonly parameters: readonly ScriptParameter[]
   readonly exact: string | undefined
-  readonly keeps: string | undefined
   readonly needs: string | undefined
   readonly holds: 'pooled' | 'dated' | 'leased'
   readonly valid: string

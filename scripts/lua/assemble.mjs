@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
 const PARAMETER = /^-- (\w+) +(.+)$/
-const WORDS = ['exact', 'holds', 'keeps', 'needs', 'valid']
+const WORDS = ['exact', 'holds', 'needs', 'valid']
 const HOLDS = ['pooled', 'dated', 'leased']
 const TIERS = 'tiers'
 const FRAME = ['holds', 'entry', 'frame', 'requests', 'decide']
@@ -31,7 +31,6 @@ export function readRule(name) {
     purpose: first.slice(`-- ${name}: `.length),
     parameters: [],
     exact: undefined,
-    keeps: undefined,
     needs: undefined,
   }
   for (const line of lines) {

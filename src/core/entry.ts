@@ -40,7 +40,7 @@ export interface Current<State extends RuleState = RuleState> {
   readonly holds: readonly Hold[]
   /** The time to decide at: the clock's, or the key's own when that is a little ahead. */
   readonly timeMs: number
-  /** Whether state and holds have moved with the clock. That has to be stored even when nothing is taken. */
+  /** Whether state and holds have moved with the clock, or the rule has adopted the state. That is stored even when nothing is taken. */
   readonly moved: boolean
   /** Whether they have been taken over from another rule, and that has to be stored. */
   readonly takesOver: boolean
@@ -57,7 +57,8 @@ export function currentEntry<S extends RuleState>(rule: Rule<S>, entry: Entry<S>
   const isPlain = maker === rule && holds.length === 0 && block === undefined
   if (isPlain && (state === undefined || !isFarAhead(state.atMs, nowMs))) {
     const timeMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
-    return { state, block, holds, timeMs, moved: false, takesOver: false }
+    const adopted = state && rule.adopt?.(state, timeMs)
+    return { state: adopted ?? state, block, holds, timeMs, moved: adopted !== undefined, takesOver: false }
   }
   let moved = false
   if (block !== undefined && isFarAhead(block.atMs, nowMs)) {
@@ -75,8 +76,17 @@ export function currentEntry<S extends RuleState>(rule: Rule<S>, entry: Entry<S>
   }
   const timeMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
   const held = holds.length === 0 ? { state, holds } : returnExpired(maker, state, holds, timeMs)
-  if (maker === rule || sameParameters(maker.parameters, rule.parameters))
-    return { ...held, block, timeMs, moved, takesOver: false }
+  if (maker === rule || sameParameters(maker.parameters, rule.parameters)) {
+    const adopted = held.state && rule.adopt?.(held.state, timeMs)
+    return {
+      state: adopted ?? held.state,
+      holds: held.holds,
+      block,
+      timeMs,
+      moved: moved || adopted !== undefined,
+      takesOver: false,
+    }
+  }
   const takesOver = entry.takenOver !== true && (state !== undefined || holds.length > 0)
   return { ...recounted(maker, rule, held, timeMs), block, timeMs, moved, takesOver }
 }

@@ -47,6 +47,11 @@ export interface Rule<State extends RuleState = RuleState> {
    *   the rule gives back first.
    */
   step(state: State | undefined, nowMs: number, cost: number, force: boolean, takenMs?: number): Outcome<State>
+  /**
+   * A state that other parameters of the same kind of rule have counted, as if what is used of it had just been used: only when it is
+   * fresh sooner so. That is kept even when nothing is taken. Absent: such a state is read as it is.
+   */
+  adopt?(state: State, nowMs: number): State | undefined
 }
 
 /** What a rule remembers of a key. */
@@ -74,8 +79,11 @@ export interface Outcome<State extends RuleState = RuleState> {
 /** A state as a row of numbers, so that a store can keep millions of them without an object each. */
 export interface StateCells<State extends RuleState = RuleState> {
   readonly count: number
+  /** The fewest numbers of a state, where one that other parameters have counted may have another `count`. */
+  readonly least?: number
   write(state: State, row: Float64Array, at: number): void
-  read(row: Float64Array, at: number): State
+  /** @param count how many numbers the state has, if not `count`. */
+  read(row: Float64Array, at: number, count?: number): State
 }
 
 /** A row that only small states fit into; a store keeps the others as they are. The first cell is never NaN. */

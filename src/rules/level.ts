@@ -1,8 +1,23 @@
-import type { RuleState, StateCells } from '../core/rule.ts'
+import type { Outcome, PackedCells, Rule, RuleState, StateCells } from '../core/rule.ts'
+import { type CountedStep, outliving } from './outliving.ts'
 
-/** What is in a bucket at `atMs`, in units of request × millisecond, so that every millisecond changes it by a whole number. */
+/**
+ * What is used of a bucket at `atMs`, in units of request × millisecond of a period of `periodMs`, in which `rate` requests come back:
+ * so every millisecond changes it by a whole number.
+ */
 export interface Level extends RuleState {
-  readonly level: number
+  readonly used: number
+  readonly periodMs: number
+  readonly rate: number
+}
+
+/** What both buckets know. */
+export interface LevelParameters {
+  readonly capacity: number
+  /** Requests that come back in every period. */
+  readonly rate: number
+  readonly periodMs: number
+  readonly maxDebt: number
 }
 
 /**
@@ -13,12 +28,79 @@ export function unitsOf(cost: number, periodMs: number): number {
   return cost % 1 === 0 ? cost * periodMs : Math.floor(cost * periodMs + 0.5)
 }
 
+/** What is still used of a level at `nowMs`. */
+export function usedAt({ atMs, used }: Level, rate: number, nowMs: number): number {
+  // Coming back for no longer than until nothing is used keeps the product exact after any absence.
+  const backMs = Math.min(Math.max(0, nowMs - atMs), Math.ceil(used / rate))
+  return Math.max(0, used - rate * backMs)
+}
+
+/** The step of a bucket whose levels outlive a change of its parameters. */
+export function outlivingLevel<P extends LevelParameters>(
+  step: CountedStep<P, Level>,
+  parameters: P,
+): Pick<Rule<Level>, 'step' | 'adopt'> {
+  const { capacity, rate, periodMs, maxDebt } = parameters
+  const most = (capacity + maxDebt) * periodMs
+  return outliving(
+    step,
+    parameters,
+    (state) => {
+      if (state.periodMs === periodMs && state.rate === rate && state.used <= most) return parameters
+      return { ...parameters, periodMs: state.periodMs, rate: state.rate }
+    },
+    (maker, state, nowMs): Outcome<Level> => {
+      const used = Math.min(most, rescaled(usedAt(state, maker.rate, nowMs), maker.periodMs, periodMs))
+      return step(parameters, { atMs: nowMs, used, periodMs, rate }, nowMs, 0, true)
+    },
+  )
+}
+
+// Whole requests are exact. A part of one is rounded up, to no more than a whole one.
+function rescaled(used: number, fromMs: number, toMs: number): number {
+  const whole = Math.floor(used / fromMs)
+  return whole * toMs + Math.min(toMs, Math.ceil(((used - whole * fromMs) * toMs) / fromMs))
+}
+
 /** A level as numbers. */
 export const levelCells: StateCells<Level> = {
-  count: 2,
+  count: 4,
   write(state, row, at) {
     row[at] = state.atMs
-    row[at + 1] = state.level
+    row[at + 1] = state.used
+    row[at + 2] = state.periodMs
+    row[at + 3] = state.rate
   },
-  read: (row, at) => ({ atMs: row[at] as number, level: row[at + 1] as number }),
+  read: (row, at) => ({
+    atMs: row[at] as number,
+    used: row[at + 1] as number,
+    periodMs: row[at + 2] as number,
+    rate: row[at + 3] as number,
+  }),
+}
+
+// Ten years have 39 bits, which leaves 13 of 52 for the rate. A greater rate finds room beside a period of less than a day.
+const SMALL = 2 ** 13
+const HALF = 2 ** 26
+
+/** A level as one number less: period and rate share one. Negative where each has one half of it. */
+export const packedLevel: PackedCells<Level> = {
+  count: 3,
+  fits: ({ periodMs, rate }) => rate < SMALL || (rate < HALF && periodMs < HALF),
+  write({ atMs, used, periodMs, rate }, row, at) {
+    row[at] = atMs
+    row[at + 1] = used
+    row[at + 2] = rate < SMALL ? periodMs * SMALL + rate : -(periodMs * HALF + rate)
+  },
+  read(row, at) {
+    const both = row[at + 2] as number
+    const part = both < 0 ? HALF : SMALL
+    const periodMs = Math.floor(Math.abs(both) / part)
+    return {
+      atMs: row[at] as number,
+      used: row[at + 1] as number,
+      periodMs,
+      rate: Math.abs(both) - periodMs * part,
+    }
+  },
 }

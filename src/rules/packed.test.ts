@@ -3,9 +3,12 @@ import { expect, it } from 'vitest'
 import { play, starts, turns, waits } from '../../test/schedules.ts'
 import type { PackedCells, Rule } from '../core/rule.ts'
 import { concurrency } from './concurrency/concurrency.ts'
+import { leakyBucket } from './leaky-bucket/leaky-bucket.ts'
+import { packedLevel } from './level.ts'
 import { slidingLog } from './sliding-log/sliding-log.ts'
 import { strictWindow } from './strict-window/strict-window.ts'
 import type { Timeline } from './timeline.ts'
+import { tokenBucket } from './token-bucket/token-bucket.ts'
 
 const BIG = 2 ** 26
 
@@ -14,6 +17,8 @@ const rules: readonly Rule[] = [
   concurrency({ limit: 20, leaseMs: 1_000 }),
   strictWindow({ limit: 20, windowMs: 1_000, slices: 4 }),
   strictWindow({ limit: 20, windowMs: 1_000, slices: 5 }),
+  tokenBucket({ capacity: 20, refill: 7, periodMs: 1_000 }),
+  leakyBucket({ capacity: 20, leak: 10_000, periodMs: 1_000 }),
 ]
 
 it.each(rules.map((rule) => [rule.kind, rule] as const))(
@@ -46,25 +51,46 @@ it.each(rules.map((rule) => [rule.kind, rule] as const))(
 
 it('a strict window packs counts up to 2^26 - 1, and leaves larger ones as they are', () => {
   const { packed } = strictWindow({ limit: 2 ** 50, windowMs: 1_000, slices: 3 })
-  const { fits, write, read, count } = packed as unknown as PackedCells<{ atMs: number; counts: number[] }>
-  const most = { atMs: 5, counts: [BIG - 1, BIG - 1, 0, BIG - 1] }
+  const { fits, write, read, count } = packed as unknown as PackedCells<{
+    atMs: number
+    counts: number[]
+    sliceMs: number
+  }>
+  const most = { atMs: 5, counts: [BIG - 1, BIG - 1, 0, BIG - 1], sliceMs: 334 }
   expect(fits(most)).toBe(true)
-  for (const place of [0, 1, 2, 3]) expect(fits({ atMs: 5, counts: [0, 0, 0, 0].with(place, BIG) })).toBe(false)
+  for (const place of [0, 1, 2, 3]) expect(fits({ ...most, counts: [0, 0, 0, 0].with(place, BIG) })).toBe(false)
+  expect(fits({ ...most, counts: [0, 0, 0] })).toBe(false)
   const row = new Float64Array(count)
   write(most, row, 0)
-  expect([count, read(row, 0)]).toEqual([3, most])
+  expect([count, read(row, 0)]).toEqual([4, most])
 })
 
 it('a strict window says the same in the long row and in the packed one', () => {
   const { cells, packed } = strictWindow({ limit: 20, windowMs: 1_000, slices: 4 })
-  const state = { atMs: 1_700_000_000_000, counts: [1, 0, 3, 4, 5] }
+  const state = { atMs: 1_700_000_000_000, counts: [1, 0, 3, 4, 5], sliceMs: 250 }
   for (const layout of [cells, packed]) {
     const { count, write, read } = layout as NonNullable<typeof cells>
     const row = new Float64Array(count)
     write(state, row, 0)
     expect(read(row, 0)).toEqual(state)
   }
-  expect([cells?.count, packed?.count]).toEqual([6, 4])
+  expect([cells?.count, packed?.count]).toEqual([7, 5])
+})
+
+it.each([
+  [10 * 365 * 86_400_000, 2 ** 13 - 1, true],
+  [10 * 365 * 86_400_000, 2 ** 13, false],
+  [2 ** 26 - 1, 2 ** 26 - 1, true],
+  [2 ** 26, 2 ** 26 - 1, false],
+  [1, 2 ** 26, false],
+  [1, 1, true],
+])('a bucket packs a period of %d and a rate of %d into one number: %s', (periodMs, rate, isPacked) => {
+  const level = { atMs: 1_700_000_000_000, used: 2 ** 53 - 1, periodMs, rate }
+  expect(packedLevel.fits(level)).toBe(isPacked)
+  if (!isPacked) return
+  const row = new Float64Array(packedLevel.count)
+  packedLevel.write(level, row, 0)
+  expect(packedLevel.read(row, 0)).toEqual(level)
 })
 
 it('a log packs two times, and leaves longer ones as they are', () => {

@@ -1,10 +1,11 @@
--- A timeline is its newest time, its total, and pairs of time and cost, oldest first: 16 bytes, and 16 for each pair.
+-- A timeline is its newest time, its total, how long each cost counts, and pairs of time and cost, oldest first: 24 bytes, and 16 for
+-- each pair.
 
 -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
 local function movedBack(line, backMs)
-  local atMs, total = struct.unpack('<dd', line)
-  local moved = { struct.pack('<dd', atMs - backMs, total) }
-  for at = 17, #line, 16 do
+  local atMs, total, madeMs = struct.unpack('<ddd', line)
+  local moved = { struct.pack('<ddd', atMs - backMs, total, madeMs) }
+  for at = 25, #line, 16 do
     local timeMs, cost = struct.unpack('<dd', line, at)
     moved[#moved + 1] = struct.pack('<dd', timeMs - backMs, cost)
   end
@@ -51,10 +52,12 @@ local function withoutTaken(line, from, amount, takenMs)
   return line:sub(from), 0
 end
 
--- What still counts: the line, its newest time, its total, and where its first pair is.
-local function since(state, nowMs, spanMs)
-  local line, from = state, 17
-  local atMs, total = struct.unpack('<dd', line)
+-- What still counts: the line, its newest time, its total, where its first pair is, and how long each counts. What another span has
+-- counted leaves when the shorter of the two says so.
+local function since(state, nowMs, ownMs)
+  local line, from = state, 25
+  local atMs, total, madeMs = struct.unpack('<ddd', line)
+  local spanMs = math.min(madeMs, ownMs)
   if atMs > nowMs then
     line, atMs = movedBack(line, atMs - nowMs), nowMs
   end
@@ -66,7 +69,7 @@ local function since(state, nowMs, spanMs)
     total = total - taken
     from = from + 16
   end
-  return line, atMs, total, from
+  return line, atMs, total, from, spanMs
 end
 
 -- The time of the pair with which at least amount has left, oldest first.
@@ -81,11 +84,11 @@ local function timeFreeing(line, from, amount)
   return timeMs
 end
 
--- One step of a rule that counts what was taken within the last spanMs, exactly.
-local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost, force, takenMs)
-  local line, atMs, total, from = '', nowMs, 0, 17
+-- One step of a rule that counts what was taken within the last ownMs, exactly. Something new makes all of a line count for that long.
+local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, force, takenMs)
+  local line, atMs, total, from, spanMs = '', nowMs, 0, 25, ownMs
   if state then
-    line, atMs, total, from = since(state, nowMs, spanMs)
+    line, atMs, total, from, spanMs = since(state, nowMs, ownMs)
   end
   if not force and total + cost > limit then
     local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
@@ -101,6 +104,7 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
     pairsLeft = returned < total and without(line, from, returned)
   end
   total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
+  spanMs = total > before and ownMs or spanMs
   if total == 0 then
     return 0, limit, 0, 0, nil, returned
   elseif cost < 0 then
@@ -115,6 +119,6 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
     atMs = nowMs
   end
   -- Joined at once: Redis hashes every byte of every string that a script makes.
-  local next = struct.pack('<dd', atMs, total) .. pairsLeft .. added
+  local next = struct.pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
   return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
 end

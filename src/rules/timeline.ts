@@ -1,13 +1,15 @@
 import { addBounded, type Outcome, type PackedCells, type RuleState } from '../core/rule.ts'
 
 /**
- * Costs in the order they were taken: `newestCost` at `atMs`, and before it pairs of time and cost in `older[from..to)`.
+ * Costs in the order they were taken: `newestCost` at `atMs`, and before it pairs of time and cost in `older[from..to)`. Each counts for
+ * `spanMs`.
  * An immutable view on a buffer that successors share: the usual chain of states appends in place, and a second successor of the
  * same state copies. Requests of one millisecond share a pair, and a single request needs no buffer.
  */
 export interface Timeline extends RuleState {
   readonly newestCost: number
   readonly total: number
+  readonly spanMs: number
   readonly older: number[]
   readonly from: number
   readonly to: number
@@ -22,26 +24,31 @@ export interface TimelineParameters {
   readonly returns: 'newest' | 'oldest'
 }
 
-/** One step of a rule that counts what was taken within the last `spanMs`, exactly. */
+/**
+ * One step of a rule that counts what was taken within the last `spanMs`, exactly. What another span has counted leaves when the shorter
+ * of the two says so; something new makes all of it count for the rule's own.
+ */
 export function stepTimeline(
-  { limit, maxDebt, spanMs, returns }: TimelineParameters,
+  { limit, maxDebt, spanMs: ownMs, returns }: TimelineParameters,
   state: Timeline | undefined,
   nowMs: number,
   cost: number,
   force: boolean,
   takenMs?: number,
 ): Outcome<Timeline> {
-  const live = state === undefined ? empty(nowMs) : since(movedBack(state, nowMs), nowMs - spanMs)
+  const line = state === undefined ? empty(nowMs, ownMs) : movedBack(shortened(state, ownMs), nowMs)
+  const { spanMs } = line
+  const live = since(line, nowMs - spanMs)
   const passes = force || live.total + cost <= limit
   const next = !passes
     ? live
     : cost < 0
       ? without(live, -cost, returns, takenMs)
-      : taken(live, nowMs, cost, limit + maxDebt)
+      : taken(live, nowMs, cost, limit + maxDebt, ownMs)
   return {
     retryAfterMs: passes ? 0 : timeFreeing(live, cost - (limit - live.total)) + spanMs - nowMs,
     remaining: Math.max(0, limit - next.total),
-    resetAfterMs: next.total === 0 ? 0 : next.atMs + spanMs - nowMs,
+    resetAfterMs: next.total === 0 ? 0 : next.atMs + next.spanMs - nowMs,
     delayMs: 0,
     returned: cost < 0 ? live.total - next.total : 0,
     state: next,
@@ -50,29 +57,42 @@ export function stepTimeline(
 
 /** A timeline of one or two pairs as numbers. A longer one is better kept whole: to unpack it would take longer than to decide. */
 export const packedTimeline: PackedCells<Timeline> = {
-  count: 4,
+  count: 5,
   fits: ({ from, to }) => to - from <= 2,
-  write({ atMs, newestCost, older, from, to }, row, at) {
+  write({ atMs, newestCost, spanMs, older, from, to }, row, at) {
     row[at] = atMs
     row[at + 1] = newestCost
     row[at + 2] = from < to ? (older[from] as number) : 0
     row[at + 3] = from < to ? (older[from + 1] as number) : 0
+    row[at + 4] = spanMs
   },
   read(row, at) {
     const newestCost = row[at + 1] as number
     const olderCost = row[at + 3] as number
     const older = olderCost === 0 ? NONE : [row[at + 2] as number, olderCost]
-    return { atMs: row[at] as number, newestCost, total: newestCost + olderCost, older, from: 0, to: older.length }
+    return {
+      atMs: row[at] as number,
+      newestCost,
+      total: newestCost + olderCost,
+      spanMs: row[at + 4] as number,
+      older,
+      from: 0,
+      to: older.length,
+    }
   },
 }
 
-function empty(atMs: number): Timeline {
-  return { atMs, newestCost: 0, total: 0, older: NONE, from: 0, to: 0 }
+function empty(atMs: number, spanMs: number): Timeline {
+  return { atMs, newestCost: 0, total: 0, spanMs, older: NONE, from: 0, to: 0 }
+}
+
+function shortened(line: Timeline, spanMs: number): Timeline {
+  return line.spanMs <= spanMs ? line : { ...line, spanMs }
 }
 
 /** The view without what was taken at or before `untilMs`. */
 function since(line: Timeline, untilMs: number): Timeline {
-  if (line.atMs <= untilMs) return empty(line.atMs)
+  if (line.atMs <= untilMs) return empty(line.atMs, line.spanMs)
   let { from, total } = line
   for (; from < line.to && (line.older[from] as number) <= untilMs; from += 2) total -= line.older[from + 1] as number
   return from === line.from ? line : { ...line, from, total }
@@ -87,18 +107,18 @@ function timeFreeing(line: Timeline, amount: number): number {
   return line.atMs
 }
 
-function taken(line: Timeline, nowMs: number, cost: number, ceiling: number): Timeline {
+function taken(line: Timeline, nowMs: number, cost: number, ceiling: number, spanMs: number): Timeline {
   const total = addBounded(line.total, cost, ceiling)
   const added = total - line.total
   if (added === 0) return line
-  if (line.total === 0) return { atMs: nowMs, newestCost: added, total, older: NONE, from: 0, to: 0 }
-  if (line.atMs === nowMs) return { ...line, newestCost: line.newestCost + added, total }
+  if (line.total === 0) return { atMs: nowMs, newestCost: added, total, spanMs, older: NONE, from: 0, to: 0 }
+  if (line.atMs === nowMs) return { ...line, newestCost: line.newestCost + added, total, spanMs }
   // A literal holds just one pair, where `push` would reserve room for many.
   if (line.from === line.to)
-    return { atMs: nowMs, newestCost: added, total, older: [line.atMs, line.newestCost], from: 0, to: 2 }
+    return { atMs: nowMs, newestCost: added, total, spanMs, older: [line.atMs, line.newestCost], from: 0, to: 2 }
   const { older, from, to } = appendable(line)
   older.push(line.atMs, line.newestCost)
-  return { atMs: nowMs, newestCost: added, total, older, from, to: to + 2 }
+  return { atMs: nowMs, newestCost: added, total, spanMs, older, from, to: to + 2 }
 }
 
 // Appending in place is safe only at the end of the buffer; and what has left the window is dropped once it is the larger part.
@@ -119,10 +139,10 @@ function without(line: Timeline, amount: number, returns: 'newest' | 'oldest', t
     left -= removed
   }
   const total = line.total - (amount - left)
-  if (total === 0) return empty(line.atMs)
+  if (total === 0) return empty(line.atMs, line.spanMs)
   const older = pairs.filter((_, index) => (pairs[index | 1] as number) > 0)
   const [atMs, newestCost] = older.splice(-2) as [number, number]
-  return { atMs, newestCost, total, older, from: 0, to: older.length }
+  return { atMs, newestCost, total, spanMs: line.spanMs, older, from: 0, to: older.length }
 }
 
 // The clock was set back for good: every time moves by as much, so that all that was taken still counts.

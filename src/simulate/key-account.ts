@@ -59,7 +59,7 @@ export class KeyAccount {
 function numbersOf(rule: Rule, { state, block, holds = [] }: Entry): number {
   const beside = (block === undefined ? 0 : NUMBERS_A_BLOCK) + NUMBERS_A_HOLD * holds.length
   if (state === undefined) return beside
-  // A state without cells is one whose size varies: a time and a cost each.
+  // A state without cells is one whose size varies: a time and a cost each, and for how long they count.
   const { from, to } = state as Timeline
-  return beside + (rule.cells?.count ?? to - from + 2)
+  return beside + (rule.cells?.count ?? to - from + 3)
 }

@@ -94,7 +94,7 @@ describe('inspect for people', () => {
       '  key           sluice:messages~ip:token-bucket@1:\\{ip~::1\\}',
       '  rule          fixed-window, limit 2, .*; only watches',
       '                string, \\d+ bytes, goes in .*',
-      '  state         atMs \\d{13}, count 2',
+      '  state         atMs \\d{13}, count 2, windowMs 3600000',
     ]) {
       expect(out).toMatch(new RegExp(`^${line}$`, 'm'))
     }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Rule } from '../../src/core/rule.ts'
 import type { Store } from '../../src/core/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
@@ -36,16 +37,22 @@ async function expectTwins(
   tierList: readonly RandomTier[],
   callList: readonly RandomCall[],
   startMs: number,
+  limiters = [tierList],
 ): Promise<void> {
   const name = `twins ${count++}`
   const onRedis = redisStore(redis)
-  const shelves = { memory: openTiers(memory, name, tierList), redis: openTiers(onRedis, name, tierList) }
+  const opened = limiters.map((list) => ({
+    list,
+    memory: openTiers(memory, name, list),
+    redis: openTiers(onRedis, name, list),
+  }))
   let nowMs = startMs
   const trace: string[] = []
   for (const call of callList) {
-    const expected = await askTiers(memory, shelves.memory, tierList, call, nowMs)
-    const seen = await askTiers(onRedis, shelves.redis, tierList, call, nowMs)
-    trace.push(traceOf(tierList, call, nowMs))
+    const asked = opened[(call.asked[0]?.rule ?? 0) % opened.length] as (typeof opened)[number]
+    const expected = await askTiers(memory, asked.memory, asked.list, call, nowMs)
+    const seen = await askTiers(onRedis, asked.redis, asked.list, call, nowMs)
+    trace.push(traceOf(asked.list, call, nowMs))
     if (!isDeepStrictEqual(seen, expected)) expect(seen, trace.join('\n')).toEqual(expected)
     nowMs = Math.max(0, nowMs + waitAfter(call.wait, expected))
   }
@@ -67,6 +74,26 @@ describe.each([
   it('are decided on Redis as by the frame whatever the clock does', async () => {
     const property = fc.asyncProperty(someTiers, calls(fc.oneof(waits, steps)), starts, (tierList, callList, startMs) =>
       expectTwins(mapStore(), tierList, callList, startMs),
+    )
+    await fc.assert(property, { numRuns: 300 })
+  })
+})
+
+describe('limiters of one name that disagree about the numbers of their rules', () => {
+  const limitersOf = (tierList: readonly RandomTier[]): RandomTier[][] =>
+    [0, 1, 2].map((index) => tierList.map((tier) => ({ ...tier, rules: [tier.rules[index] as Rule] })))
+
+  it('are decided on Redis as in memory on random schedules', async () => {
+    const property = fc.asyncProperty(tiers(fc.constant(false)), calls(waits), starts, (tierList, callList, startMs) =>
+      expectTwins(memoryStore(), tierList, callList, startMs, limitersOf(tierList)),
+    )
+    await fc.assert(property, { numRuns: 300 })
+  })
+
+  it('are decided on Redis as by the frame whatever the clock does', async () => {
+    const wait = fc.oneof(waits, steps)
+    const property = fc.asyncProperty(tiers(fc.constant(false)), calls(wait), starts, (tierList, callList, startMs) =>
+      expectTwins(mapStore(), tierList, callList, startMs, limitersOf(tierList)),
     )
     await fc.assert(property, { numRuns: 300 })
   })

@@ -2,8 +2,9 @@ import type { Rule } from '../../core/rule.ts'
 import type { StoredEntry } from './decode-entry.ts'
 
 /** How much more was counted than the limit allows, in whole requests: what charges took beyond it. */
-export function debtOf(rule: Rule, { state, taken }: StoredEntry, nowMs: number): number {
-  if (taken.length > 0) return Math.max(0, totalSince(taken, nowMs - spanOf(rule)) - rule.limit)
+export function debtOf(rule: Rule, { state, taken, parts }: StoredEntry, nowMs: number): number {
+  const spanMs = Math.min(spanOf(rule), Number(parts?.spanMs))
+  if (taken.length > 0) return Math.max(0, totalSince(taken, nowMs - spanMs) - rule.limit)
   if (state === undefined) return 0
   const timeMs = Math.max(nowMs, state.atMs)
   const isFreed = (amount: number): boolean => rule.step(state, timeMs, -amount, true).remaining > 0

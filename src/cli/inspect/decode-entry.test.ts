@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { fixedWindow, slidingLog } from '../../rules/index.ts'
+import { fixedWindow, slidingLog, strictWindow } from '../../rules/index.ts'
 import { debtOf } from './debt-of.ts'
 import { decodeEntry } from './decode-entry.ts'
 
 const fixed = fixedWindow({ limit: 5, windowMs: 1_000 })
 const log = slidingLog({ limit: 5, windowMs: 1_000 })
+const strict = strictWindow({ limit: 5, windowMs: 1_000, slices: 4 })
 const bytesOf = (...numbers: number[]) => new Uint8Array(new Float64Array(numbers).buffer)
 
 describe('what Redis keeps of a key', () => {
@@ -28,10 +29,15 @@ describe('what Redis keeps of a key', () => {
     expect(decodeEntry(log, bytesOf(...holds))).toMatchObject({ block: undefined, parts: undefined, taken: [] })
   })
 
+  it('is slices, also of another number', () => {
+    const state = { atMs: 1_000, counts: [1, 2], sliceMs: 500 }
+    expect(decodeEntry(strict, bytesOf(1_000, 1, 2, 500))).toMatchObject({ state, parts: state })
+  })
+
   it('is a log', () => {
-    const entry = decodeEntry(log, bytesOf(30, 9, 10, 4, 30, 5))
+    const entry = decodeEntry(log, bytesOf(30, 9, 1_000, 10, 4, 30, 5))
     expect(entry).toMatchObject({
-      parts: { atMs: 30, total: 9 },
+      parts: { atMs: 30, total: 9, spanMs: 1_000 },
       taken: [
         [10, 4],
         [30, 5],
@@ -44,8 +50,10 @@ describe('what Redis keeps of a key', () => {
   it.each([
     ['a text', fixed, new TextEncoder().encode('hello')],
     ['too short', fixed, bytesOf(1_000)],
-    ['half a log', log, bytesOf(30, 9, 10)],
-    ['an empty log', log, bytesOf(30, 9)],
+    ['too long', fixed, bytesOf(1_000, 3, 1_000, 5)],
+    ['too short for slices', strict, bytesOf(1_000, 3, 1_000)],
+    ['half a log', log, bytesOf(30, 9, 1_000, 10)],
+    ['an empty log', log, bytesOf(30, 9, 1_000)],
   ])('is something else: %s', (_, rule, bytes) => {
     expect(decodeEntry(rule, bytes)).toBeUndefined()
   })

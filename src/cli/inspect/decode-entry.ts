@@ -50,17 +50,19 @@ function readRow(
   holds: readonly Hold[],
 ): StoredEntry | undefined {
   const { cells } = rule
-  if (cells === undefined || row.length < cells.count) return undefined
-  const state = cells.read(row, 0)
+  if (cells === undefined) return undefined
+  const isOfSize = cells.least === undefined ? row.length === cells.count : row.length >= cells.least
+  if (!isOfSize) return undefined
+  const state = cells.read(row, 0, row.length)
   return { state, parts: { ...state } as unknown as NonNullable<StoredEntry['parts']>, taken: [], block, holds }
 }
 
-// Rules without a row of fixed size keep their newest time, their total, and pairs of time and cost.
+// Rules without a row of fixed size keep their newest time, their total, for how long each counts, and pairs of time and cost.
 function readLog(row: Float64Array, block: Block | undefined, holds: readonly Hold[]): StoredEntry | undefined {
-  const [atMs = 0, total = 0] = row
-  if (row.length < 4 || row.length % 2 !== 0) return undefined
-  const taken = Array.from({ length: row.length / 2 - 1 }, (_, index) => {
-    return [row[2 * index + 2] as number, row[2 * index + 3] as number] as const
+  const [atMs = 0, total = 0, spanMs = 0] = row
+  if (row.length < 5 || row.length % 2 !== 1) return undefined
+  const taken = Array.from({ length: (row.length - 3) / 2 }, (_, index) => {
+    return [row[2 * index + 3] as number, row[2 * index + 4] as number] as const
   })
-  return { state: undefined, parts: { atMs, total }, taken, block, holds }
+  return { state: undefined, parts: { atMs, total, spanMs }, taken, block, holds }
 }

@@ -6,8 +6,8 @@
 -- needs    timeline
 -- holds    leased
 --
--- valid #state >= 32 and #state % 16 == 0
--- state concurrency@1: newest time, total, then pairs of time and cost, oldest first
+-- valid #state >= 40 and #state % 16 == 8
+-- state concurrency@1: newest time, total, length of a lease, then pairs of time and cost, oldest first
 local function step(limit, leaseMs, maxDebt, state, nowMs, cost, force, takenMs)
   return stepTimeline(limit, leaseMs, maxDebt, withoutOldest, state, nowMs, cost, force, takenMs)
 end

@@ -5,18 +5,30 @@
 -- anchor    windows start at multiples of windowMs or with a key's first request: clock or first-hit, default clock
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
--- keeps     windowMs
 --
--- valid #state == 24
+-- valid #state == 24 and struct.unpack('<d', state, 17) >= 1
 -- state fixed-window@1: start of the window, count, length of the window
 local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
   local atMs, count, live, keeps = nil, 0, false, false
   if state then
-    local stateWindowMs
-    atMs, count, stateWindowMs = struct.unpack('<ddd', state)
-    live = nowMs < atMs + windowMs
+    local madeMs
+    atMs, count, madeMs = struct.unpack('<ddd', state)
+    live = nowMs < atMs + madeMs
     count = live and count or 0
-    keeps = live and nowMs >= atMs and stateWindowMs == windowMs
+    if madeMs ~= windowMs then
+      local function theirs(...)
+        return step(limit, madeMs, anchor, maxDebt, ...)
+      end
+      local function mine(...)
+        return step(limit, windowMs, anchor, maxDebt, ...)
+      end
+      local _, recounted
+      if count > 0 then
+        _, _, _, _, recounted = mine(nil, nowMs, count, true)
+      end
+      return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+    end
+    keeps = live and nowMs >= atMs
   end
   if not live or nowMs < atMs then
     atMs = anchor == 'clock' and nowMs - nowMs % windowMs or nowMs

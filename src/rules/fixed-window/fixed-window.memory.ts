@@ -1,8 +1,9 @@
 import { addBounded, type Outcome, type RuleState, type StateCells } from '../../core/rule.ts'
 
-/** The count of one window, which opened at `atMs`. */
+/** The count of one window, which opened at `atMs` and lasts for `windowMs`. */
 export interface FixedWindowState extends RuleState {
   readonly count: number
+  readonly windowMs: number
 }
 
 interface Parameters {
@@ -12,7 +13,7 @@ interface Parameters {
   readonly maxDebt: number
 }
 
-/** One step of the fixed window. */
+/** One step of the fixed window, on a window of that length. */
 export function stepFixedWindow(
   { limit, windowMs, anchor, maxDebt }: Parameters,
   state: FixedWindowState | undefined,
@@ -36,16 +37,17 @@ export function stepFixedWindow(
     resetAfterMs: live || count > 0 ? leftMs : 0,
     delayMs: 0,
     returned: cost < 0 ? before - count : 0,
-    state: { atMs, count },
+    state: { atMs, count, windowMs },
   }
 }
 
 /** A state as numbers. */
 export const fixedWindowCells: StateCells<FixedWindowState> = {
-  count: 2,
+  count: 3,
   write(state, row, at) {
     row[at] = state.atMs
     row[at + 1] = state.count
+    row[at + 2] = state.windowMs
   },
-  read: (row, at) => ({ atMs: row[at] as number, count: row[at + 1] as number }),
+  read: (row, at) => ({ atMs: row[at] as number, count: row[at + 1] as number, windowMs: row[at + 2] as number }),
 }

@@ -1,6 +1,7 @@
 import { knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
+import { outlivingWindow } from '../outliving.ts'
 import { part, partOfDebt } from '../part.ts'
 import { type FixedWindowState, fixedWindowCells, stepFixedWindow } from './fixed-window.memory.ts'
 
@@ -55,7 +56,9 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
         maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
       })
     },
-    step: (state, nowMs, cost, force, takenMs) => stepFixedWindow(parameters, state, nowMs, cost, force, takenMs),
+    ...outlivingWindow<typeof parameters, FixedWindowState>(stepFixedWindow, parameters, ({ windowMs }) =>
+      windowMs === parameters.windowMs ? parameters : { ...parameters, windowMs },
+    ),
   }
   return rule
 }

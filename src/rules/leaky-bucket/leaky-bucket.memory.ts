@@ -1,44 +1,39 @@
 import type { Outcome } from '../../core/rule.ts'
-import { type Level, unitsOf } from '../level.ts'
+import { type Level, type LevelParameters, unitsOf, usedAt } from '../level.ts'
 
-interface Parameters {
-  readonly capacity: number
-  readonly leak: number
-  readonly periodMs: number
+/** What the leaky bucket knows. */
+export interface LeakyBucketParameters extends LevelParameters {
   readonly mode: 'police' | 'shape'
   readonly maxWaitMs: number
-  readonly maxDebt: number
 }
 
-/** One step of the leaky bucket. */
+/** One step of the leaky bucket, on a level of that period and rate. */
 export function stepLeakyBucket(
-  { capacity, leak, periodMs, mode, maxWaitMs, maxDebt }: Parameters,
+  { capacity, rate, periodMs, mode, maxWaitMs, maxDebt }: LeakyBucketParameters,
   state: Level | undefined,
   nowMs: number,
   cost: number,
   force: boolean,
 ): Outcome<Level> {
-  let level = 0
-  if (state !== undefined) {
-    // Leaking for no longer than it takes to run dry keeps the product exact after any absence.
-    const leakMs = Math.min(Math.max(0, nowMs - state.atMs), Math.ceil(state.level / leak))
-    level = Math.max(0, state.level - leak * leakMs)
+  let used = state === undefined ? 0 : usedAt(state, rate, nowMs)
+  const queueMs = mode === 'shape' ? Math.ceil(used / rate) : 0
+  const fullMs = Math.ceil((used - (capacity - cost) * periodMs) / rate)
+  const retryAfterMs = force ? 0 : Math.max(0, fullMs, queueMs - maxWaitMs)
+  const room = retryAfterMs === 0 ? used / periodMs : 0
+  if (retryAfterMs === 0) {
+    // Inexact only for a forced cost so large that the bounds decide anyway.
+    const units = unitsOf(cost, periodMs)
+    used = Math.max(0, Math.min(used + units, Math.max(used, (capacity + maxDebt) * periodMs)))
   }
-  // Inexact only for a forced cost so large that the bounds below decide anyway.
-  const units = unitsOf(cost, periodMs)
-  const full = capacity * periodMs
-  const queueMs = mode === 'shape' ? Math.ceil(level / leak) : 0
-  const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
-  const room = retryAfterMs === 0 ? level / periodMs : 0
-  if (retryAfterMs === 0) level = Math.max(0, Math.min(level + units, Math.max(level, (capacity + maxDebt) * periodMs)))
-  const fits = Math.floor((full - level) / periodMs)
-  const inTime = mode === 'shape' ? Math.floor((maxWaitMs * leak - level) / periodMs) + 1 : fits
+  const fits = capacity - Math.ceil(used / periodMs)
+  const inTime = mode === 'shape' ? Math.floor((maxWaitMs * rate - used) / periodMs) + 1 : fits
   return {
     retryAfterMs,
     remaining: Math.max(0, Math.min(fits, inTime)),
-    resetAfterMs: Math.ceil(level / leak),
-    delayMs: queueMs,
+    resetAfterMs: Math.ceil(used / rate),
+    // Longer only right after the rate has changed.
+    delayMs: Math.min(queueMs, maxWaitMs),
     returned: cost < 0 ? Math.min(-cost, room) : 0,
-    state: { atMs: nowMs, level },
+    state: { atMs: nowMs, used, periodMs, rate },
   }
 }

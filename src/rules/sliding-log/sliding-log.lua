@@ -6,8 +6,8 @@
 -- needs     timeline
 -- holds     dated
 --
--- valid #state >= 32 and #state % 16 == 0
--- state sliding-log@1: newest time, total, then pairs of time and cost, oldest first
+-- valid #state >= 40 and #state % 16 == 8
+-- state sliding-log@1: newest time, total, length of the window, then pairs of time and cost, oldest first
 local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
   return stepTimeline(limit, windowMs, maxDebt, withoutNewest, state, nowMs, cost, force, takenMs)
 end

@@ -30,14 +30,16 @@ describe('slidingLog', () => {
     rule.step(state, nowMs, cost, true).state as Timeline
 
   it('keeps requests of one millisecond together, and one request without a buffer', () => {
+    const spanMs = rule.windowMs
     let state = step(undefined, 7, 1)
     for (let request = 1; request < 50; request++) state = step(state, 7, 1)
-    expect(state).toEqual({ atMs: 7, newestCost: 50, total: 50, older: [], from: 0, to: 0 })
-    expect(step(state, 200, 1)).toEqual({ atMs: 200, newestCost: 1, total: 1, older: [], from: 0, to: 0 })
+    expect(state).toEqual({ atMs: 7, newestCost: 50, total: 50, spanMs, older: [], from: 0, to: 0 })
+    expect(step(state, 200, 1)).toEqual({ atMs: 200, newestCost: 1, total: 1, spanMs, older: [], from: 0, to: 0 })
     expect(step(step(state, 200, 1), 200, -1)).toEqual({
       atMs: 200,
       newestCost: 0,
       total: 0,
+      spanMs,
       older: [],
       from: 0,
       to: 0,

@@ -5,17 +5,31 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- exact     (limit + maxDebt) * windowMs
 -- holds     dated
--- keeps     windowMs
 --
--- valid #state == 32
+-- valid #state == 32 and struct.unpack('<d', state, 25) >= 1
 -- state sliding-window@1: start of the current window, its count, the count of the one before, length of the window
 local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
   local atMs = nowMs - nowMs % windowMs
   local elapsedMs = nowMs - atMs
   local current, previous, keeps = 0, 0, false
   if state then
-    local stateMs, stateCurrent, statePrevious, stateWindowMs = struct.unpack('<dddd', state)
-    keeps = atMs == stateMs and stateCurrent > 0 and stateWindowMs == windowMs
+    local stateMs, stateCurrent, statePrevious, madeMs = struct.unpack('<dddd', state)
+    if madeMs ~= windowMs then
+      local function theirs(...)
+        return step(limit, madeMs, maxDebt, ...)
+      end
+      local function mine(...)
+        return step(limit, windowMs, maxDebt, ...)
+      end
+      -- Where nearly everything fits, what does not remain is used, debt included.
+      local _, remaining = step(EXACT, madeMs, maxDebt, state, nowMs, 0, true)
+      local recounted
+      if remaining < EXACT then
+        _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+      end
+      return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+    end
+    keeps = atMs == stateMs and stateCurrent > 0
     if atMs <= stateMs then
       current, previous = stateCurrent, statePrevious
     elseif atMs - stateMs <= windowMs then

@@ -1,9 +1,10 @@
 import { addBounded, type Outcome, type RuleState, type StateCells } from '../../core/rule.ts'
 
-/** The counts of the window that started at `atMs` and of the one before it. */
+/** The counts of the window that started at `atMs` and of the one before it, both of `windowMs`. */
 export interface SlidingWindowState extends RuleState {
   readonly current: number
   readonly previous: number
+  readonly windowMs: number
 }
 
 interface Parameters {
@@ -12,7 +13,7 @@ interface Parameters {
   readonly maxDebt: number
 }
 
-/** One step of the sliding window counter. */
+/** One step of the sliding window counter, on windows of that length. */
 export function stepSlidingWindow(
   { limit, windowMs, maxDebt }: Parameters,
   state: SlidingWindowState | undefined,
@@ -48,7 +49,7 @@ export function stepSlidingWindow(
     resetAfterMs: current > 0 ? 2 * windowMs - elapsedMs : previous > 0 ? windowMs - elapsedMs : 0,
     delayMs: 0,
     returned,
-    state: { atMs, current, previous },
+    state: { atMs, current, previous, windowMs },
   }
 }
 
@@ -72,15 +73,17 @@ function msUntilOverlap(windowMs: number, previous: number, free: number): numbe
 
 /** A state as numbers. */
 export const slidingWindowCells: StateCells<SlidingWindowState> = {
-  count: 3,
+  count: 4,
   write(state, row, at) {
     row[at] = state.atMs
     row[at + 1] = state.current
     row[at + 2] = state.previous
+    row[at + 3] = state.windowMs
   },
   read: (row, at) => ({
     atMs: row[at] as number,
     current: row[at + 1] as number,
     previous: row[at + 2] as number,
+    windowMs: row[at + 3] as number,
   }),
 }

@@ -1,6 +1,7 @@
 import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
+import { outlivingWindow } from '../outliving.ts'
 import { part, partOfDebt } from '../part.ts'
 import { type SlidingWindowState, slidingWindowCells, stepSlidingWindow } from './sliding-window.memory.ts'
 
@@ -41,7 +42,9 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
       const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
       return slidingWindow({ limit: part(limit, instances), windowMs, maxDebt })
     },
-    step: (state, nowMs, cost, force, takenMs) => stepSlidingWindow(parameters, state, nowMs, cost, force, takenMs),
+    ...outlivingWindow<typeof parameters, SlidingWindowState>(stepSlidingWindow, parameters, (state) =>
+      state.windowMs === windowMs ? parameters : { ...parameters, windowMs: state.windowMs },
+    ),
   }
   return rule
 }

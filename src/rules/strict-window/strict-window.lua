@@ -6,8 +6,8 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
 --
--- valid #state == 8 * (slices + 2)
--- state strict-window-N@1: start of the newest slice, the counts of N + 1 slices, oldest first
+-- valid #state >= 32 and #state % 8 == 0 and struct.unpack('<d', state, #state - 7) >= 1
+-- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, length of a slice
 local function liveCounts(state, atMs, live, sliceMs)
   local counts, passed, used = {}, live, 0
   if state then
@@ -37,6 +37,23 @@ end
 
 local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
   local sliceMs = math.ceil(windowMs / slices)
+  local madeMs = state and struct.unpack('<d', state, #state - 7) or sliceMs
+  local madeSlices = state and #state / 8 - 3 or slices
+  if madeMs ~= sliceMs or madeSlices ~= slices then
+    local function theirs(...)
+      return step(limit, madeMs * madeSlices, madeSlices, maxDebt, ...)
+    end
+    local function mine(...)
+      return step(limit, windowMs, slices, maxDebt, ...)
+    end
+    -- Where nearly everything fits, what does not remain is used, debt included.
+    local _, remaining = step(EXACT, madeMs * madeSlices, madeSlices, maxDebt, state, nowMs, 0, true)
+    local recounted
+    if remaining < EXACT then
+      _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+    end
+    return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+  end
   local atMs, live = nowMs - nowMs % sliceMs, slices + 1
   local counts, used = liveCounts(state, atMs, live, sliceMs)
 
@@ -72,6 +89,7 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
     counts[live] = counts[live] + (total - used)
     used = total
   end
-  local next = struct.pack('<d' .. string.rep('d', live), atMs, (table.unpack or unpack)(counts, 1, live))
+  counts[live + 1] = sliceMs
+  local next = struct.pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
   return 0, math.max(0, limit - used), msUntilEmpty(), 0, next, returned
 end

@@ -1,8 +1,9 @@
 import { addBounded, type Outcome, type PackedCells, type RuleState, type StateCells } from '../../core/rule.ts'
 
-/** The counts of the slice that started at `atMs` (last) and of as many slices before it as the window has. */
+/** The counts of the slice that started at `atMs` (last) and of as many slices before it as the window has, each of `sliceMs`. */
 export interface StrictWindowState extends RuleState {
   readonly counts: readonly number[]
+  readonly sliceMs: number
 }
 
 interface Parameters {
@@ -12,7 +13,7 @@ interface Parameters {
   readonly maxDebt: number
 }
 
-/** One step of the strict window. */
+/** One step of the strict window, on slices of that number and length. */
 export function stepStrictWindow(
   { limit, windowMs, slices, maxDebt }: Parameters,
   state: StrictWindowState | undefined,
@@ -21,7 +22,7 @@ export function stepStrictWindow(
   force: boolean,
   takenMs?: number,
 ): Outcome<StrictWindowState> {
-  const sliceMs = Math.ceil(windowMs / slices)
+  const sliceMs = sliceLength(windowMs, slices)
   const atMs = startOf(nowMs, sliceMs)
   const counts = liveCounts(state, atMs, slices + 1, sliceMs)
   let used = 0
@@ -44,8 +45,19 @@ export function stepStrictWindow(
     resetAfterMs: used === 0 ? 0 : atMs + slicesUntilFree(counts, used) * sliceMs - nowMs,
     delayMs: 0,
     returned,
-    state: { atMs, counts },
+    state: { atMs, counts, sliceMs },
   }
+}
+
+/** The parameters that counted a state, with the limit of these. */
+export function strictWindowMaker(parameters: Parameters, { counts, sliceMs }: StrictWindowState): Parameters {
+  const slices = counts.length - 1
+  if (slices === parameters.slices && sliceMs === sliceLength(parameters.windowMs, slices)) return parameters
+  return { ...parameters, slices, windowMs: slices * sliceMs }
+}
+
+function sliceLength(windowMs: number, slices: number): number {
+  return Math.ceil(windowMs / slices)
 }
 
 /** When the slice of `timeMs` started. Rounds down also before 1970, as Lua's `%` does. */
@@ -83,16 +95,18 @@ function slicesUntilFree(counts: readonly number[], amount: number): number {
 /** A state as numbers, for `live` slices. */
 export function strictWindowCells(live: number): StateCells<StrictWindowState> {
   return {
-    count: live + 1,
+    count: live + 2,
+    least: 4,
     // Loops, because copying a handful of numbers by `set` and `Array.from` takes twice as long.
     write(state, row, at) {
       row[at] = state.atMs
       for (let slice = 0; slice < live; slice++) row[at + 1 + slice] = state.counts[slice] as number
+      row[at + 1 + live] = state.sliceMs
     },
-    read(row, at) {
-      const counts = new Array<number>(live)
-      for (let slice = 0; slice < live; slice++) counts[slice] = row[at + 1 + slice] as number
-      return { atMs: row[at] as number, counts }
+    read(row, at, count = live + 2) {
+      const counts = new Array<number>(count - 2)
+      for (let slice = 0; slice < counts.length; slice++) counts[slice] = row[at + 1 + slice] as number
+      return { atMs: row[at] as number, counts, sliceMs: row[at + count - 1] as number }
     },
   }
 }
@@ -100,18 +114,20 @@ export function strictWindowCells(live: number): StateCells<StrictWindowState> {
 /** Two counts below this fit into one cell without losing a bit. */
 const PACKED = 2 ** 26
 
-/** A state as half as many numbers, for `live` slices. */
+/** A state as half as many numbers, for `live` slices. One of other slices is left as it is. */
 export function packedStrictWindow(live: number): PackedCells<StrictWindowState> {
   const odd = live % 2
   return {
-    count: 1 + (live + odd) / 2,
+    count: 2 + (live + odd) / 2,
     fits({ counts }) {
+      if (counts.length !== live) return false
       for (let slice = 0; slice < live; slice++) if ((counts[slice] as number) >= PACKED) return false
       return true
     },
-    write({ atMs, counts }, row, at) {
+    write({ atMs, counts, sliceMs }, row, at) {
       row[at] = atMs
-      let cell = at + 1
+      row[at + 1] = sliceMs
+      let cell = at + 2
       if (odd === 1) row[cell++] = counts[0] as number
       for (let slice = odd; slice < live; slice += 2) {
         row[cell++] = (counts[slice] as number) * PACKED + (counts[slice + 1] as number)
@@ -119,7 +135,7 @@ export function packedStrictWindow(live: number): PackedCells<StrictWindowState>
     },
     read(row, at) {
       const counts = new Array<number>(live)
-      let cell = at + 1
+      let cell = at + 2
       if (odd === 1) counts[0] = row[cell++] as number
       for (let slice = odd; slice < live; slice += 2) {
         const both = row[cell++] as number
@@ -127,7 +143,7 @@ export function packedStrictWindow(live: number): PackedCells<StrictWindowState>
         counts[slice] = first
         counts[slice + 1] = both - first * PACKED
       }
-      return { atMs: row[at] as number, counts }
+      return { atMs: row[at] as number, counts, sliceMs: row[at + 1] as number }
     },
   }
 }

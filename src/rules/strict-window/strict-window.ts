@@ -1,12 +1,14 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
+import { outlivingWindow } from '../outliving.ts'
 import { part, partOfDebt } from '../part.ts'
 import {
   packedStrictWindow,
   type StrictWindowState,
   stepStrictWindow,
   strictWindowCells,
+  strictWindowMaker,
 } from './strict-window.memory.ts'
 
 /** Options of `strictWindow`. */
@@ -42,7 +44,7 @@ export function strictWindow(options: StrictWindowOptions): Rule {
   const parameters = { limit, windowMs, slices, maxDebt: debt(options.maxDebt, limit) }
   const rule: Rule<StrictWindowState> = {
     kind: 'strict-window',
-    stateName: `strict-window-${slices}@1`,
+    stateName: 'strict-window@1',
     limit,
     parameters,
     cells: strictWindowCells(slices + 1),
@@ -54,7 +56,9 @@ export function strictWindow(options: StrictWindowOptions): Rule {
       const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
       return strictWindow({ limit: part(limit, instances), windowMs, slices, maxDebt })
     },
-    step: (state, nowMs, cost, force, takenMs) => stepStrictWindow(parameters, state, nowMs, cost, force, takenMs),
+    ...outlivingWindow<typeof parameters, StrictWindowState>(stepStrictWindow, parameters, (state) =>
+      strictWindowMaker(parameters, state),
+    ),
   }
   return rule
 }

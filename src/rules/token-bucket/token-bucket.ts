@@ -1,7 +1,7 @@
 import { exactProduct, knownOptions, LONGEST_MS, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { type Level, levelCells } from '../level.ts'
+import { type Level, levelCells, outlivingLevel, packedLevel } from '../level.ts'
 import { part, partOfDebt } from '../part.ts'
 import { stepTokenBucket } from './token-bucket.memory.ts'
 
@@ -55,6 +55,7 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
     limit: capacity,
     parameters,
     cells: levelCells,
+    packed: packedLevel,
     holds: 'pooled',
     windowMs: (capacity * periodMs) / refill,
     comesBack: 'steadily',
@@ -68,7 +69,7 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
         maxDebt,
       })
     },
-    step: (state, nowMs, cost, force) => stepTokenBucket(parameters, state, nowMs, cost, force),
+    ...outlivingLevel(stepTokenBucket, { ...parameters, rate: refill }),
   }
   return rule
 }

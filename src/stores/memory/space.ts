@@ -109,7 +109,7 @@ export class Space {
     const states = this.#states
     const slot = states.find(key)
     const state = slot < 0 ? undefined : states.read(slot)
-    if (state !== undefined && state.atMs > nowMs) return undefined
+    if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
     const outcome = rule.step(state, nowMs, cost, false)
     if (outcome.retryAfterMs > 0) return plainVerdict(outcome)
     if (outcome.resetAfterMs === 0) return undefined

@@ -15,6 +15,13 @@ local function steady(rule, entry, nowMs)
   if entry.holds then
     holding().returnExpired(rule, entry, timeMs)
   end
+  if entry.state then
+    -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
+    local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+    if sooner then
+      entry.state, entry.changed, entry.counted = sooner, true, true
+    end
+  end
   return timeMs
 end
 

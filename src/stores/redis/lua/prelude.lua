@@ -40,3 +40,23 @@ local function addBounded(used, cost, ceiling)
   end
   return math.max(used, math.min(used + cost, ceiling))
 end
+
+-- One step on a state that other parameters have counted. Time goes by those until something is counted: theirs is the step by them. Then
+-- what is used counts as used now, by the rule's own: mine is the step by those, and recounted the state, nil for nothing. At last, after
+-- keeps, the recounted state where it is fresh sooner: that is kept even when nothing is taken.
+local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+  local _, theirMs, myMs
+  _, _, theirMs = theirs(state, nowMs, 0, true)
+  if theirMs == 0 then
+    return mine(nil, nowMs, cost, force)
+  end
+  local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = theirs(state, nowMs, cost, force, takenMs)
+  if cost > 0 and retryAfterMs == 0 then
+    -- Without keeps: the key ends when the state before it would have.
+    retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
+    return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned
+  end
+  _, _, myMs = mine(recounted, nowMs, 0, true)
+  local sooner = myMs > 0 and myMs < theirMs and recounted or nil
+  return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned, false, sooner
+end

@@ -10,7 +10,7 @@
 -- =            before the first request: it is the only one and for all keys, and what follows comes right after it
 -- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
 -- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains
--- state        concurrency@1: newest time, total, then pairs of time and cost, oldest first
+-- state        concurrency@1: newest time, total, length of a lease, then pairs of time and cost, oldest first
 
 local math_floor, math_max, math_min, struct_pack, struct_unpack = math.floor, math.max, math.min, struct.pack, struct.unpack
 
@@ -44,13 +44,14 @@ local function addBounded(used, cost, ceiling)
   return math_max(used, math_min(used + cost, ceiling))
 end
 
--- A timeline is its newest time, its total, and pairs of time and cost, oldest first: 16 bytes, and 16 for each pair.
+-- A timeline is its newest time, its total, how long each cost counts, and pairs of time and cost, oldest first: 24 bytes, and 16 for
+-- each pair.
 
 -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
 local function movedBack(line, backMs)
-  local atMs, total = struct_unpack('<dd', line)
-  local moved = { struct_pack('<dd', atMs - backMs, total) }
-  for at = 17, #line, 16 do
+  local atMs, total, madeMs = struct_unpack('<ddd', line)
+  local moved = { struct_pack('<ddd', atMs - backMs, total, madeMs) }
+  for at = 25, #line, 16 do
     local timeMs, cost = struct_unpack('<dd', line, at)
     moved[#moved + 1] = struct_pack('<dd', timeMs - backMs, cost)
   end
@@ -97,10 +98,12 @@ local function withoutTaken(line, from, amount, takenMs)
   return line:sub(from), 0
 end
 
--- What still counts: the line, its newest time, its total, and where its first pair is.
-local function since(state, nowMs, spanMs)
-  local line, from = state, 17
-  local atMs, total = struct_unpack('<dd', line)
+-- What still counts: the line, its newest time, its total, where its first pair is, and how long each counts. What another span has
+-- counted leaves when the shorter of the two says so.
+local function since(state, nowMs, ownMs)
+  local line, from = state, 25
+  local atMs, total, madeMs = struct_unpack('<ddd', line)
+  local spanMs = math_min(madeMs, ownMs)
   if atMs > nowMs then
     line, atMs = movedBack(line, atMs - nowMs), nowMs
   end
@@ -112,7 +115,7 @@ local function since(state, nowMs, spanMs)
     total = total - taken
     from = from + 16
   end
-  return line, atMs, total, from
+  return line, atMs, total, from, spanMs
 end
 
 -- The time of the pair with which at least amount has left, oldest first.
@@ -127,11 +130,11 @@ local function timeFreeing(line, from, amount)
   return timeMs
 end
 
--- One step of a rule that counts what was taken within the last spanMs, exactly.
-local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost, force, takenMs)
-  local line, atMs, total, from = '', nowMs, 0, 17
+-- One step of a rule that counts what was taken within the last ownMs, exactly. Something new makes all of a line count for that long.
+local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, force, takenMs)
+  local line, atMs, total, from, spanMs = '', nowMs, 0, 25, ownMs
   if state then
-    line, atMs, total, from = since(state, nowMs, spanMs)
+    line, atMs, total, from, spanMs = since(state, nowMs, ownMs)
   end
   if not force and total + cost > limit then
     local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
@@ -147,6 +150,7 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
     pairsLeft = returned < total and without(line, from, returned)
   end
   total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
+  spanMs = total > before and ownMs or spanMs
   if total == 0 then
     return 0, limit, 0, 0, nil, returned
   elseif cost < 0 then
@@ -161,7 +165,7 @@ local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost,
     atMs = nowMs
   end
   -- Joined at once: Redis hashes every byte of every string that a script makes.
-  local next = struct_pack('<dd', atMs, total) .. pairsLeft .. added
+  local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
   return 0, math_max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
 end
 
@@ -463,6 +467,13 @@ local function frame()
     end
     if entry.holds then
       holding().returnExpired(rule, entry, timeMs)
+    end
+    if entry.state then
+      -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
+      local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+      if sooner then
+        entry.state, entry.changed, entry.counted = sooner, true, true
+      end
     end
     return timeMs
   end
@@ -818,7 +829,7 @@ local rule = {
   limit = limit,
   holds = 'leased',
   isState = function(state)
-    return #state >= 32 and #state % 16 == 0
+    return #state >= 40 and #state % 16 == 8
   end,
   step = function(state, timeMs, cost, force, takenMs)
     return step(limit, leaseMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -832,12 +843,16 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
     local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not (#value >= 32 and #value % 16 == 0) or atMs - nowMs > 60000 then
+    if atMs % 1 ~= 0 or not (#value >= 40 and #value % 16 == 8) or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = step(limit, leaseMs, maxDebt, value or nil, timeMs, cost, false)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps, sooner =
+    step(limit, leaseMs, maxDebt, value or nil, timeMs, cost, false)
+  if sooner then
+    return nil
+  end
   local lagMs = timeMs - nowMs
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs

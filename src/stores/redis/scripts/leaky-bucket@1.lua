@@ -13,7 +13,7 @@
 -- =            before the first request: it is the only one and for all keys, and what follows comes right after it
 -- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
 -- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains
--- state        leaky-bucket@1: time, what is in the bucket in units of request * millisecond
+-- state        leaky-bucket@1: time, what is in the bucket in units of request * millisecond of a period, length of the period, requests that leak out in one
 
 local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = math.ceil, math.floor, math.max, math.min, struct.pack, struct.unpack
 
@@ -52,30 +52,74 @@ local function clock(text)
   return time[1] * 1000.0 + math_floor(time[2] / 1000), true
 end
 
-local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
-  local level = 0
-  if state then
-    local atMs, stateLevel = struct_unpack('<dd', state)
-    -- Leaking for no longer than it takes to run dry keeps the product exact after any absence.
-    local leakMs = math_min(math_max(0, nowMs - atMs), math_ceil(stateLevel / leak))
-    level = math_max(0, stateLevel - leak * leakMs)
+-- One step on a state that other parameters have counted. Time goes by those until something is counted: theirs is the step by them. Then
+-- what is used counts as used now, by the rule's own: mine is the step by those, and recounted the state, nil for nothing. At last, after
+-- keeps, the recounted state where it is fresh sooner: that is kept even when nothing is taken.
+local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+  local _, theirMs, myMs
+  _, _, theirMs = theirs(state, nowMs, 0, true)
+  if theirMs == 0 then
+    return mine(nil, nowMs, cost, force)
   end
-  -- A part of a request is a whole number of units, which the division that made it has blurred.
-  local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
-  local full = capacity * periodMs
-  local queueMs = mode == 'shape' and math_ceil(level / leak) or 0
-  local retryAfterMs = force and 0 or math_max(0, math_ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = theirs(state, nowMs, cost, force, takenMs)
+  if cost > 0 and retryAfterMs == 0 then
+    -- Without keeps: the key ends when the state before it would have.
+    retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
+    return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned
+  end
+  _, _, myMs = mine(recounted, nowMs, 0, true)
+  local sooner = myMs > 0 and myMs < theirMs and recounted or nil
+  return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned, false, sooner
+end
+
+-- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
+-- requests come back in every period.
+
+-- One step of a bucket; with maxWaitMs it queues. isTheirs when the period and the rate are those of the level.
+local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs, state, nowMs, cost, force)
+  local used, most = 0, (capacity + maxDebt) * periodMs
+  if state then
+    local atMs, stateUsed, madeMs, madeRate = struct_unpack('<dddd', state)
+    -- Coming back for no longer than until nothing is used keeps the product exact after any absence.
+    local backMs = math_min(math_max(0, nowMs - atMs), math_ceil(stateUsed / madeRate))
+    used = math_max(0, stateUsed - madeRate * backMs)
+    if not isTheirs and (madeMs ~= periodMs or madeRate ~= rate or stateUsed > most) then
+      local function theirs(...)
+        return stepLevel(capacity, madeRate, madeMs, maxDebt, maxWaitMs, true, ...)
+      end
+      local function mine(...)
+        return stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, true, ...)
+      end
+      -- Whole requests are exact. A part of one is rounded up, to no more than a whole one.
+      local whole = math_floor(used / madeMs)
+      local part = math_min(periodMs, math_ceil((used - whole * madeMs) * periodMs / madeMs))
+      local recounted = struct_pack('<dddd', nowMs, math_min(most, whole * periodMs + part), periodMs, rate)
+      return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force)
+    end
+  end
+  local queueMs = maxWaitMs and math_ceil(used / rate) or 0
+  local fullMs = math_ceil((used - (capacity - cost) * periodMs) / rate)
+  local retryAfterMs = force and 0 or math_max(0, fullMs, queueMs - (maxWaitMs or 0))
   local next, returned
   if retryAfterMs == 0 then
-    returned = cost < 0 and math_min(-cost, level / periodMs) or 0
-    level = math_max(0, math_min(level + units, math_max(level, (capacity + maxDebt) * periodMs)))
-    next = struct_pack('<dd', nowMs, level)
+    -- A part of a request is a whole number of units, which the division that made it has blurred.
+    local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
+    returned = cost < 0 and math_min(-cost, used / periodMs) or 0
+    used = math_max(0, math_min(used + units, math_max(used, most)))
+    next = struct_pack('<dddd', nowMs, used, periodMs, rate)
   end
-  local remaining = math_floor((full - level) / periodMs)
-  if mode == 'shape' then
-    remaining = math_min(remaining, math_floor((maxWaitMs * leak - level) / periodMs) + 1)
+  local remaining = capacity - math_ceil(used / periodMs)
+  if maxWaitMs then
+    remaining = math_min(remaining, math_floor((maxWaitMs * rate - used) / periodMs) + 1)
+    -- Longer only right after the rate has changed.
+    queueMs = math_min(queueMs, maxWaitMs)
   end
-  return retryAfterMs, math_max(0, remaining), math_ceil(level / leak), queueMs, next, returned
+  return retryAfterMs, math_max(0, remaining), math_ceil(used / rate), queueMs, next, returned
+end
+
+local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
+  local waitMs = mode == 'shape' and maxWaitMs or nil
+  return stepLevel(capacity, leak, periodMs, maxDebt, waitMs, false, state, nowMs, cost, force)
 end
 
 -- What is to be written once everything has been decided, by key: later decisions of the same call see it. False is a key to forget.
@@ -372,6 +416,13 @@ local function frame()
     end
     if entry.holds then
       holding().returnExpired(rule, entry, timeMs)
+    end
+    if entry.state then
+      -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
+      local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+      if sooner then
+        entry.state, entry.changed, entry.counted = sooner, true, true
+      end
     end
     return timeMs
   end
@@ -731,7 +782,7 @@ local rule = {
   limit = capacity,
   holds = 'pooled',
   isState = function(state)
-    return #state == 16
+    return #state == 32
   end,
   step = function(state, timeMs, cost, force, takenMs)
     return step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -745,12 +796,16 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
     local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not (#value == 16) or atMs - nowMs > 60000 then
+    if atMs % 1 ~= 0 or not (#value == 32) or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, value or nil, timeMs, cost, false)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps, sooner =
+    step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, value or nil, timeMs, cost, false)
+  if sooner then
+    return nil
+  end
   local lagMs = timeMs - nowMs
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs

@@ -50,13 +50,48 @@ local function addBounded(used, cost, ceiling)
   return math_max(used, math_min(used + cost, ceiling))
 end
 
+-- One step on a state that other parameters have counted. Time goes by those until something is counted: theirs is the step by them. Then
+-- what is used counts as used now, by the rule's own: mine is the step by those, and recounted the state, nil for nothing. At last, after
+-- keeps, the recounted state where it is fresh sooner: that is kept even when nothing is taken.
+local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+  local _, theirMs, myMs
+  _, _, theirMs = theirs(state, nowMs, 0, true)
+  if theirMs == 0 then
+    return mine(nil, nowMs, cost, force)
+  end
+  local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = theirs(state, nowMs, cost, force, takenMs)
+  if cost > 0 and retryAfterMs == 0 then
+    -- Without keeps: the key ends when the state before it would have.
+    retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
+    return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned
+  end
+  _, _, myMs = mine(recounted, nowMs, 0, true)
+  local sooner = myMs > 0 and myMs < theirMs and recounted or nil
+  return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned, false, sooner
+end
+
 local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
   local atMs = nowMs - nowMs % windowMs
   local elapsedMs = nowMs - atMs
   local current, previous, keeps = 0, 0, false
   if state then
-    local stateMs, stateCurrent, statePrevious, stateWindowMs = struct_unpack('<dddd', state)
-    keeps = atMs == stateMs and stateCurrent > 0 and stateWindowMs == windowMs
+    local stateMs, stateCurrent, statePrevious, madeMs = struct_unpack('<dddd', state)
+    if madeMs ~= windowMs then
+      local function theirs(...)
+        return step(limit, madeMs, maxDebt, ...)
+      end
+      local function mine(...)
+        return step(limit, windowMs, maxDebt, ...)
+      end
+      -- Where nearly everything fits, what does not remain is used, debt included.
+      local _, remaining = step(EXACT, madeMs, maxDebt, state, nowMs, 0, true)
+      local recounted
+      if remaining < EXACT then
+        _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+      end
+      return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+    end
+    keeps = atMs == stateMs and stateCurrent > 0
     if atMs <= stateMs then
       current, previous = stateCurrent, statePrevious
     elseif atMs - stateMs <= windowMs then
@@ -386,6 +421,13 @@ local function frame()
     end
     if entry.holds then
       holding().returnExpired(rule, entry, timeMs)
+    end
+    if entry.state then
+      -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
+      local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+      if sooner then
+        entry.state, entry.changed, entry.counted = sooner, true, true
+      end
     end
     return timeMs
   end
@@ -742,7 +784,7 @@ local rule = {
   limit = limit,
   holds = 'dated',
   isState = function(state)
-    return #state == 32
+    return #state == 32 and struct_unpack('<d', state, 25) >= 1
   end,
   step = function(state, timeMs, cost, force, takenMs)
     return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -756,12 +798,16 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
     local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not (#value == 32) or atMs - nowMs > 60000 then
+    if atMs % 1 ~= 0 or not (#value == 32 and struct_unpack('<d', value, 25) >= 1) or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = step(limit, windowMs, maxDebt, value or nil, timeMs, cost, false)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps, sooner =
+    step(limit, windowMs, maxDebt, value or nil, timeMs, cost, false)
+  if sooner then
+    return nil
+  end
   local lagMs = timeMs - nowMs
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs

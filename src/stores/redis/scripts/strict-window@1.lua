@@ -11,7 +11,7 @@
 -- =            before the first request: it is the only one and for all keys, and what follows comes right after it
 -- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
 -- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains
--- state        strict-window-N@1: start of the newest slice, the counts of N + 1 slices, oldest first
+-- state        strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, length of a slice
 
 local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = math.ceil, math.floor, math.max, math.min, struct.pack, struct.unpack
 
@@ -45,6 +45,26 @@ local function addBounded(used, cost, ceiling)
   return math_max(used, math_min(used + cost, ceiling))
 end
 
+-- One step on a state that other parameters have counted. Time goes by those until something is counted: theirs is the step by them. Then
+-- what is used counts as used now, by the rule's own: mine is the step by those, and recounted the state, nil for nothing. At last, after
+-- keeps, the recounted state where it is fresh sooner: that is kept even when nothing is taken.
+local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+  local _, theirMs, myMs
+  _, _, theirMs = theirs(state, nowMs, 0, true)
+  if theirMs == 0 then
+    return mine(nil, nowMs, cost, force)
+  end
+  local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = theirs(state, nowMs, cost, force, takenMs)
+  if cost > 0 and retryAfterMs == 0 then
+    -- Without keeps: the key ends when the state before it would have.
+    retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
+    return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned
+  end
+  _, _, myMs = mine(recounted, nowMs, 0, true)
+  local sooner = myMs > 0 and myMs < theirMs and recounted or nil
+  return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned, false, sooner
+end
+
 local function liveCounts(state, atMs, live, sliceMs)
   local counts, passed, used = {}, live, 0
   if state then
@@ -74,6 +94,23 @@ end
 
 local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
   local sliceMs = math_ceil(windowMs / slices)
+  local madeMs = state and struct_unpack('<d', state, #state - 7) or sliceMs
+  local madeSlices = state and #state / 8 - 3 or slices
+  if madeMs ~= sliceMs or madeSlices ~= slices then
+    local function theirs(...)
+      return step(limit, madeMs * madeSlices, madeSlices, maxDebt, ...)
+    end
+    local function mine(...)
+      return step(limit, windowMs, slices, maxDebt, ...)
+    end
+    -- Where nearly everything fits, what does not remain is used, debt included.
+    local _, remaining = step(EXACT, madeMs * madeSlices, madeSlices, maxDebt, state, nowMs, 0, true)
+    local recounted
+    if remaining < EXACT then
+      _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+    end
+    return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+  end
   local atMs, live = nowMs - nowMs % sliceMs, slices + 1
   local counts, used = liveCounts(state, atMs, live, sliceMs)
 
@@ -109,7 +146,8 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
     counts[live] = counts[live] + (total - used)
     used = total
   end
-  local next = struct_pack('<d' .. string.rep('d', live), atMs, (table.unpack or unpack)(counts, 1, live))
+  counts[live + 1] = sliceMs
+  local next = struct_pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
   return 0, math_max(0, limit - used), msUntilEmpty(), 0, next, returned
 end
 
@@ -407,6 +445,13 @@ local function frame()
     end
     if entry.holds then
       holding().returnExpired(rule, entry, timeMs)
+    end
+    if entry.state then
+      -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
+      local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+      if sooner then
+        entry.state, entry.changed, entry.counted = sooner, true, true
+      end
     end
     return timeMs
   end
@@ -763,7 +808,7 @@ local rule = {
   limit = limit,
   holds = 'dated',
   isState = function(state)
-    return #state == 8 * (slices + 2)
+    return #state >= 32 and #state % 8 == 0 and struct_unpack('<d', state, #state - 7) >= 1
   end,
   step = function(state, timeMs, cost, force, takenMs)
     return step(limit, windowMs, slices, maxDebt, state, timeMs, cost, force, takenMs)
@@ -777,12 +822,16 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
     local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not (#value == 8 * (slices + 2)) or atMs - nowMs > 60000 then
+    if atMs % 1 ~= 0 or not (#value >= 32 and #value % 8 == 0 and struct_unpack('<d', value, #value - 7) >= 1) or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = step(limit, windowMs, slices, maxDebt, value or nil, timeMs, cost, false)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps, sooner =
+    step(limit, windowMs, slices, maxDebt, value or nil, timeMs, cost, false)
+  if sooner then
+    return nil
+  end
   local lagMs = timeMs - nowMs
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs

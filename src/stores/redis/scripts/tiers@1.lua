@@ -63,6 +63,26 @@ local function addBounded(used, cost, ceiling)
   return math_max(used, math_min(used + cost, ceiling))
 end
 
+-- One step on a state that other parameters have counted. Time goes by those until something is counted: theirs is the step by them. Then
+-- what is used counts as used now, by the rule's own: mine is the step by those, and recounted the state, nil for nothing. At last, after
+-- keeps, the recounted state where it is fresh sooner: that is kept even when nothing is taken.
+local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+  local _, theirMs, myMs
+  _, _, theirMs = theirs(state, nowMs, 0, true)
+  if theirMs == 0 then
+    return mine(nil, nowMs, cost, force)
+  end
+  local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = theirs(state, nowMs, cost, force, takenMs)
+  if cost > 0 and retryAfterMs == 0 then
+    -- Without keeps: the key ends when the state before it would have.
+    retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
+    return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned
+  end
+  _, _, myMs = mine(recounted, nowMs, 0, true)
+  local sooner = myMs > 0 and myMs < theirMs and recounted or nil
+  return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned, false, sooner
+end
+
 -- What is to be written once everything has been decided, by key: later decisions of the same call see it. False is a key to forget.
 local notedKeys, notedValues, notedTtls, slots, count = {}, {}, {}, {}, 0
 
@@ -109,7 +129,11 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps = rule.step(value or nil, timeMs, cost, false)
+  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps, sooner =
+    rule.step(value or nil, timeMs, cost, false)
+  if sooner then
+    return nil
+  end
   local lagMs = timeMs - nowMs
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
@@ -382,6 +406,13 @@ local function frame()
     end
     if entry.holds then
       holding().returnExpired(rule, entry, timeMs)
+    end
+    if entry.state then
+      -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
+      local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+      if sooner then
+        entry.state, entry.changed, entry.counted = sooner, true, true
+      end
     end
     return timeMs
   end
@@ -674,13 +705,14 @@ end
 
 local function ruleOf(name, args, at)
   if name == 'concurrency' then
-    -- A timeline is its newest time, its total, and pairs of time and cost, oldest first: 16 bytes, and 16 for each pair.
+    -- A timeline is its newest time, its total, how long each cost counts, and pairs of time and cost, oldest first: 24 bytes, and 16 for
+    -- each pair.
 
     -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
     local function movedBack(line, backMs)
-      local atMs, total = struct_unpack('<dd', line)
-      local moved = { struct_pack('<dd', atMs - backMs, total) }
-      for at = 17, #line, 16 do
+      local atMs, total, madeMs = struct_unpack('<ddd', line)
+      local moved = { struct_pack('<ddd', atMs - backMs, total, madeMs) }
+      for at = 25, #line, 16 do
         local timeMs, cost = struct_unpack('<dd', line, at)
         moved[#moved + 1] = struct_pack('<dd', timeMs - backMs, cost)
       end
@@ -727,10 +759,12 @@ local function ruleOf(name, args, at)
       return line:sub(from), 0
     end
 
-    -- What still counts: the line, its newest time, its total, and where its first pair is.
-    local function since(state, nowMs, spanMs)
-      local line, from = state, 17
-      local atMs, total = struct_unpack('<dd', line)
+    -- What still counts: the line, its newest time, its total, where its first pair is, and how long each counts. What another span has
+    -- counted leaves when the shorter of the two says so.
+    local function since(state, nowMs, ownMs)
+      local line, from = state, 25
+      local atMs, total, madeMs = struct_unpack('<ddd', line)
+      local spanMs = math_min(madeMs, ownMs)
       if atMs > nowMs then
         line, atMs = movedBack(line, atMs - nowMs), nowMs
       end
@@ -742,7 +776,7 @@ local function ruleOf(name, args, at)
         total = total - taken
         from = from + 16
       end
-      return line, atMs, total, from
+      return line, atMs, total, from, spanMs
     end
 
     -- The time of the pair with which at least amount has left, oldest first.
@@ -757,11 +791,11 @@ local function ruleOf(name, args, at)
       return timeMs
     end
 
-    -- One step of a rule that counts what was taken within the last spanMs, exactly.
-    local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost, force, takenMs)
-      local line, atMs, total, from = '', nowMs, 0, 17
+    -- One step of a rule that counts what was taken within the last ownMs, exactly. Something new makes all of a line count for that long.
+    local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, force, takenMs)
+      local line, atMs, total, from, spanMs = '', nowMs, 0, 25, ownMs
       if state then
-        line, atMs, total, from = since(state, nowMs, spanMs)
+        line, atMs, total, from, spanMs = since(state, nowMs, ownMs)
       end
       if not force and total + cost > limit then
         local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
@@ -777,6 +811,7 @@ local function ruleOf(name, args, at)
         pairsLeft = returned < total and without(line, from, returned)
       end
       total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
+      spanMs = total > before and ownMs or spanMs
       if total == 0 then
         return 0, limit, 0, 0, nil, returned
       elseif cost < 0 then
@@ -791,7 +826,7 @@ local function ruleOf(name, args, at)
         atMs = nowMs
       end
       -- Joined at once: Redis hashes every byte of every string that a script makes.
-      local next = struct_pack('<dd', atMs, total) .. pairsLeft .. added
+      local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
       return 0, math_max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
     end
 
@@ -808,7 +843,7 @@ local function ruleOf(name, args, at)
       limit = limit,
       holds = 'leased',
       isState = function(state)
-        return #state >= 32 and #state % 16 == 0
+        return #state >= 40 and #state % 16 == 8
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, leaseMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -818,11 +853,24 @@ local function ruleOf(name, args, at)
     local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
       local atMs, count, live, keeps = nil, 0, false, false
       if state then
-        local stateWindowMs
-        atMs, count, stateWindowMs = struct_unpack('<ddd', state)
-        live = nowMs < atMs + windowMs
+        local madeMs
+        atMs, count, madeMs = struct_unpack('<ddd', state)
+        live = nowMs < atMs + madeMs
         count = live and count or 0
-        keeps = live and nowMs >= atMs and stateWindowMs == windowMs
+        if madeMs ~= windowMs then
+          local function theirs(...)
+            return step(limit, madeMs, anchor, maxDebt, ...)
+          end
+          local function mine(...)
+            return step(limit, windowMs, anchor, maxDebt, ...)
+          end
+          local _, recounted
+          if count > 0 then
+            _, _, _, _, recounted = mine(nil, nowMs, count, true)
+          end
+          return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+        end
+        keeps = live and nowMs >= atMs
       end
       if not live or nowMs < atMs then
         atMs = anchor == 'clock' and nowMs - nowMs % windowMs or nowMs
@@ -853,37 +901,61 @@ local function ruleOf(name, args, at)
       limit = limit,
       holds = 'dated',
       isState = function(state)
-        return #state == 24
+        return #state == 24 and struct_unpack('<d', state, 17) >= 1
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, anchor, maxDebt, state, timeMs, cost, force, takenMs)
       end,
     }
   elseif name == 'leaky-bucket' then
-    local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
-      local level = 0
+    -- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
+    -- requests come back in every period.
+
+    -- One step of a bucket; with maxWaitMs it queues. isTheirs when the period and the rate are those of the level.
+    local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs, state, nowMs, cost, force)
+      local used, most = 0, (capacity + maxDebt) * periodMs
       if state then
-        local atMs, stateLevel = struct_unpack('<dd', state)
-        -- Leaking for no longer than it takes to run dry keeps the product exact after any absence.
-        local leakMs = math_min(math_max(0, nowMs - atMs), math_ceil(stateLevel / leak))
-        level = math_max(0, stateLevel - leak * leakMs)
+        local atMs, stateUsed, madeMs, madeRate = struct_unpack('<dddd', state)
+        -- Coming back for no longer than until nothing is used keeps the product exact after any absence.
+        local backMs = math_min(math_max(0, nowMs - atMs), math_ceil(stateUsed / madeRate))
+        used = math_max(0, stateUsed - madeRate * backMs)
+        if not isTheirs and (madeMs ~= periodMs or madeRate ~= rate or stateUsed > most) then
+          local function theirs(...)
+            return stepLevel(capacity, madeRate, madeMs, maxDebt, maxWaitMs, true, ...)
+          end
+          local function mine(...)
+            return stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, true, ...)
+          end
+          -- Whole requests are exact. A part of one is rounded up, to no more than a whole one.
+          local whole = math_floor(used / madeMs)
+          local part = math_min(periodMs, math_ceil((used - whole * madeMs) * periodMs / madeMs))
+          local recounted = struct_pack('<dddd', nowMs, math_min(most, whole * periodMs + part), periodMs, rate)
+          return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force)
+        end
       end
-      -- A part of a request is a whole number of units, which the division that made it has blurred.
-      local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
-      local full = capacity * periodMs
-      local queueMs = mode == 'shape' and math_ceil(level / leak) or 0
-      local retryAfterMs = force and 0 or math_max(0, math_ceil((units - (full - level)) / leak), queueMs - maxWaitMs)
+      local queueMs = maxWaitMs and math_ceil(used / rate) or 0
+      local fullMs = math_ceil((used - (capacity - cost) * periodMs) / rate)
+      local retryAfterMs = force and 0 or math_max(0, fullMs, queueMs - (maxWaitMs or 0))
       local next, returned
       if retryAfterMs == 0 then
-        returned = cost < 0 and math_min(-cost, level / periodMs) or 0
-        level = math_max(0, math_min(level + units, math_max(level, (capacity + maxDebt) * periodMs)))
-        next = struct_pack('<dd', nowMs, level)
+        -- A part of a request is a whole number of units, which the division that made it has blurred.
+        local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
+        returned = cost < 0 and math_min(-cost, used / periodMs) or 0
+        used = math_max(0, math_min(used + units, math_max(used, most)))
+        next = struct_pack('<dddd', nowMs, used, periodMs, rate)
       end
-      local remaining = math_floor((full - level) / periodMs)
-      if mode == 'shape' then
-        remaining = math_min(remaining, math_floor((maxWaitMs * leak - level) / periodMs) + 1)
+      local remaining = capacity - math_ceil(used / periodMs)
+      if maxWaitMs then
+        remaining = math_min(remaining, math_floor((maxWaitMs * rate - used) / periodMs) + 1)
+        -- Longer only right after the rate has changed.
+        queueMs = math_min(queueMs, maxWaitMs)
       end
-      return retryAfterMs, math_max(0, remaining), math_ceil(level / leak), queueMs, next, returned
+      return retryAfterMs, math_max(0, remaining), math_ceil(used / rate), queueMs, next, returned
+    end
+
+    local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
+      local waitMs = mode == 'shape' and maxWaitMs or nil
+      return stepLevel(capacity, leak, periodMs, maxDebt, waitMs, false, state, nowMs, cost, force)
     end
 
     local capacity = whole('capacity', args[at + 0], 1)
@@ -899,20 +971,21 @@ local function ruleOf(name, args, at)
       limit = capacity,
       holds = 'pooled',
       isState = function(state)
-        return #state == 16
+        return #state == 32
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, timeMs, cost, force, takenMs)
       end,
     }
   elseif name == 'sliding-log' then
-    -- A timeline is its newest time, its total, and pairs of time and cost, oldest first: 16 bytes, and 16 for each pair.
+    -- A timeline is its newest time, its total, how long each cost counts, and pairs of time and cost, oldest first: 24 bytes, and 16 for
+    -- each pair.
 
     -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
     local function movedBack(line, backMs)
-      local atMs, total = struct_unpack('<dd', line)
-      local moved = { struct_pack('<dd', atMs - backMs, total) }
-      for at = 17, #line, 16 do
+      local atMs, total, madeMs = struct_unpack('<ddd', line)
+      local moved = { struct_pack('<ddd', atMs - backMs, total, madeMs) }
+      for at = 25, #line, 16 do
         local timeMs, cost = struct_unpack('<dd', line, at)
         moved[#moved + 1] = struct_pack('<dd', timeMs - backMs, cost)
       end
@@ -959,10 +1032,12 @@ local function ruleOf(name, args, at)
       return line:sub(from), 0
     end
 
-    -- What still counts: the line, its newest time, its total, and where its first pair is.
-    local function since(state, nowMs, spanMs)
-      local line, from = state, 17
-      local atMs, total = struct_unpack('<dd', line)
+    -- What still counts: the line, its newest time, its total, where its first pair is, and how long each counts. What another span has
+    -- counted leaves when the shorter of the two says so.
+    local function since(state, nowMs, ownMs)
+      local line, from = state, 25
+      local atMs, total, madeMs = struct_unpack('<ddd', line)
+      local spanMs = math_min(madeMs, ownMs)
       if atMs > nowMs then
         line, atMs = movedBack(line, atMs - nowMs), nowMs
       end
@@ -974,7 +1049,7 @@ local function ruleOf(name, args, at)
         total = total - taken
         from = from + 16
       end
-      return line, atMs, total, from
+      return line, atMs, total, from, spanMs
     end
 
     -- The time of the pair with which at least amount has left, oldest first.
@@ -989,11 +1064,11 @@ local function ruleOf(name, args, at)
       return timeMs
     end
 
-    -- One step of a rule that counts what was taken within the last spanMs, exactly.
-    local function stepTimeline(limit, spanMs, maxDebt, without, state, nowMs, cost, force, takenMs)
-      local line, atMs, total, from = '', nowMs, 0, 17
+    -- One step of a rule that counts what was taken within the last ownMs, exactly. Something new makes all of a line count for that long.
+    local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, force, takenMs)
+      local line, atMs, total, from, spanMs = '', nowMs, 0, 25, ownMs
       if state then
-        line, atMs, total, from = since(state, nowMs, spanMs)
+        line, atMs, total, from, spanMs = since(state, nowMs, ownMs)
       end
       if not force and total + cost > limit then
         local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
@@ -1009,6 +1084,7 @@ local function ruleOf(name, args, at)
         pairsLeft = returned < total and without(line, from, returned)
       end
       total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
+      spanMs = total > before and ownMs or spanMs
       if total == 0 then
         return 0, limit, 0, 0, nil, returned
       elseif cost < 0 then
@@ -1023,7 +1099,7 @@ local function ruleOf(name, args, at)
         atMs = nowMs
       end
       -- Joined at once: Redis hashes every byte of every string that a script makes.
-      local next = struct_pack('<dd', atMs, total) .. pairsLeft .. added
+      local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
       return 0, math_max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
     end
 
@@ -1040,7 +1116,7 @@ local function ruleOf(name, args, at)
       limit = limit,
       holds = 'dated',
       isState = function(state)
-        return #state >= 32 and #state % 16 == 0
+        return #state >= 40 and #state % 16 == 8
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -1052,8 +1128,23 @@ local function ruleOf(name, args, at)
       local elapsedMs = nowMs - atMs
       local current, previous, keeps = 0, 0, false
       if state then
-        local stateMs, stateCurrent, statePrevious, stateWindowMs = struct_unpack('<dddd', state)
-        keeps = atMs == stateMs and stateCurrent > 0 and stateWindowMs == windowMs
+        local stateMs, stateCurrent, statePrevious, madeMs = struct_unpack('<dddd', state)
+        if madeMs ~= windowMs then
+          local function theirs(...)
+            return step(limit, madeMs, maxDebt, ...)
+          end
+          local function mine(...)
+            return step(limit, windowMs, maxDebt, ...)
+          end
+          -- Where nearly everything fits, what does not remain is used, debt included.
+          local _, remaining = step(EXACT, madeMs, maxDebt, state, nowMs, 0, true)
+          local recounted
+          if remaining < EXACT then
+            _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+          end
+          return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+        end
+        keeps = atMs == stateMs and stateCurrent > 0
         if atMs <= stateMs then
           current, previous = stateCurrent, statePrevious
         elseif atMs - stateMs <= windowMs then
@@ -1099,7 +1190,7 @@ local function ruleOf(name, args, at)
       limit = limit,
       holds = 'dated',
       isState = function(state)
-        return #state == 32
+        return #state == 32 and struct_unpack('<d', state, 25) >= 1
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -1135,6 +1226,23 @@ local function ruleOf(name, args, at)
 
     local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
       local sliceMs = math_ceil(windowMs / slices)
+      local madeMs = state and struct_unpack('<d', state, #state - 7) or sliceMs
+      local madeSlices = state and #state / 8 - 3 or slices
+      if madeMs ~= sliceMs or madeSlices ~= slices then
+        local function theirs(...)
+          return step(limit, madeMs * madeSlices, madeSlices, maxDebt, ...)
+        end
+        local function mine(...)
+          return step(limit, windowMs, slices, maxDebt, ...)
+        end
+        -- Where nearly everything fits, what does not remain is used, debt included.
+        local _, remaining = step(EXACT, madeMs * madeSlices, madeSlices, maxDebt, state, nowMs, 0, true)
+        local recounted
+        if remaining < EXACT then
+          _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+        end
+        return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
+      end
       local atMs, live = nowMs - nowMs % sliceMs, slices + 1
       local counts, used = liveCounts(state, atMs, live, sliceMs)
 
@@ -1170,7 +1278,8 @@ local function ruleOf(name, args, at)
         counts[live] = counts[live] + (total - used)
         used = total
       end
-      local next = struct_pack('<d' .. string.rep('d', live), atMs, (table.unpack or unpack)(counts, 1, live))
+      counts[live + 1] = sliceMs
+      local next = struct_pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
       return 0, math_max(0, limit - used), msUntilEmpty(), 0, next, returned
     end
 
@@ -1184,33 +1293,60 @@ local function ruleOf(name, args, at)
       limit = limit,
       holds = 'dated',
       isState = function(state)
-        return #state == 8 * (slices + 2)
+        return #state >= 32 and #state % 8 == 0 and struct_unpack('<d', state, #state - 7) >= 1
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, slices, maxDebt, state, timeMs, cost, force, takenMs)
       end,
     }
   elseif name == 'token-bucket' then
-    local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force, takenMs)
-      local full = capacity * periodMs
-      local level = full
+    -- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
+    -- requests come back in every period.
+
+    -- One step of a bucket; with maxWaitMs it queues. isTheirs when the period and the rate are those of the level.
+    local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs, state, nowMs, cost, force)
+      local used, most = 0, (capacity + maxDebt) * periodMs
       if state then
-        local atMs, stateLevel = struct_unpack('<dd', state)
-        -- Refilling for no longer than it takes to get full keeps the product exact after any absence.
-        local refillMs = math_min(math_max(0, nowMs - atMs), math_ceil((full - stateLevel) / refill))
-        level = math_min(full, stateLevel + refill * refillMs)
+        local atMs, stateUsed, madeMs, madeRate = struct_unpack('<dddd', state)
+        -- Coming back for no longer than until nothing is used keeps the product exact after any absence.
+        local backMs = math_min(math_max(0, nowMs - atMs), math_ceil(stateUsed / madeRate))
+        used = math_max(0, stateUsed - madeRate * backMs)
+        if not isTheirs and (madeMs ~= periodMs or madeRate ~= rate or stateUsed > most) then
+          local function theirs(...)
+            return stepLevel(capacity, madeRate, madeMs, maxDebt, maxWaitMs, true, ...)
+          end
+          local function mine(...)
+            return stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, true, ...)
+          end
+          -- Whole requests are exact. A part of one is rounded up, to no more than a whole one.
+          local whole = math_floor(used / madeMs)
+          local part = math_min(periodMs, math_ceil((used - whole * madeMs) * periodMs / madeMs))
+          local recounted = struct_pack('<dddd', nowMs, math_min(most, whole * periodMs + part), periodMs, rate)
+          return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force)
+        end
       end
-      -- A part of a request is a whole number of units, which the division that made it has blurred.
-      local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
-      local retryAfterMs = force and 0 or math_max(0, math_ceil((units - level) / refill))
+      local queueMs = maxWaitMs and math_ceil(used / rate) or 0
+      local fullMs = math_ceil((used - (capacity - cost) * periodMs) / rate)
+      local retryAfterMs = force and 0 or math_max(0, fullMs, queueMs - (maxWaitMs or 0))
       local next, returned
       if retryAfterMs == 0 then
-        returned = cost < 0 and math_min(-cost, (full - level) / periodMs) or 0
-        level = math_min(full, math_max(level - units, math_min(level, 0 - maxDebt * periodMs)))
-        next = struct_pack('<dd', nowMs, level)
+        -- A part of a request is a whole number of units, which the division that made it has blurred.
+        local units = cost % 1 == 0 and cost * periodMs or math_floor(cost * periodMs + 0.5)
+        returned = cost < 0 and math_min(-cost, used / periodMs) or 0
+        used = math_max(0, math_min(used + units, math_max(used, most)))
+        next = struct_pack('<dddd', nowMs, used, periodMs, rate)
       end
-      local remaining = math_max(0, math_floor(level / periodMs))
-      return retryAfterMs, remaining, math_ceil((full - level) / refill), 0, next, returned
+      local remaining = capacity - math_ceil(used / periodMs)
+      if maxWaitMs then
+        remaining = math_min(remaining, math_floor((maxWaitMs * rate - used) / periodMs) + 1)
+        -- Longer only right after the rate has changed.
+        queueMs = math_min(queueMs, maxWaitMs)
+      end
+      return retryAfterMs, math_max(0, remaining), math_ceil(used / rate), queueMs, next, returned
+    end
+
+    local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force, takenMs)
+      return stepLevel(capacity, refill, periodMs, maxDebt, nil, false, state, nowMs, cost, force)
     end
 
     local capacity = whole('capacity', args[at + 0], 1)
@@ -1224,7 +1360,7 @@ local function ruleOf(name, args, at)
       limit = capacity,
       holds = 'pooled',
       isState = function(state)
-        return #state == 16
+        return #state == 32
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(capacity, refill, periodMs, maxDebt, state, timeMs, cost, force, takenMs)

@@ -1,0 +1,44 @@
+-- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
+-- requests come back in every period.
+
+-- One step of a bucket; with maxWaitMs it queues. isTheirs when the period and the rate are those of the level.
+local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs, state, nowMs, cost, force)
+  local used, most = 0, (capacity + maxDebt) * periodMs
+  if state then
+    local atMs, stateUsed, madeMs, madeRate = struct.unpack('<dddd', state)
+    -- Coming back for no longer than until nothing is used keeps the product exact after any absence.
+    local backMs = math.min(math.max(0, nowMs - atMs), math.ceil(stateUsed / madeRate))
+    used = math.max(0, stateUsed - madeRate * backMs)
+    if not isTheirs and (madeMs ~= periodMs or madeRate ~= rate or stateUsed > most) then
+      local function theirs(...)
+        return stepLevel(capacity, madeRate, madeMs, maxDebt, maxWaitMs, true, ...)
+      end
+      local function mine(...)
+        return stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, true, ...)
+      end
+      -- Whole requests are exact. A part of one is rounded up, to no more than a whole one.
+      local whole = math.floor(used / madeMs)
+      local part = math.min(periodMs, math.ceil((used - whole * madeMs) * periodMs / madeMs))
+      local recounted = struct.pack('<dddd', nowMs, math.min(most, whole * periodMs + part), periodMs, rate)
+      return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force)
+    end
+  end
+  local queueMs = maxWaitMs and math.ceil(used / rate) or 0
+  local fullMs = math.ceil((used - (capacity - cost) * periodMs) / rate)
+  local retryAfterMs = force and 0 or math.max(0, fullMs, queueMs - (maxWaitMs or 0))
+  local next, returned
+  if retryAfterMs == 0 then
+    -- A part of a request is a whole number of units, which the division that made it has blurred.
+    local units = cost % 1 == 0 and cost * periodMs or math.floor(cost * periodMs + 0.5)
+    returned = cost < 0 and math.min(-cost, used / periodMs) or 0
+    used = math.max(0, math.min(used + units, math.max(used, most)))
+    next = struct.pack('<dddd', nowMs, used, periodMs, rate)
+  end
+  local remaining = capacity - math.ceil(used / periodMs)
+  if maxWaitMs then
+    remaining = math.min(remaining, math.floor((maxWaitMs * rate - used) / periodMs) + 1)
+    -- Longer only right after the rate has changed.
+    queueMs = math.min(queueMs, maxWaitMs)
+  end
+  return retryAfterMs, math.max(0, remaining), math.ceil(used / rate), queueMs, next, returned
+end

@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { adjust, consume, peek } from '../src/core/decide.ts'
+import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import type { Rule } from '../src/core/rule.ts'
+import * as rules from '../src/rules/index.ts'
+import { outlivingKinds } from './outliving-kinds.ts'
+import { starts } from './schedules.ts'
+
+// Two limiters of one name, or one before and after its file was edited, count the same keys by different numbers. Their states
+// carry no rule: each says itself what counted it.
+
+const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: fc.nat(400) }), {
+  maxLength: 20,
+  size: 'max',
+})
+
+/** Without `madeBy`, as a store keeps what a limiter without a policy function counts. */
+function kept({ state, block, holds }: Ruling): Entry {
+  return { state, block, holds }
+}
+
+function played(rule: Rule, turns: readonly { cost: number; wait: number }[], startMs: number) {
+  let entry: Entry = UNTOUCHED
+  let nowMs = startMs
+  for (const { cost, wait } of turns) {
+    nowMs += wait
+    entry = kept(consume(rule, entry, cost, nowMs))
+  }
+  return { entry, nowMs }
+}
+
+const usedOf = (rule: Rule, entry: Entry, nowMs: number): number => rule.limit - peek(rule, entry, 1, nowMs).remaining
+
+describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change', (name, kind) => {
+  it('what is used stays used', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, fc.nat(300), starts, (before, after, turns, laterMs, startMs) => {
+        const { entry, nowMs: lastMs } = played(before, turns, startMs)
+        const nowMs = lastMs + laterMs
+        const used = usedOf(before, entry, nowMs)
+        // A log knows when: what is older than the new window has left it.
+        const isExact = name !== 'sliding log' && name !== 'concurrency'
+        if (isExact || spanOf(after) >= spanOf(before)) {
+          expect(usedOf(after, entry, nowMs)).toBe(Math.min(after.limit, used))
+        } else expect(usedOf(after, entry, nowMs)).toBeLessThanOrEqual(used)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('a refusal tells the truth, however often the client tries', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, fc.integer({ min: 1, max: 5 }), starts, (before, after, turns, cost, startMs) => {
+        const { entry, nowMs } = played(before, turns, startMs)
+        const asked = consume(after, entry, cost, nowMs)
+        if (cost > after.limit || asked.allowed) return
+        const { retryAfterMs } = asked
+        let next = kept(asked)
+        for (const share of [0.2, 0.5, 0.9]) {
+          const then = consume(after, next, cost, nowMs + Math.floor(retryAfterMs * share))
+          expect(then.allowed).toBe(false)
+          next = kept(then)
+        }
+        expect(consume(after, next, cost, nowMs + retryAfterMs - 1).allowed).toBe(false)
+        expect(consume(after, next, cost, nowMs + retryAfterMs).allowed).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('nobody waits longer than after the new limit and its debt were used up', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
+        const { entry, nowMs } = played(before, turns, startMs)
+        const { retryAfterMs } = consume(after, entry, 1, nowMs)
+        const indebted = adjust(after, UNTOUCHED, after.limit + Number(after.parameters.maxDebt), nowMs)
+        expect(retryAfterMs).toBeLessThanOrEqual(indebted.resetAfterMs)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('callers who disagree about the numbers shut nobody out', () => {
+    fc.assert(
+      fc.property(kind, kind, fc.integer({ min: 1, max: 300 }), starts, (one, other, stepMs, startMs) => {
+        let entry: Entry = kept(adjust(one, UNTOUCHED, one.limit, startMs))
+        const worstMs = adjust(one, UNTOUCHED, one.limit, startMs).resetAfterMs
+        for (let waitedMs = 0, turn = 0; ; waitedMs += stepMs, turn++) {
+          if (waitedMs > worstMs + 2 * stepMs) expect.fail(`still refused after ${waitedMs} ms of ${worstMs}`)
+          const ruling = consume(turn % 2 === 0 ? other : one, entry, 1, startMs + waitedMs)
+          if (ruling.allowed) return
+          entry = kept(ruling)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  it('it is as if untouched when the one that counted it says so, at the latest', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
+        const { entry, nowMs } = played(before, turns, startMs)
+        const { resetAfterMs } = peek(before, entry, 1, nowMs)
+        const fresh = peek(after, entry, 1, nowMs + resetAfterMs)
+        expect(fresh).toMatchObject({
+          allowed: true,
+          remaining: peek(after, UNTOUCHED, 1, 0).remaining,
+          resetAfterMs: 0,
+        })
+        const asked = peek(after, entry, 1, nowMs)
+        expect(peek(after, kept(asked), 1, nowMs + asked.resetAfterMs).resetAfterMs).toBe(0)
+        if (asked.resetAfterMs > 0)
+          expect(peek(after, kept(asked), 1, nowMs + asked.resetAfterMs - 1).resetAfterMs).toBe(1)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('a bucket whose period changes', () => {
+  const token = (periodMs: number) => rules.tokenBucket({ capacity: 100, refill: 100, periodMs })
+  const leaky = (periodMs: number) => rules.leakyBucket({ capacity: 100, leak: 100, periodMs })
+
+  it.each([
+    ['token bucket', token],
+    ['leaky bucket', leaky],
+  ])('keeps 10 of 100 used: %s', (_, bucket) => {
+    const entry = kept(consume(bucket(600_000), UNTOUCHED, 10, 5_000))
+    expect(peek(bucket(86_400_000), entry, 1, 5_000)).toMatchObject({ allowed: true, remaining: 90 })
+    expect(peek(bucket(1), entry, 1, 5_000)).toMatchObject({ allowed: true, remaining: 90 })
+  })
+})
+
+function spanOf({ parameters }: Rule): number {
+  return (parameters.windowMs ?? parameters.leaseMs) as number
+}
