@@ -3,7 +3,7 @@ import { type Hold, movedHolds, NO_HOLDS, remembered, returnExpired } from './ho
 import type { Rule, RuleState } from './rule.ts'
 
 /** How far a key's own time may be ahead of the clock before the clock counts as set back for good. */
-const MOST_LAG_MS = 60_000
+export const MOST_LAG_MS = 60_000
 
 /** A key refused until `untilMs`. `atMs` is when that was decided. */
 export interface Block extends RuleState {

@@ -10,9 +10,9 @@ export interface MemoryOrder extends Order {
 }
 
 /** Decides over several keys in memory, and keeps what has changed only when there is room for all of it. */
-export function decideOrders(orders: readonly MemoryOrder[], nowMs: number): JointRuling {
-  for (const { shelf } of orders) shelf.space.reclaim(nowMs)
-  const founds = orders.map(({ shelf, key }) => shelf.space.find(key, nowMs))
+export function decideOrders(orders: readonly MemoryOrder[], nowMs: number, forgetsByMs: number): JointRuling {
+  for (const { shelf } of orders) shelf.space.reclaim(forgetsByMs)
+  const founds = orders.map(({ shelf, key }) => shelf.space.find(key, forgetsByMs))
   let joint = decideFound(orders, founds, nowMs)
   for (;;) {
     const crowded = orders.findIndex(({ shelf, key, rule }, index) => {

@@ -3,7 +3,7 @@ import type { Verdict } from '../../core/decision.ts'
 import type { Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Shelf } from '../../core/store.ts'
-import { timeOf } from './memory-time.ts'
+import { forgetsBy, timeOf } from './memory-time.ts'
 import type { Space } from './space.ts'
 
 /** One limit's keys in memory. Every decision is done before it returns, and so is atomic. */
@@ -22,12 +22,13 @@ export class MemoryShelf implements Shelf {
   decide(key: string, request: Request, givenMs: number, rule: Rule = this.#rule): Verdict {
     const { space } = this
     const nowMs = timeOf(givenMs)
-    space.reclaim(nowMs)
+    const forgetsByMs = forgetsBy(givenMs, nowMs)
+    space.reclaim(forgetsByMs)
     if (request.action === 'consume' && request.blockForMs === undefined && request.ahead !== true) {
       const verdict = space.consumePlain(key, rule, request.amount, nowMs)
       if (verdict !== undefined) return verdict
     }
-    let found = space.find(key, nowMs)
+    let found = space.find(key, forgetsByMs)
     let ruling = decide(rule, found, request, nowMs)
     if (!space.hasRoom(key, found, ruling, rule, nowMs)) {
       found = space.findShared(found)

@@ -33,6 +33,9 @@ async function flood(limiter: Limiter, keys: number, from = 0): Promise<void> {
   for (let key = from; key < from + keys; key++) await limiter.consume(`flood:${key}`)
 }
 
+// A caller's clock may step back by up to a minute: so long is kept what has expired.
+const LAG_MS = 60_000
+
 describe('memoryStore reclaims', () => {
   it('what has expired, as new keys arrive, for states of fixed and of varying size', async () => {
     for (const rule of [fixedWindow({ limit: 5, windowMs: 1_000 }), slidingLog({ limit: 5, windowMs: 1_000 })]) {
@@ -41,7 +44,7 @@ describe('memoryStore reclaims', () => {
       const limiter = createLimiter({ name: 'a', rule, store, clock })
       await flood(limiter, 10_000)
       expect(store.stats().keys).toBe(10_000)
-      clock.advance(1_000)
+      clock.advance(1_000 + LAG_MS)
       await flood(limiter, 700, 20_000)
       expect(store.stats()).toEqual({ keys: 700, blocks: 0, evicted: 0, shared: 0 })
       expect((await limiter.peek('flood:20000')).remaining).toBe(4)
@@ -55,13 +58,13 @@ describe('memoryStore reclaims', () => {
       const store = memoryStore()
       const limiter = createLimiter({ name: 'a', rule, store, clock })
       await flood(limiter, 20_000)
-      clock.advance(1_000)
+      clock.advance(1_000 + LAG_MS)
       for (let round = 0; round < 1_500; round++) await limiter.consume(`key:${round % 20}`)
       expect(store.stats().keys).toBe(20)
       for (let key = 0; key < 20; key++) expect((await limiter.consume(`key:${key}`)).retryAfterMs).toBe(1_000)
       await flood(limiter, 1_000, 30_000)
       expect(store.stats().keys).toBe(1_020)
-      clock.advance(1_000)
+      clock.advance(1_000 + LAG_MS)
       await flood(limiter, 100, 40_000)
       expect(store.stats().keys).toBe(100)
     }
@@ -78,7 +81,7 @@ describe('memoryStore reclaims', () => {
     })
     await limiter.consume('a')
     await limiter.consume('a', { cost: 9 })
-    clock.advance(9_999)
+    clock.advance(9_999 + LAG_MS)
     await limiter.consume('b')
     expect(store.stats().keys).toBe(2)
     clock.advance(1)
@@ -96,7 +99,7 @@ describe('memoryStore reclaims', () => {
     clock.advance(1_000)
     await short.consume('somebody else')
     expect(await long.consume('key')).toMatchObject({ allowed: false, retryAfterMs: 59_000 })
-    clock.advance(59_000)
+    clock.advance(59_000 + LAG_MS)
     await short.consume('somebody else')
     expect(store.stats().keys).toBe(1)
   })
@@ -108,7 +111,7 @@ describe('memoryStore reclaims', () => {
     await limiter.block('a', 500)
     await limiter.block('b', 600)
     expect(store.stats().blocks).toBe(2)
-    clock.advance(599)
+    clock.advance(599 + LAG_MS)
     await limiter.peek('c')
     expect(store.stats().blocks).toBe(1)
     clock.advance(1)
@@ -138,8 +141,8 @@ describe('memoryStore reclaims', () => {
     const rule = tokenBucket({ capacity: 5, refill: 1, periodMs: 3_600_000 })
     const limiter = createLimiter({ name: 'a', rule, store, clock })
     await limiter.reserve('a', { estimate: 3, holdMs: 500 })
-    await limiter.reserve('b', { estimate: 3, holdMs: 60_000 })
-    clock.advance(500)
+    await limiter.reserve('b', { estimate: 3, holdMs: 60_000 + LAG_MS })
+    clock.advance(500 + LAG_MS)
     await limiter.peek('b')
     expect(store.stats().keys).toBe(1)
     expect((await limiter.peek('a')).remaining).toBe(5)

@@ -6,7 +6,7 @@ import type { RuleState } from '../../core/rule.ts'
 import type { Memo, Order, Store } from '../../core/store.ts'
 import { decideOrders, type MemoryOrder } from './decide-orders.ts'
 import { MemoryShelf } from './memory-shelf.ts'
-import { timeOf } from './memory-time.ts'
+import { forgetsBy, timeOf } from './memory-time.ts'
 import { Space } from './space.ts'
 import { Table } from './table.ts'
 
@@ -68,8 +68,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     },
     decideTogether(orders, givenMs, memo) {
       const nowMs = timeOf(givenMs)
-      if (memo === undefined) return decideOrders(orders as readonly MemoryOrder[], nowMs).rulings
-      return decideOnce(memos, orders as readonly MemoryOrder[], nowMs, memo, maxKeys)
+      const forgetsByMs = forgetsBy(givenMs, nowMs)
+      if (memo === undefined) return decideOrders(orders as readonly MemoryOrder[], nowMs, forgetsByMs).rulings
+      return decideOnce(memos, orders as readonly MemoryOrder[], nowMs, forgetsByMs, memo, maxKeys)
     },
     stats: () => totals(spaces.values()),
     async close() {
@@ -82,11 +83,12 @@ function decideOnce(
   memos: Table<Remembered>,
   orders: readonly MemoryOrder[],
   nowMs: number,
+  forgetsByMs: number,
   memo: Memo,
   maxKeys: number,
 ): readonly Verdict[] {
   const name = memoName(orders, memo)
-  memos.reclaim(nowMs)
+  memos.reclaim(forgetsByMs)
   const slot = memos.find(name)
   const known = slot < 0 ? undefined : memos.read(slot)
   if (known !== undefined && known.untilMs > nowMs) return known.verdicts
@@ -96,7 +98,7 @@ function decideOnce(
       `the memory store remembers ${maxKeys} ids already, its maxKeys: nothing was changed`,
     )
   }
-  const { allowed, rulings } = decideOrders(orders, nowMs)
+  const { allowed, rulings } = decideOrders(orders, nowMs, forgetsByMs)
   if (allowed) {
     memos.delete(name)
     memos.insert(name, { atMs: nowMs, untilMs: nowMs + memo.ms, verdicts: rulings }, nowMs, memo.ms)

@@ -95,9 +95,11 @@ export class Space {
     this.#left.register(shelf, counting)
   }
 
-  /** Forgets a little of what has expired. To be called before every decision; what was found before is not valid any more. */
-  reclaim(nowMs: number): void {
-    this.#states.reclaim(nowMs)
+  /**
+   * Forgets a little of what has expired by then. To be called before every decision; what was found before is not valid any more.
+   */
+  reclaim(byMs: number): void {
+    this.#states.reclaim(byMs)
   }
 
   /**
@@ -118,12 +120,16 @@ export class Space {
     return plainVerdict(outcome)
   }
 
-  /** The entry of a key. */
-  find(key: string, nowMs: number): Found {
-    const list = this.#holds.size === 0 ? undefined : this.#holdsOf(key, nowMs)
+  /**
+   * The entry of a key.
+   *
+   * @param byMs what has expired by then may be forgotten.
+   */
+  find(key: string, byMs: number): Found {
+    const list = this.#holds.size === 0 ? undefined : this.#holdsOf(key, byMs)
     const slot = this.#states.find(key)
     const kept = slot < 0 ? undefined : this.#states.read(slot)
-    const block = this.#blocks.size === 0 ? undefined : read(this.#blocks, key, nowMs)
+    const block = this.#blocks.size === 0 ? undefined : read(this.#blocks, key, byMs)
     const { madeBy, takenOver } = this.#stampOf(kept) ?? list ?? UNSTAMPED
     return {
       state: this.#stateIn(kept),
@@ -179,9 +185,9 @@ export class Space {
     else write(this.#states, key, kept, nowMs, resetAfterMs)
   }
 
-  #holdsOf(key: string, nowMs: number): HoldList | undefined {
-    const list = read(this.#holds, key, nowMs)
-    if (list === undefined || list.freshMs > nowMs) return list
+  #holdsOf(key: string, byMs: number): HoldList | undefined {
+    const list = read(this.#holds, key, byMs)
+    if (list === undefined || list.freshMs > byMs) return list
     this.#holds.delete(key)
     this.#states.delete(key)
     return undefined
@@ -249,8 +255,8 @@ const UNSTAMPED: Pick<Stamped, 'takenOver'> & { readonly madeBy: undefined } = {
   takenOver: undefined,
 }
 
-function read<State extends RuleState>(table: Table<State>, key: string, nowMs: number): State | undefined {
-  table.reclaim(nowMs)
+function read<State extends RuleState>(table: Table<State>, key: string, byMs: number): State | undefined {
+  table.reclaim(byMs)
   const slot = table.find(key)
   return slot < 0 ? undefined : table.read(slot)
 }
