@@ -7,7 +7,8 @@ export interface Clock {
   nowMs(): number
   /**
    * Calls `ring` once, `afterMs` from now and never before `timer` has returned, and returns the function that cancels it.
-   * `Infinity` never rings. Deadlines, `wait()`, `schedule()` and the heartbeats of leases go by it; absent: by real time.
+   * `Infinity` never rings. `wait()`, `schedule()`, the heartbeats of leases, and deadlines of stores that do not go by real time
+   * go by it; absent: all of them by real time.
    */
   timer?(afterMs: number, ring: () => void): () => void
 }

@@ -6,6 +6,11 @@ import type { Rule } from './rule.ts'
 export interface Store {
   /** What decisions report as `decidedBy`. */
   readonly kind: DecidedBy
+  /**
+   * Whether its answers take real time, as those of a server do: limiters then wait for it, leave it alone and try it again by real
+   * time, whatever their clock says. Absent: by the timers of their clock.
+   */
+  readonly realTime?: boolean
   /** Opens the keys of one limit. Opening the same place again reaches the same keys. */
   open(place: Place): Shelf
   /**

@@ -111,4 +111,21 @@ describe('a real deadline', () => {
     expect(tookMs).toBeGreaterThanOrEqual(30)
     await limiter.close()
   })
+
+  it('is that of a store that answers in real time, and so are probes, whatever the clock of the limiter says', async () => {
+    const options = { name: 'api', rule, clock, deadlineMs: 200, instances: 1 }
+    const limiter = createLimiter({ ...options, store: { ...store, realTime: true } })
+    const recovered = new Promise((resolve) => void limiter.on('recovered', resolve))
+    store.behaviour = 'silent'
+    const early = limiter.consume('a')
+    await clock.run(86_400_000)
+    store.speak()
+    expect((await early).decidedBy).toBe('redis')
+    expect((await limiter.consume('a')).decidedBy).toBe('fallback')
+    expect([limiter.health.state, clock.pendingTimers]).toEqual(['degraded', 0])
+    store.behaviour = 'answers'
+    await recovered
+    expect((await limiter.consume('a')).decidedBy).toBe('redis')
+    await limiter.close()
+  })
 })

@@ -42,7 +42,8 @@ export class Outage implements Member {
   constructor(options: OutageOptions) {
     const { name, store, tiers, clock, deadlineMs, instances } = options
     this.#options = options
-    this.watch = new StoreWatch(store, deadlineMs, clock, this)
+    // A clock that a test moves on does not bring the answer of a server any nearer.
+    this.watch = new StoreWatch(store, deadlineMs, store.realTime === true ? undefined : clock, this)
     const isSharing = instances === undefined && tiers.some(({ onStoreFailure }) => onStoreFailure === 'fallback')
     this.#instances = isSharing ? joinInstances({ name, store, clock, watch: this.watch }) : undefined
     this.#fallback = new Fallback({

@@ -86,6 +86,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   let tierBatch: TierBatch | undefined
   return {
     kind: 'redis',
+    realTime: true,
     open(place) {
       if (place.deadlineMs !== undefined) runner.waitAtMost(place.deadlineMs)
       return new RedisShelf(shelves, place)
