@@ -19,7 +19,7 @@ export interface Sharing {
  * for every time that it forgot. In the fallback every process has its share. Around the switch both may come together. Afterwards
  * each process charges what it spent before it asks again, so that only the others' spending may come on top, and what had been asked before.
  */
-export function boundsOf(sharing: Sharing): Limits {
+export function boundsOf(sharing: Sharing): Limits & { readonly afterwards: number } {
   const { limit, windowMs, deadlineMs, instances, processes, forgotten = 0, underWay = 0 } = sharing
   const share = Math.max(1, Math.floor(limit / instances))
   const byRedis = limit * (1 + forgotten)

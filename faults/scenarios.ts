@@ -4,11 +4,11 @@ import { cluster, sentinel } from './scenarios/failovers.ts'
 import { flushAll, full, scriptFlush } from './scenarios/memory.ts'
 import { latency, lostAndDecided, lostReplies } from './scenarios/network.ts'
 import { policies } from './scenarios/policies.ts'
-import { absent, counted, inFlight, killed } from './scenarios/restarts.ts'
+import { absent, absentTold, inFlight, killed, told, twice } from './scenarios/restarts.ts'
 import { halfOpen, lostConnection, mute, stopped } from './scenarios/silence.ts'
 
 /** All of them, in the order of the table, by the files of tests that run at the same time. */
 export const scenarios: Readonly<Record<'gone' | 'failing', readonly Scenario[]>> = {
-  gone: [killed, counted, inFlight, absent, stopped, halfOpen, lostConnection, mute, policies],
+  gone: [killed, told, twice, inFlight, absent, absentTold, stopped, halfOpen, lostConnection, mute, policies],
   failing: [sentinel, cluster, latency, lostReplies, lostAndDecided, scriptFlush, flushAll, full, serverTime, ownTime],
 }

@@ -4,7 +4,6 @@ import { type RunningServer, type StartOptions, startServer } from '../test/serv
 import { startProxy, type TcpProxy } from '../test/servers/tcp-proxy.ts'
 import { boundsOf, type Sharing } from './bounds.ts'
 import { type Job, type Load, monotonicMs, startLoad, type Tally } from './load.ts'
-import type { Limits } from './scenario.ts'
 
 /** Where a scenario plays: what it starts here is ended with it. */
 export class Stage {
@@ -39,6 +38,11 @@ export class Stage {
     await wait(this.isLong ? longMs : shortMs)
   }
 
+  /** Waits until processes that have just started know from Redis how many they are. */
+  async counted(): Promise<void> {
+    await wait(COUNTED_MS)
+  }
+
   /** A server on a port that nobody else is likely to take while it is down. */
   async server(options: StartOptions = {}): Promise<RunningServer> {
     const server = await startServer({ pickPort: freeClusterPort, ...options })
@@ -68,7 +72,9 @@ export class Stage {
     return new Crew(loads)
   }
 
-  bounds(sharing: Omit<Sharing, 'limit' | 'windowMs' | 'deadlineMs'> & { readonly deadlineMs?: number }): Limits {
+  bounds(
+    sharing: Omit<Sharing, 'limit' | 'windowMs' | 'deadlineMs'> & { readonly deadlineMs?: number },
+  ): ReturnType<typeof boundsOf> {
     const { limit, windowMs, deadlineMs } = this
     return boundsOf({ limit, windowMs, deadlineMs, ...sharing })
   }
@@ -92,6 +98,9 @@ export class Crew {
     return Promise.all(this.loads.map((load) => load.stop()))
   }
 }
+
+// Each says after one, two, four and eight seconds that it is there, and hears of those that have said so before.
+const COUNTED_MS = 5_000
 
 const DEFAULTS = {
   topology: 'single',

@@ -1,5 +1,5 @@
 import type { Verdict } from '../src/core/decision.ts'
-import type { Answer, Order, Store } from '../src/core/store.ts'
+import type { Answer, Place, Shelf, Store } from '../src/core/store.ts'
 import { type MemoryStore, memoryStore } from '../src/stores/memory/memory-store.ts'
 
 /** How a remote store behaves: it answers, says nothing, rejects, or decides and loses its answer. */
@@ -16,8 +16,13 @@ export interface RemoteStore extends Store {
   speak(): void
 }
 
-/** A memory store behind a connection that can break. Several of one memory are several processes on one server. */
-export function remoteStore(memory: MemoryStore = memoryStore()): RemoteStore {
+/** A server that several processes reach. To give it another memory is to restart it without its data. */
+export interface Server {
+  memory: MemoryStore
+}
+
+/** A memory store behind a connection that can break. Several of one server are several processes. */
+export function remoteStore(server: Server = { memory: memoryStore() }): RemoteStore {
   let kept: (() => void)[] = []
   const carry = <Told>(decide: () => Told | Promise<Told>): Promise<Told> => {
     store.asked++
@@ -37,17 +42,16 @@ export function remoteStore(memory: MemoryStore = memoryStore()): RemoteStore {
       for (const answer of answers) answer()
     },
     open(place) {
-      const shelf = memory.open(place)
-      const remote = {
-        decide: (...given: Parameters<typeof shelf.decide>): Answer => carry<Verdict>(() => shelf.decide(...given)),
-        shelf,
+      const remote: RemoteShelf = {
+        decide: (...given): Answer => carry<Verdict>(() => server.memory.open(place).decide(...given)),
+        place,
       }
       return remote
     },
     decideTogether: (orders, ...rest) =>
       carry(() =>
-        memory.decideTogether(
-          orders.map((order) => ({ ...order, shelf: realShelf(order) })),
+        server.memory.decideTogether(
+          orders.map((order) => ({ ...order, shelf: server.memory.open((order.shelf as RemoteShelf).place) })),
           ...rest,
         ),
       ),
@@ -55,6 +59,6 @@ export function remoteStore(memory: MemoryStore = memoryStore()): RemoteStore {
   return store
 }
 
-function realShelf({ shelf }: Order): Order['shelf'] {
-  return (shelf as Order['shelf'] & { readonly shelf: Order['shelf'] }).shelf
+interface RemoteShelf extends Shelf {
+  readonly place: Place
 }

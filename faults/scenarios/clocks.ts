@@ -13,7 +13,7 @@ export const serverTime: Scenario = {
     const clock = await serverClock()
     const server = await stage.server(clock && { server: clock.binary(inject('redisServer')) })
     const [deadlineMs, ownTime] = [stage.patientMs, clock === undefined]
-    const crew = await stage.crew(1, { servers: [server], deadlineMs, options: { instances: 4 }, ownTime })
+    const crew = await stage.crew(1, { servers: [server], deadlineMs, ownTime })
     const [load] = crew.loads as [Load]
     const step = (hours: number) => clock?.step(hours * 3_600) ?? load.stepClock(hours * HOUR_MS)
     if (clock !== undefined) stage.endLater(clock.stop)
@@ -28,7 +28,7 @@ export const serverTime: Scenario = {
     await stage.pass(4_000, 1_500)
     const tallies = await crew.stop()
     // To be set ahead is to have waited: it happens twice, in the short version within about one window.
-    const limits = stage.bounds({ instances: 4, processes: 0, forgotten: stage.isLong ? 1 : 2, deadlineMs })
+    const limits = stage.bounds({ instances: 1, processes: 0, forgotten: stage.isLong ? 1 : 2, deadlineMs })
     const problems = lockedOut(tallies, stepsMs.at(-1) as number)
     return { tallies, limits: { ...limits, afterwards: limits.together }, recoveredMs, expects: 'redis', problems }
   },
@@ -42,7 +42,7 @@ export const ownTime: Scenario = {
   tested: ['ioredis'],
   async run(stage) {
     const server = await stage.server()
-    const crew = await stage.crew(1, { servers: [server], options: { instances: 4 } })
+    const crew = await stage.crew(1, { servers: [server] })
     const [load] = crew.loads as [Load]
     const stepBothWays = async () => {
       for (const byMs of [HOUR_MS, -HOUR_MS, 0]) {
@@ -60,10 +60,10 @@ export const ownTime: Scenario = {
     const backMs = monotonicMs()
     await stage.pass(3_000, 1_200)
     const tallies = await crew.stop()
-    const { fallback, ...limits } = stage.bounds({ instances: 4, processes: 1, forgotten: 1 })
+    const { fallback, together, afterwards, ...limits } = stage.bounds({ instances: 1, processes: 1, forgotten: 1 })
     // To the fallback, which has no other clock, time has passed: in the short version twice within a window.
-    const steps = stage.isLong ? 1 : 2
-    const more = { fallback: fallback * (1 + steps), afterwards: (limits.afterwards ?? 0) + fallback * steps }
+    const again = fallback * (stage.isLong ? 1 : 2)
+    const more = { fallback: fallback + again, together: together + again, afterwards: afterwards + again }
     return {
       tallies,
       limits: { ...limits, ...more },

@@ -46,7 +46,7 @@ async function failOver(
   primary: RunningServer,
   replicas: readonly RunningServer[],
 ): Promise<Outcome> {
-  const crew = await stage.crew(1, { ...job, options: { instances: 1 } })
+  const crew = await stage.crew(1, job)
   await crew.backOnRedis()
   await stage.pass(3_000, 800)
   await primary.stop()

@@ -30,7 +30,7 @@ async function forget(
 ): Promise<Outcome> {
   const deadlineMs = stage.patientMs
   const server = await stage.server()
-  const crew = await stage.crew(1, { servers: [server], deadlineMs, options: { instances: 4 } })
+  const crew = await stage.crew(1, { servers: [server], deadlineMs })
   await crew.backOnRedis()
   const untilMs = monotonicMs() + (stage.isLong ? 10_000 : 2_000)
   while (monotonicMs() < untilMs) {
@@ -38,7 +38,7 @@ async function forget(
     await wait(everyMs)
   }
   const recoveredMs = await crew.backOnRedis()
-  const limits = stage.bounds({ instances: 4, processes: 0, forgotten, deadlineMs })
+  const limits = stage.bounds({ instances: 1, processes: 0, forgotten, deadlineMs })
   return {
     tallies: await crew.stop(),
     limits: { ...limits, afterwards: limits.together },
@@ -55,7 +55,7 @@ export const full: Scenario = {
   tested: ['node-redis'],
   async run(stage) {
     const server = await stage.server({ args: ['--maxmemory-policy', 'noeviction'] })
-    const crew = await stage.crew(1, { servers: [server], options: { instances: 1 } })
+    const crew = await stage.crew(1, { servers: [server] })
     await crew.backOnRedis()
     await stage.pass(2_000, 800)
     await ask(server, 'CONFIG', 'SET', 'maxmemory', 1)

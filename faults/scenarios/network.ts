@@ -18,13 +18,13 @@ export const latency: Scenario = {
     const server = await stage.server()
     const proxy = await stage.proxy(server.port)
     const deadlineMs = stage.patientMs
-    const crew = await stage.crew(1, { servers: [proxy], deadlineMs, options: { instances: 4 }, loops: 256 })
+    const crew = await stage.crew(1, { servers: [proxy], deadlineMs, loops: 256 })
     await crew.backOnRedis()
     proxy.delay(150)
     await stage.pass(10_000, 2_500)
     proxy.delay(0)
     const recoveredMs = await crew.backOnRedis()
-    const limits = stage.bounds({ instances: 4, processes: 0, deadlineMs })
+    const limits = stage.bounds({ instances: 1, processes: 0, deadlineMs })
     return { tallies: await crew.stop(), limits, recoveredMs, expects: 'redis' }
   },
 }
@@ -69,7 +69,7 @@ async function cutReplies(stage: Stage, onStoreFailure: string) {
   const windowMs = 600_000
   const server = await stage.server()
   const proxy = await stage.proxy(server.port)
-  const options = { onStoreFailure, instances: 1 }
+  const options = { onStoreFailure }
   const crew = await stage.crew(1, { servers: [proxy], windowMs, loops: 16, freshKeys: true, options })
   await crew.backOnRedis()
   const untilMs = monotonicMs() + (stage.isLong ? 15_000 : 3_000)

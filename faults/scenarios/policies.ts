@@ -11,7 +11,7 @@ export const policies: Scenario = {
     const server = await stage.server()
     const crews = await Promise.all(
       Object.keys(holds).map((onStoreFailure) => {
-        const options = { name: onStoreFailure, onStoreFailure, instances: 4 }
+        const options = { name: onStoreFailure, onStoreFailure }
         return stage.crew(1, { servers: [server], options, loops: 8, freshKeys: true })
       }),
     )
@@ -29,7 +29,7 @@ export const policies: Scenario = {
       const told = JSON.stringify({ decided, admitted: admitted.count, by, reasons, errors })
       return isRight(tally) ? [] : [`${policy}: ${told}`]
     })
-    const limits = { ...stage.bounds({ instances: 4, processes: 4 }), errors: ['STORE_FAILED'] }
+    const limits = { ...stage.bounds({ instances: 1, processes: 4 }), errors: ['STORE_FAILED'] }
     return { tallies, limits, recoveredMs, problems }
   },
 }

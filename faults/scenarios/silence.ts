@@ -11,9 +11,9 @@ export const stopped: Scenario = {
   tested: ['ioredis', 'node-redis'],
   async run(stage) {
     const server = await stage.server()
-    const crew = await stage.crew(2, { servers: [server], options: { instances: 2 } })
+    const crew = await stage.crew(2, { servers: [server] })
     await crew.backOnRedis()
-    await stage.pass(3_000, 800)
+    await stage.counted()
     process.kill(server.pid, 'SIGSTOP')
     await stage.pass(10_000, 2_000)
     process.kill(server.pid, 'SIGCONT')
@@ -72,8 +72,7 @@ async function behindProxy(stage: Stage, job: Partial<Job> = {}, prepare: (proxy
   const server = await stage.server()
   const proxy = await stage.proxy(server.port)
   prepare(proxy)
-  const options = { instances: 1 }
-  return { proxy, crew: await stage.crew(1, { servers: [proxy], options, waitsForServer: false, ...job }) }
+  return { proxy, crew: await stage.crew(1, { servers: [proxy], waitsForServer: false, ...job }) }
 }
 
 async function finish(stage: Stage, crew: Crew, instances: number, processes: number): Promise<Outcome> {

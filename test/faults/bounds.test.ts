@@ -8,6 +8,7 @@ it.each([
   ['Redis alone, forgetting twice', { instances: 4, processes: 0, forgotten: 2 }, [300, 0, 300, 100]],
   ['one process that has a quarter', { instances: 4, processes: 1 }, [100, 25, 125, 100]],
   ['one process that has it all', { instances: 1, processes: 1 }, [100, 100, 200, 100]],
+  ['four that each take themselves for alone', { instances: 1, processes: 4 }, [100, 400, 500, 400]],
   ['three that share it', { instances: 3, processes: 3 }, [100, 99, 199, 166]],
   ['more than there are places', { instances: 300, processes: 300 }, [100, 300, 400, 399]],
   ['two, and a server without its data', { instances: 2, processes: 2, forgotten: 1 }, [200, 100, 250, 150]],

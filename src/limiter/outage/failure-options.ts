@@ -16,7 +16,7 @@ export interface FailureOptions {
   readonly onStoreFailure?: OnStoreFailure
   /**
    * Among how many instances a limit is shared while each of them decides without the store, 1 to 1,000,000.
-   * @default counted on the store: those that asked it for a decision in the last 30 seconds
+   * @default counted on the store: the most that asked it for a decision within 30 seconds of late; 1 where it was never there
    */
   readonly instances?: number
 }

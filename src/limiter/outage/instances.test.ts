@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, remoteStage } from '../../../test/remote-stage.ts'
-import { type Behaviour, type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
+import { type Behaviour, type RemoteStore, remoteStore, type Server } from '../../../test/remote-store.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { type MemoryStore, memoryStore } from '../../stores/memory/memory-store.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
 import { joinInstances } from './instances.ts'
@@ -10,10 +10,10 @@ import type { StoreWatch } from './store-watch.ts'
 
 beforeEach(remoteStage)
 
-let memory: MemoryStore
+let server: Server
 let stores: RemoteStore[]
 beforeEach(() => {
-  memory = memoryStore()
+  server = { memory: memoryStore() }
   stores = []
 })
 
@@ -21,7 +21,7 @@ const rule = fixedWindow({ limit: 12, windowMs: 60_000 })
 
 /** A limiter of a process of its own. */
 function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
-  const store = remoteStore(memory)
+  const store = remoteStore(server)
   stores.push(store)
   return createLimiter({ name: 'api', rule, store, clock, ...options })
 }
@@ -41,6 +41,14 @@ async function work(limiters: readonly Limiter[], seconds: number): Promise<void
   await clock.run(0)
 }
 
+/** Lets the server be gone for a while, and come back. */
+async function outage(limiters: readonly Limiter[], seconds: number): Promise<void> {
+  allStores('fails')
+  await work(limiters, seconds)
+  allStores('answers')
+  await clock.run(3_000)
+}
+
 /** What each of them takes for its share when the store is gone. */
 async function shares(limiters: readonly Limiter[]): Promise<readonly number[]> {
   allStores('fails')
@@ -50,7 +58,7 @@ async function shares(limiters: readonly Limiter[]): Promise<readonly number[]> 
 }
 
 it('are counted by the time of the store where there is no clock', async () => {
-  const store = remoteStore(memory)
+  const store = remoteStore(server)
   const watch = { ask: (ask: () => unknown) => ask() } as unknown as StoreWatch
   const instances = joinInstances({ name: 'api', store, clock: undefined, watch })
   await instances.leave()
@@ -62,6 +70,28 @@ it('are counted by the time of the store where there is no clock', async () => {
   expect(store.asked).toBe(2)
 })
 
+it('are asked for again a second after that has failed, and not twice at a time', async () => {
+  const store = remoteStore(server)
+  const watch = { ask: (ask: () => unknown) => ask() } as unknown as StoreWatch
+  const instances = joinInstances({ name: 'api', store, clock, watch })
+  const askedAfter = async (nowMs: number): Promise<number> => {
+    instances.beat(nowMs)
+    await clock.run(0)
+    return store.asked
+  }
+  expect([await askedAfter(0), await askedAfter(1_000), await askedAfter(2_000), await askedAfter(3_999)]).toEqual([
+    0, 1, 2, 2,
+  ])
+  store.behaviour = 'fails'
+  expect([await askedAfter(4_000), await askedAfter(4_999)]).toEqual([3, 3])
+  store.behaviour = 'silent'
+  expect([await askedAfter(5_000), await askedAfter(60_000)]).toEqual([4, 4])
+  store.behaviour = 'answers'
+  store.speak()
+  await clock.run(0)
+  expect(await askedAfter(60_000)).toBe(5)
+})
+
 describe('instances', () => {
   it('are counted where they all are, so that each knows its share', async () => {
     const limiters = [limiterWith(), limiterWith(), limiterWith()]
@@ -69,26 +99,55 @@ describe('instances', () => {
     expect(await shares(limiters)).toEqual([4, 4, 4])
   })
 
-  it('that decide nothing any more are not counted', async () => {
+  it('that decide nothing any more are not counted, a minute after the store has said so', async () => {
     const limiters = [limiterWith(), limiterWith(), limiterWith()]
     await work(limiters, 15)
-    await work(limiters.slice(0, 2), 45)
+    await work(limiters.slice(0, 2), 30 + 59)
+    expect(await shares(limiters.slice(0, 2))).toEqual([4, 4])
+    await work(limiters.slice(0, 2), 21)
     expect(await shares(limiters.slice(0, 2))).toEqual([6, 6])
-    await work(limiters, 15)
+    await work(limiters, 11)
     expect(await shares(limiters)).toEqual([4, 4, 4])
   })
 
-  it('that are closed leave at once', async () => {
+  it('that are closed leave the store at once, and the others believe it a minute later', async () => {
     const limiters = [limiterWith(), limiterWith()]
     await work(limiters, 15)
     expect(await shares(limiters)).toEqual([6, 6])
     await limiters[0]?.close()
-    await work(limiters.slice(1), 11)
+    await work(limiters.slice(1), 59)
+    expect(await shares(limiters.slice(1))).toEqual([6])
+    await work(limiters.slice(1), 21)
     expect(await shares(limiters.slice(1))).toEqual([12])
   })
 
+  it('that leave one after the other are believed to be the most that were there in the last minute', async () => {
+    const limiters = [limiterWith(), limiterWith(), limiterWith(), limiterWith()]
+    await work(limiters, 15)
+    await limiters[3]?.close()
+    await limiters[2]?.close()
+    await work(limiters.slice(0, 2), 40)
+    await limiters[1]?.close()
+    await work(limiters.slice(0, 1), 40)
+    expect(await shares(limiters.slice(0, 1))).toEqual([6])
+    await work(limiters.slice(0, 1), 70)
+    expect(await shares(limiters.slice(0, 1))).toEqual([12])
+  })
+
+  it('are not believed to be fewer because of what a server said that has forgotten itself since', async () => {
+    const limiters = [limiterWith(), limiterWith()]
+    await work(limiters, 15)
+    await limiters[1]?.close()
+    await work(limiters.slice(0, 1), 50)
+    server.memory = memoryStore()
+    await work(limiters.slice(0, 1), 60)
+    expect(await shares(limiters.slice(0, 1))).toEqual([6])
+    await work(limiters.slice(0, 1), 20)
+    expect(await shares(limiters.slice(0, 1))).toEqual([12])
+  })
+
   it('of one process and one name are one, and share what they count', async () => {
-    const store = remoteStore(memory)
+    const store = remoteStore(server)
     stores.push(store)
     const limiters = [1, 2].map(() => createLimiter({ name: 'api', rule, store, clock }))
     await work(limiters, 15)
@@ -103,6 +162,33 @@ describe('instances', () => {
     expect(await shares([...limiters.slice(1), other])).toEqual([12, 6])
     await work(limiters.slice(1), 11)
     expect(await shares(limiters.slice(1))).toEqual([6])
+  })
+
+  it('that start together know each other after two seconds', async () => {
+    const limiters = [limiterWith(), limiterWith(), limiterWith()]
+    await work(limiters, 3)
+    expect(await shares(limiters)).toEqual([4, 4, 4])
+  })
+
+  it('are not forgotten because the server has forgotten them', async () => {
+    const limiters = [limiterWith(), limiterWith(), limiterWith(), limiterWith()]
+    await work(limiters, 15)
+    await outage(limiters, 3)
+    server.memory = memoryStore()
+    await work(limiters, 7)
+    expect(await shares(limiters)).toEqual([3, 3, 3, 3])
+  })
+
+  it('are not forgotten by a server that never stays for long, however long it is gone in between', async () => {
+    const limiters = [limiterWith(), limiterWith(), limiterWith(), limiterWith()]
+    await work(limiters, 15)
+    for (let times = 0; times < 5; times++) {
+      await outage(limiters, 90)
+      server.memory = memoryStore()
+      // One of them is always the first that the server hears of.
+      await work(limiters.slice(0, 1), 7)
+      expect(await shares(limiters.slice(0, 1))).toEqual([3])
+    }
   })
 
   it('of another name are others', async () => {
@@ -146,9 +232,24 @@ describe('instances', () => {
     expect(asked()).toBe(6)
   })
 
-  it('say so with the decisions that they make, every ten seconds', async () => {
+  it('say so with the decisions that they make, often at first and then every ten seconds', async () => {
     const limiter = limiterWith()
-    await work([limiter], 60)
-    expect(asked()).toBe(60 + 6)
+    const beats: number[] = []
+    for (let second = 0; second < 60; second++) {
+      const before = asked()
+      await limiter.consume('a')
+      if (asked() - before > 1) beats.push(second)
+      await clock.run(1_000)
+    }
+    expect(beats).toEqual([1, 2, 4, 8, 16, 26, 36, 46, 56])
+  })
+
+  it('say so although the clock was set back', async () => {
+    const limiter = limiterWith()
+    await work([limiter], 31)
+    clock.set(0)
+    const before = asked()
+    await work([limiter], 1)
+    expect(asked() - before).toBe(2)
   })
 })

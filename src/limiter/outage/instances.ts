@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { type Clock, readClock, STORE_TIME } from '../../core/clock.ts'
+import { type Clock, readClock, STORE_TIME, timerNowMs } from '../../core/clock.ts'
 import type { Verdict } from '../../core/decision.ts'
 import type { Request } from '../../core/request.ts'
 import type { Shelf, Store } from '../../core/store.ts'
@@ -7,10 +7,15 @@ import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import type { StoreWatch } from './store-watch.ts'
 
 const BEAT_MS = 10_000
-/** What lives no longer than this need not be counted. */
+/** What lives no longer than this need not be counted. The pauses grow from here: instances mostly start together. */
 const FIRST_BEAT_MS = 1_000
 /** An instance that has asked for nothing for so long needs no share. */
 const PRESENT_MS = 30_000
+/**
+ * For so long a store has to say that there are fewer, and to forget nobody. All others have been heard by then if they are there: a store that
+ * was restarted without its data hears of each of them within `PRESENT_MS` and `BEAT_MS`, and of most in a few seconds.
+ */
+const DOUBT_MS = 60_000
 const MOST_INSTANCES = 1_000
 
 /** Whoever is at work on a limiter holds a place here, which nobody ever waits for. */
@@ -29,12 +34,16 @@ export interface InstancesOptions {
  * along with its decisions, so that there is no timer and who decides nothing is not counted.
  */
 export class Instances {
-  /** How many there were when the store last said so. */
+  /** How many there are: the most that the store has counted, until it has counted fewer for long enough. At first, this one. */
   count = 1
   readonly #options: InstancesOptions
   #shelf: Shelf | undefined
   #id: number | undefined
-  #nextMs: number | undefined
+  #saidMs: number | undefined
+  #pauseMs = FIRST_BEAT_MS
+  #isSaying = false
+  /** Since when the store counts fewer, and the most of those. */
+  #fewer: { readonly sinceMs: number; readonly most: number } | undefined
   #users = 0
 
   constructor(options: InstancesOptions) {
@@ -43,11 +52,12 @@ export class Instances {
 
   /** To be called with every decision, at the time by which this limiter measures. */
   beat(nowMs: number): void {
-    this.#nextMs ??= nowMs + FIRST_BEAT_MS
-    if (nowMs < this.#nextMs) return
-    this.#nextMs = nowMs + BEAT_MS
-    // What fails is noticed by the decisions too, and comes again with the next beat.
-    void this.#sayPresent().catch(() => {})
+    this.#saidMs ??= nowMs
+    const passedMs = nowMs - this.#saidMs
+    // A clock that was set back is no reason to wait longer.
+    if ((passedMs >= 0 && passedMs < this.#pauseMs) || this.#isSaying) return
+    this.#saidMs = nowMs
+    void this.#sayPresent()
   }
 
   /** Another limiter of this process counts by it. */
@@ -66,14 +76,42 @@ export class Instances {
   }
 
   async #sayPresent(): Promise<void> {
-    const known = this.#id
-    let verdict = known === undefined ? undefined : await this.#ask({ action: 'renew', id: known, holdMs: PRESENT_MS })
-    if (verdict?.allowed !== true) {
-      const id = randomInt(1, 2 ** 48 - 1)
-      this.#id = id
-      verdict = await this.#ask({ action: 'hold', amount: 1, id, holdMs: PRESENT_MS })
+    this.#isSaying = true
+    try {
+      const isFirst = this.#id === undefined
+      const remembered = await this.#renew()
+      const { remaining } = remembered ?? (await this.#hold())
+      this.#pauseMs = isFirst ? FIRST_BEAT_MS : Math.min(2 * this.#pauseMs, BEAT_MS)
+      this.#heard(Math.max(1, MOST_INSTANCES - remaining), remembered !== undefined)
+    } catch {
+      // What fails is noticed by the decisions too.
+      this.#pauseMs = FIRST_BEAT_MS
     }
-    this.count = Math.max(1, MOST_INSTANCES - verdict.remaining)
+    this.#isSaying = false
+  }
+
+  /** Nothing when the store knows nothing of this instance. */
+  async #renew(): Promise<Verdict | undefined> {
+    const id = this.#id
+    if (id === undefined) return undefined
+    const verdict = await this.#ask({ action: 'renew', id, holdMs: PRESENT_MS })
+    return verdict.allowed ? verdict : undefined
+  }
+
+  #hold(): Promise<Verdict> {
+    const id = randomInt(1, 2 ** 48 - 1)
+    this.#id = id
+    return this.#ask({ action: 'hold', amount: 1, id, holdMs: PRESENT_MS })
+  }
+
+  // A store that has forgotten this instance has forgotten the others too, or was without them for long.
+  #heard(count: number, isRemembered: boolean): void {
+    const nowMs = timerNowMs(this.#options.clock)
+    const known = isRemembered ? this.#fewer : undefined
+    const fewer = { sinceMs: known?.sinceMs ?? nowMs, most: Math.max(known?.most ?? 0, count) }
+    const isBelieved = count >= this.count || nowMs - fewer.sinceMs >= DOUBT_MS
+    if (isBelieved) this.count = fewer.most
+    this.#fewer = isBelieved ? undefined : fewer
   }
 
   #ask(request: Request): Promise<Verdict> {

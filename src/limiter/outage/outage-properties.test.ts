@@ -60,10 +60,10 @@ it('whatever fails when, no window has more than the limit and every share, and 
   await fc.assert(
     fc.asyncProperty(cases, async ([instances, happening]) => {
       const clock = manualClock(1_000_000)
-      const memory = memoryStore()
+      const server = { memory: memoryStore() }
       const rule = slidingLog({ limit: LIMIT, windowMs: WINDOW_MS })
       const processes = Array.from({ length: instances }, () => {
-        const store = remoteStore(memory)
+        const store = remoteStore(server)
         return { store, limiter: createLimiter({ name: 'api', rule, store, clock, instances, denialCacheMs: 0 }) }
       })
       const admissions: { atMs: number; cost: number }[] = []
@@ -92,5 +92,56 @@ it('whatever fails when, no window has more than the limit and every share, and 
       expect(mostIn(admissions)).toBeLessThanOrEqual(LIMIT + instances * Math.floor(LIMIT / instances))
     }),
     { numRuns: 200 },
+  )
+})
+
+const BEHAVIOURS = { up: 'answers', restarted: 'answers', down: 'fails', silent: 'silent' } as const
+
+/** What the server does for a while. It is restarted without its data. */
+const spells = fc.array(
+  fc.record({
+    kind: fc.constantFrom('up', 'down', 'silent', 'restarted'),
+    seconds: fc.oneof(fc.integer({ min: 1, max: 15 }), fc.integer({ min: 16, max: 120 })),
+  }),
+  { minLength: 2, maxLength: 8 },
+)
+
+it('instances that are counted keep to their shares, however often the server is gone and comes back without its data', async () => {
+  // Every how many seconds each of them asks: none is idle for so long that it would need no share.
+  const paces = fc.array(fc.constantFrom(1, 1, 3, 25), { minLength: 1, maxLength: 4 })
+  await fc.assert(
+    fc.asyncProperty(paces, spells, async (everySeconds, happening) => {
+      const clock = manualClock(1_000_000)
+      const server = { memory: memoryStore() }
+      const rule = slidingLog({ limit: LIMIT, windowMs: WINDOW_MS })
+      const processes = everySeconds.map((pace) => {
+        const store = remoteStore(server)
+        return { pace, store, limiter: createLimiter({ name: 'api', rule, store, clock, denialCacheMs: 0 }) }
+      })
+      const admissions: { atMs: number; cost: number }[] = []
+      const work = async (seconds: number): Promise<void> => {
+        for (let second = 0; second < seconds; second++) {
+          for (const { limiter, pace } of processes) {
+            const askedAtOnce = Math.floor(clock.nowMs() / 1_000) % pace === 0 ? LIMIT : 0
+            const atMs = clock.nowMs()
+            for (let count = 0; count < askedAtOnce; count++) {
+              void limiter.consume('a').then(({ allowed, decidedBy }) => {
+                if (allowed && decidedBy === 'fallback') admissions.push({ atMs, cost: 1 })
+              })
+            }
+          }
+          await clock.run(1_000)
+        }
+      }
+      await work(60)
+      for (const { kind, seconds } of happening) {
+        if (kind === 'restarted') server.memory = memoryStore()
+        for (const { store } of processes) store.behaviour = BEHAVIOURS[kind]
+        await work(seconds)
+      }
+      const instances = processes.length
+      expect(mostIn(admissions)).toBeLessThanOrEqual(instances * Math.floor(LIMIT / instances))
+    }),
+    { numRuns: 40 },
   )
 })
