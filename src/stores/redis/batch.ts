@@ -1,3 +1,4 @@
+import { timerNowMs } from '../../core/clock.ts'
 import type { Request } from '../../core/request.ts'
 import type { Listener } from '../../core/store.ts'
 import type { Parcel } from './batcher.ts'
@@ -18,6 +19,8 @@ export interface BatchOptions {
   readonly most: number
   /** What a key is called on the server. */
   readonly nameOf: (key: string) => string
+  /** How long somebody waits for a decision, as far as that is known. */
+  readonly deadlineMs: number | undefined
 }
 
 /** Equal requests of one key, one right after the other: they are sent once, with their number. */
@@ -47,10 +50,13 @@ export class Batch implements Parcel {
   readonly #runs: Run[] = []
   readonly #latest = new Map<string, Run>()
   readonly #parts: Part[] = []
+  readonly #untilMs: number | undefined
   #isSent = false
 
   constructor(options: BatchOptions, texts: RuleTexts, nowMs: number) {
+    const { deadlineMs } = options
     this.#options = options
+    this.#untilMs = deadlineMs === undefined ? undefined : timerNowMs(undefined) + deadlineMs
     this.#texts = texts
     this.#nowMs = nowMs
   }
@@ -109,8 +115,10 @@ export class Batch implements Parcel {
       size += run.times
     }
     const args = [...this.#texts.required, `short:${this.#nowMs}`, ...requestTexts(runs), ...this.#texts.optional]
+    // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
+    const untilMs = runs.length > 1 ? 0 : this.#untilMs
     try {
-      const reply = new ShortReply(await runner.run(script, names, args), size)
+      const reply = new ShortReply(await runner.run(script, names, args, untilMs), size)
       for (const run of runs) run.reply = reply
     } catch (error) {
       if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, areBySlot, error)

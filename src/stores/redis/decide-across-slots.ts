@@ -5,7 +5,7 @@ import type { Memo } from '../../core/store.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { type Decided, decideInOneSlot, nameOf, type RedisOrder } from './decide-in-one-slot.ts'
 import { recall, remember } from './remember-across-slots.ts'
-import type { ScriptRunner } from './script-runner.ts'
+import type { Runner } from './script-runner.ts'
 import { slotOf } from './slot-of.ts'
 
 /** Some parts of a decision that one script can decide, and their places in the whole. */
@@ -29,7 +29,7 @@ interface Taken {
  * An id is remembered when all slots have passed. Of two requests with one id at the same time the later gives back what it took.
  */
 export async function decideAcrossSlots(
-  runner: ScriptRunner,
+  runner: Runner,
   orders: readonly RedisOrder[],
   nowMs: number,
   memo?: Memo,
@@ -49,7 +49,7 @@ export async function decideAcrossSlots(
 }
 
 async function decideTogether(
-  runner: ScriptRunner,
+  runner: Runner,
   orders: readonly RedisOrder[],
   nowMs: number,
   memo: Memo | undefined,
@@ -67,13 +67,13 @@ async function decideTogether(
 class SlotDecision {
   readonly verdicts: Verdict[]
   isRefused = false
-  readonly #runner: ScriptRunner
+  readonly #runner: Runner
   readonly #nowMs: number
   readonly #waiting: Group[]
   readonly #isTaking: boolean
   #taken: Taken[] = []
 
-  constructor(runner: ScriptRunner, groups: readonly Group[], nowMs: number, length: number) {
+  constructor(runner: Runner, groups: readonly Group[], nowMs: number, length: number) {
     this.#runner = runner
     this.#nowMs = nowMs
     this.#waiting = groups.toSorted((one, other) => scarcity(one) - scarcity(other))

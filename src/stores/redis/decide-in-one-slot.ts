@@ -5,7 +5,7 @@ import { NUMBERS, numbersOf, verdictAt } from './decode-verdict.ts'
 import type { RedisShelf } from './redis-shelf.ts'
 import { requestText } from './request-text.ts'
 import { getScript } from './script-catalog.ts'
-import type { ScriptRunner } from './script-runner.ts'
+import type { Runner } from './script-runner.ts'
 import { slotOf } from './slot-of.ts'
 
 /** A part of a decision on a shelf on Redis. */
@@ -21,7 +21,7 @@ export interface Decided {
 
 /** Decides over several keys by one run of one script. */
 export async function decideInOneSlot(
-  runner: ScriptRunner,
+  runner: Runner,
   orders: readonly RedisOrder[],
   nowMs: number,
   memo?: Memo,

@@ -8,6 +8,11 @@ export interface RedisConnection {
    */
   readonly isCluster?: boolean
   /**
+   * Whether different keys of a Cluster are best sent by themselves, even those of one slot. For clients that keep `TRYAGAIN` to themselves,
+   * with which a server answers a call on several keys while their slot moves: it cannot be sent apart then.
+   */
+  readonly keepsKeysApart?: boolean
+  /**
    * Sends one command to the primary that holds `key` and resolves with the reply: whole numbers as numbers, arrays as arrays.
    * A reply that is an error rejects with an `Error` whose message starts with the server's own words (`NOSCRIPT …`).
    * A command that was written to a connection must not be written again when that breaks: it may have counted.

@@ -26,6 +26,8 @@ export interface ShelfOptions {
 /** The keys of one limit on Redis. Every decision is part of one run of one script, and so is atomic. */
 export class RedisShelf implements Shelf {
   readonly isChanging: boolean
+  /** How long somebody waits for a decision, as far as that is known. */
+  readonly deadlineMs: number | undefined
   /** What was last seen to be left of this limit, by any key: how scarce it is. */
   lastRemaining: number
   readonly #options: ShelfOptions
@@ -41,6 +43,7 @@ export class RedisShelf implements Shelf {
     const { rule, changing, sharedTag } = place
     const script = scriptOf(rule)
     this.isChanging = changing === true
+    this.deadlineMs = place.deadlineMs
     this.lastRemaining = rule.limit
     this.#options = options
     this.#rule = rule
@@ -48,7 +51,7 @@ export class RedisShelf implements Shelf {
     this.#isTagged = sharedTag === true
     const { runner, layout, batcher } = options
     const nameOf = (key: string): string => this.nameOf(key)
-    this.#batches = { runner, layout, script, nameOf, most: batcher.mostFor([place]) }
+    this.#batches = { runner, layout, script, nameOf, most: batcher.mostFor([place]), deadlineMs: place.deadlineMs }
     this.#ownTexts = ruleTexts(rule, script)
   }
 

@@ -1,4 +1,5 @@
 import { knownOptions, show, wholeNumber } from '../../core/check.ts'
+import { timerNowMs } from '../../core/clock.ts'
 import type { Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Memo, Store } from '../../core/store.ts'
@@ -59,7 +60,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const connection = connectionOf(client)
   const runner = new ScriptRunner(connection, garnetLuaTransactions)
   const batcher = new Batcher(wholeNumber('maxBatch', maxBatch, 1, 1_000))
-  const layout = new SlotLayout(connection.isCluster === true)
+  const layout = new SlotLayout(connection.isCluster === true, connection.keepsKeysApart !== true)
   let hasSlots = false
   const shelves = {
     runner,
@@ -68,20 +69,21 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     prefix,
     decideAlone: async (order: RedisOrder, nowMs: number): Promise<Verdict> => {
       batcher.flush()
-      return (await decideInOneSlot(runner, [order], nowMs)).verdicts[0] as Verdict
+      return (await decideInOneSlot(runner.until(dueMs([order])), [order], nowMs)).verdicts[0] as Verdict
     },
   }
   const decideAlone = async (orders: Orders, nowMs: number, memo?: Memo): Promise<readonly Verdict[]> => {
+    const timely = runner.until(dueMs(orders))
     if (!hasSlots) {
       try {
-        return (await decideInOneSlot(runner, orders, nowMs, memo)).verdicts
+        return (await decideInOneSlot(timely, orders, nowMs, memo)).verdicts
       } catch (error) {
         // A Cluster says so, and has decided nothing.
         if (!isCrossSlot(error)) throw error
         hasSlots = true
       }
     }
-    return decideAcrossSlots(runner, orders, nowMs, memo)
+    return decideAcrossSlots(timely, orders, nowMs, memo)
   }
   let tierBatch: TierBatch | undefined
   return {
@@ -110,4 +112,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       await Promise.all(Array.from(newest, (script) => runner.load(script)))
     },
   }
+}
+
+/** When nobody waits for a decision any more that begins now. */
+function dueMs([first]: Orders): number | undefined {
+  const deadlineMs = first?.shelf.deadlineMs
+  return deadlineMs === undefined ? undefined : timerNowMs(undefined) + deadlineMs
 }

@@ -3,7 +3,7 @@ import type { Verdict } from '../../core/decision.ts'
 import type { Memo } from '../../core/store.ts'
 import { foreignKey } from './call-failure.ts'
 import { memoKey } from './decide-in-one-slot.ts'
-import type { ScriptRunner } from './script-runner.ts'
+import type { Runner } from './script-runner.ts'
 
 /** What an id was answered with, and until when that holds by a caller's clock. */
 interface Remembered {
@@ -13,7 +13,7 @@ interface Remembered {
 
 /** The verdicts that an id was first answered with, when it was. */
 export async function recall(
-  runner: ScriptRunner,
+  runner: Runner,
   key: string,
   { id }: Memo,
   nowMs: number,
@@ -45,7 +45,7 @@ function whole(verdict: Verdict): Verdict {
 
 /** Keeps the verdicts that an id is answered with. Answers false, and keeps nothing, when there are some already. */
 export async function remember(
-  runner: ScriptRunner,
+  runner: Runner,
   key: string,
   { id, ms }: Memo,
   nowMs: number,

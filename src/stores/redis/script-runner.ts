@@ -5,6 +5,14 @@ import type { RedisConnection } from './redis-connection.ts'
 import type { Script } from './script-catalog.ts'
 import { TimedConnection } from './timed-connection.ts'
 
+/** What runs scripts, and asks plain questions about one key. */
+export interface Runner {
+  /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** Sends a plain command about one key and resolves with the server's reply. */
+  ask(key: string, command: readonly [string, ...string[]]): Promise<unknown>
+}
+
 /** Runs scripts by their SHA-1 and sees to it that the servers know them. What fails is told as a `LimiterError`. */
 export class ScriptRunner {
   readonly #connection: TimedConnection
@@ -34,46 +42,73 @@ export class ScriptRunner {
     }
   }
 
-  /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
-  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const isReady = this.#isEngineSafe && this.#loads.has(script.sha1)
-    return isReady ? this.#send(script, keys, args) : this.#sendFirst(script, keys, args)
+  /** A runner that sends nothing again after a time, by that of real timers. */
+  until(untilMs: number | undefined): Runner {
+    return {
+      run: (script, keys, args) => this.run(script, keys, args, untilMs),
+      ask: (key, command) => this.#ask(key, command, untilMs),
+    }
   }
 
-  /** Sends a plain command about one key and resolves with the server's reply. */
-  async ask(key: string, command: readonly [string, ...string[]]): Promise<unknown> {
+  /**
+   * Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice.
+   *
+   * @param untilMs until when it is sent again if a Cluster has not run it. 0: never.
+   */
+  run(script: Script, keys: readonly string[], args: readonly string[], untilMs?: number): Promise<unknown> {
+    const isReady = this.#isEngineSafe && this.#loads.has(script.sha1)
+    return isReady ? this.#send(script, keys, args, untilMs) : this.#sendFirst(script, keys, args, untilMs)
+  }
+
+  async #ask(key: string, command: readonly [string, ...string[]], untilMs: number | undefined): Promise<unknown> {
     try {
-      return await this.#connection.send(key, command)
+      return await this.#connection.send(key, command, untilMs)
     } catch (cause) {
       throw callFailure(`Redis did not answer ${command[0]}`, cause, [key])
     }
   }
 
-  async #sendFirst(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  async #sendFirst(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    untilMs: number | undefined,
+  ): Promise<unknown> {
     try {
       if (!this.#isEngineSafe) await this.#askEngine(keys[0] as string)
       if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
     } catch (cause) {
       throw undecided(script, keys, cause)
     }
-    return this.#send(script, keys, args)
+    return this.#send(script, keys, args, untilMs)
   }
 
   // Not an async function: each of them would let every decision wait a little longer.
-  #send(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  #send(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    untilMs: number | undefined,
+  ): Promise<unknown> {
     const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
     return this.#connection
-      .send(keys[0] as string, command)
-      .catch((error: unknown) => this.#sendText(script, keys, args, error))
+      .send(keys[0] as string, command, untilMs)
+      .catch((error: unknown) => this.#sendText(script, keys, args, error, untilMs))
   }
 
-  async #sendText(script: Script, keys: readonly string[], args: readonly string[], error: unknown): Promise<unknown> {
+  async #sendText(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    error: unknown,
+    untilMs: number | undefined,
+  ): Promise<unknown> {
     // Only a missing script is safe to send again: any other failure may already have counted.
     if (!isNoScript(error)) throw undecided(script, keys, error)
     this.#loadInBackground(script)
     const command = ['EVAL', script.source, `${keys.length}`, ...keys, ...args]
     try {
-      return await this.#connection.send(keys[0] as string, command)
+      return await this.#connection.send(keys[0] as string, command, untilMs)
     } catch (cause) {
       throw undecided(script, keys, cause)
     }

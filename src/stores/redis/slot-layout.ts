@@ -3,10 +3,12 @@ import { slotOf } from './slot-of.ts'
 /** What is known of where keys lie: all on one server, unless the client is one for a Cluster or a Cluster says so. */
 export class SlotLayout {
   #isCluster: boolean
-  #knowsSlots = true
+  #knowsSlots: boolean
 
-  constructor(isCluster: boolean) {
+  /** @param knowsSlots whether keys of one slot may go together on a Cluster. */
+  constructor(isCluster: boolean, knowsSlots = true) {
     this.#isCluster = isCluster
+    this.#knowsSlots = knowsSlots
   }
 
   get isCluster(): boolean {

@@ -79,7 +79,7 @@ export class TierBatch implements Parcel {
     for (const orders of decisions.slice(1)) for (const order of orders) args.push(requestTextOf(order))
     const size = first.length * NUMBERS_WITH_TIME
     try {
-      const numbers = numbersOf(await this.#runner.run(getScript('tiers'), names, args), decisions.length * size)
+      const numbers = numbersOf(await this.#runner.run(getScript('tiers'), names, args, 0), decisions.length * size)
       for (const [index, orders] of decisions.entries()) this.#answers.push(verdictsIn(numbers, index * size, orders))
     } catch (error) {
       for (const orders of decisions) {

@@ -169,3 +169,80 @@ it('a real timer keeps no process alive, and is left behind by no growth of the 
   timed.waitAtMost(120_000)
   expect(cleared).toHaveBeenCalledWith(timeouts.mock.results[0]?.value)
 })
+
+describe('a command that a Cluster did not run', () => {
+  const moved = 'MOVED 866 127.0.0.1:7001'
+
+  /** A connection that answers with these, one after the other, and then with the last one again, and when it was asked. */
+  function movingConnection(clock: Clock, ...answers: readonly string[]) {
+    const sentMs: number[] = []
+    const answer = async () => {
+      const words = answers[Math.min(sentMs.length, answers.length - 1)] as string
+      sentMs.push(clock.nowMs())
+      if (words === 'ok') return 'ok'
+      throw new Error(words)
+    }
+    return { timed: new TimedConnection({ send: answer, sendToAll: answer }, clock), sentMs }
+  }
+
+  it.each([
+    moved,
+    'ASK 866 127.0.0.1:7001',
+    'TRYAGAIN Multiple keys request during rehashing of slot',
+    `Too many Cluster redirections. Last error: ReplyError: ${moved}`,
+  ])('(%s) is sent again until it is', async (words) => {
+    const clock = manualClock()
+    const { timed, sentMs } = movingConnection(clock, words, words, words, 'ok')
+    timed.waitAtMost(500)
+    const sent = outcomeOf(timed.send('a', []))
+    await clock.run(499)
+    expect(await sent).toBe('ok')
+    expect(sentMs).toEqual([0, 5, 15, 35])
+  })
+
+  it.each([
+    [100, undefined, [0, 5, 15, 35, 75]],
+    [500, 60, [0, 5, 15, 35]],
+    [500, 0, [0]],
+    [undefined, undefined, [0, 5, 15, 35, 75, 155, 235, 315, 395, 475, 555, 635, 715, 795, 875, 955]],
+  ])('is not sent again after its time: a deadline of %s ms, until %s', async (deadlineMs, untilMs, times) => {
+    const clock = manualClock()
+    const { timed, sentMs } = movingConnection(clock, moved)
+    if (deadlineMs !== undefined) timed.waitAtMost(deadlineMs)
+    const sent = outcomeOf(timed.send('a', [], untilMs))
+    await clock.run(5_000)
+    expect(await sent).toBe(moved)
+    expect(sentMs).toEqual(times)
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it.each([
+    'ERR Error running script (call to f_5a8a): @user_script:9: MOVED 866 127.0.0.1:7001',
+    'ERR quoted MOVED 866 127.0.0.1:7001',
+    'CLUSTERDOWN Hash slot not served',
+    'the connection was lost before the reply, so nobody knows whether it counted',
+  ])('is told from one that may have run, or does not run later either (%s)', async (words) => {
+    const clock = manualClock()
+    const { timed, sentMs } = movingConnection(clock, words)
+    timed.waitAtMost(500)
+    expect(await outcomeOf(timed.send('a', []))).toBe(words)
+    expect(sentMs).toEqual([0])
+  })
+
+  it('is not sent again by a process that was busy until its time was over', async () => {
+    let nowMs = 0
+    const rings: (() => void)[] = []
+    const timer = (_afterMs: number, ring: () => void) => {
+      rings.push(ring)
+      return () => {}
+    }
+    const clock = { nowMs: () => nowMs, timer }
+    const { timed, sentMs } = movingConnection(clock, moved)
+    const sent = outcomeOf(timed.send('a', [], 100))
+    await turn()
+    nowMs = 101
+    for (const ring of rings) ring()
+    expect(await sent).toBe(moved)
+    expect(sentMs).toEqual([0])
+  })
+})

@@ -1,10 +1,12 @@
 import type { Clock } from '../../core/clock.ts'
-import { Deadlines, type Waiting } from '../../core/deadlines.ts'
-import type { Delivery, RedisConnection } from './redis-connection.ts'
+import { Deadlines } from '../../core/deadlines.ts'
+import type { RedisConnection } from './redis-connection.ts'
+import { TimedCall } from './timed-call.ts'
 
 /**
  * A connection whose commands are given up, and withdrawn where that is possible, when nobody waits for their replies any more.
- * Its timer keeps no process alive, and is not set again when nothing waits.
+ * Until then it sends again what a Cluster did not run because a slot is on the move. Its timer keeps no process alive, and is not set
+ * again when nothing waits.
  */
 export class TimedConnection {
   readonly #connection: RedisConnection
@@ -26,9 +28,14 @@ export class TimedConnection {
     known?.close()
   }
 
-  /** As the connection does, and rejects when there was no answer in time. */
-  send(key: string, command: readonly string[]): Promise<unknown> {
-    return this.#timed((call) => this.#connection.send(key, command, call))
+  /**
+   * As the connection does, and rejects when there was no answer in time.
+   *
+   * @param untilMs when it is not to be sent again any more, by the timers' time.
+   */
+  send(key: string, command: readonly string[], untilMs?: number): Promise<unknown> {
+    const isTimed = this.#deadlines !== undefined
+    return this.#timed((call) => this.#connection.send(key, command, isTimed ? call : undefined), untilMs)
   }
 
   /** As the connection does, and rejects when there was no answer in time. */
@@ -37,59 +44,9 @@ export class TimedConnection {
   }
 
   // Neither an async function nor a race: each promise lets every decision wait a little longer.
-  #timed(send: (call: Call | undefined) => Promise<unknown>): Promise<unknown> {
-    const deadlines = this.#deadlines
-    if (deadlines === undefined) return untimed(send)
+  #timed(send: (call: TimedCall) => Promise<unknown>, untilMs?: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const call = new Call(deadlines.deadlineMs, reject)
-      deadlines.add(call)
-      const fail = (error: unknown): void => {
-        deadlines.end(call)
-        reject(error)
-      }
-      try {
-        Promise.resolve(send(call)).then((reply) => {
-          deadlines.end(call)
-          resolve(reply)
-        }, fail)
-      } catch (error) {
-        fail(error)
-      }
+      new TimedCall(send, { deadlines: this.#deadlines, clock: this.#clock, untilMs, resolve, reject }).begin()
     })
-  }
-}
-
-function untimed(send: (call: undefined) => Promise<unknown>): Promise<unknown> {
-  try {
-    return Promise.resolve(send(undefined))
-  } catch (error) {
-    return Promise.reject(error)
-  }
-}
-
-/** A command that was not answered yet. */
-class Call implements Delivery, Waiting {
-  dueMs = 0
-  isOver = false
-  readonly #deadlineMs: number
-  readonly #reject: (error: Error) => void
-  #withdraw: (() => void) | undefined
-
-  constructor(deadlineMs: number, reject: (error: Error) => void) {
-    this.#deadlineMs = deadlineMs
-    this.#reject = reject
-  }
-
-  onWithdraw(withdraw: () => void): void {
-    this.#withdraw = withdraw
-  }
-
-  expire(): void {
-    this.#reject(new Error(`no answer within ${this.#deadlineMs} ms`))
-    try {
-      this.#withdraw?.()
-    } catch {
-      // Whoever waited has been told already, and the next ones must be.
-    }
   }
 }

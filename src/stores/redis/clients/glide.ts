@@ -32,6 +32,8 @@ function singleConnection(client: GlideLike): RedisConnection {
 function clusterConnection(client: GlideLike): RedisConnection {
   return {
     isCluster: true,
+    // It tries again for longer than its own time.
+    keepsKeysApart: true,
     send: (key, command) => {
       const route = { type: 'primarySlotKey', key } as const
       return client.customCommand(command as string[], { decoder: TEXT, route }).catch(rethrow)

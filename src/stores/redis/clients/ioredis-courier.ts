@@ -1,6 +1,7 @@
 import type { Delivery } from '../redis-connection.ts'
 import { connectionLost } from './connection-lost.ts'
 import type { IoredisLike } from './ioredis.ts'
+import { NOT_TRIED_AGAIN } from './server-words.ts'
 
 /** What ioredis makes of a command, as far as it is of use here. Its text is made of `name` and `args` each time it is written. */
 interface IoredisCommand {
@@ -80,7 +81,7 @@ class IoredisCourier {
     }
     command.reject = (error) => {
       const isLost = this.#written.delete(command) && error.message === CLOSED
-      reject.call(command, isLost ? connectionLost(error) : error)
+      reject.call(command, isLost ? connectionLost(error) : notTriedAgain(error))
     }
     return sent
   }
@@ -97,6 +98,11 @@ class IoredisCourier {
       command.reject(connectionLost())
     }
   }
+}
+
+// By itself a Cluster would wait 100 ms each time and tell nobody, so that keys of a slot that moves could not be sent apart.
+function notTriedAgain(error: Error): Error {
+  return error.message.startsWith('TRYAGAIN ') ? new Error(NOT_TRIED_AGAIN + error.message, { cause: error }) : error
 }
 
 /** What makes the text of a command, and notes that it was made. */

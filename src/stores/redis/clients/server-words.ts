@@ -6,8 +6,23 @@ export function serverWordsIn(message: string): string {
   return message.replace(WRAPPING, '')
 }
 
-const WRAPPING =
-  /^(?:Too many Cluster redirections\. Last error: (?:\w*Error: )?)?(?:ERR Error running script \(call to \w+\): (?:@user_script: ?\d+: )*-?)?/
+/** What is put before an error of the server to keep a Cluster of ioredis from trying again by itself. */
+export const NOT_TRIED_AGAIN = 'not tried again by the client: '
+
+const OF_CLIENTS = `(?:Too many Cluster redirections\\. Last error: (?:\\w*Error: )?)?(?:${NOT_TRIED_AGAIN})?`
+const WRAPPING = new RegExp(
+  `^${OF_CLIENTS}(?:ERR Error running script \\(call to \\w+\\): (?:@user_script: ?\\d+: )*-?)?`,
+)
+
+/**
+ * Whether a Cluster did not run a command because its slot is on another server, or on its way there, and the client did not follow: it
+ * may be sent again. Only the reply itself counts, not what a script quotes: that may have written before.
+ */
+export function isOnTheMove(error: unknown): boolean {
+  return error instanceof Error && ON_THE_MOVE.test(error.message)
+}
+
+const ON_THE_MOVE = new RegExp(`^${OF_CLIENTS}(?:MOVED|ASK|TRYAGAIN) `)
 
 /** Whether a Cluster refused a script because its keys lie in different slots: nothing has run. */
 export function isCrossSlot(error: unknown): boolean {
@@ -23,7 +38,7 @@ export function hasDoneNothing(error: unknown): boolean {
 }
 
 // The scripts' own words have a blank behind the name, which no key has.
-const NOTHING_DONE = /^(?:CROSSSLOT|TRYAGAIN|WRONGTYPE) |\bsluice: /
+const NOTHING_DONE = /^(?:CROSSSLOT|MOVED|ASK|TRYAGAIN|WRONGTYPE) |\bsluice: /
 
 function wordsOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
