@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { clock, limiterWith, remoteStage, rule, store, warned } from '../../../test/remote-stage.ts'
 import { remoteStore } from '../../../test/remote-store.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { NoAnswer } from '../../core/no-answer.ts'
 import { createLimiter } from '../create-limiter.ts'
 import type { Limiter } from '../limiter.ts'
 
@@ -52,6 +53,16 @@ describe('the breaker', () => {
     await clock.run(1)
     await first
     expect(limiter.health.state).toBe('degraded')
+  })
+
+  it.each([
+    ['the store', new LimiterError('STORE_FAILED', 'gone', { cause: new NoAnswer('no answer within 500 ms') })],
+    ['its client', Object.assign(new Error('timed out'), { name: 'TimeoutError' })],
+  ])('opens at once when %s has waited for nothing', async (_, error) => {
+    const limiter = limiterWith()
+    store.error = error
+    await failOften(limiter, 1)
+    expect(limiter.health).toMatchObject({ state: 'degraded', error })
   })
 
   it('does not open when the store is silent to one and answers others', async () => {

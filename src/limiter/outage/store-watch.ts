@@ -1,6 +1,7 @@
 import { type Clock, startTimer } from '../../core/clock.ts'
 import { Deadlines, type Waiting } from '../../core/deadlines.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { isNoAnswer, NoAnswer } from '../../core/no-answer.ts'
 import type { Store } from '../../core/store.ts'
 import { Asking } from './asking.ts'
 import { type Breaker, breakerOf, type Health, type Marks, type Member } from './breaker.ts'
@@ -54,7 +55,9 @@ export class StoreWatch {
     if (!this.#deadlines.end(question)) return false
     const error = failureOf(given)
     const kind = kindOfFailure(error)
-    if (kind === 'down') this.#breaker.failed(error, question)
+    // Who gives up first, the store, its client or this limiter, makes no difference.
+    if (kind === 'down' && isNoAnswer(error)) this.#breaker.missed(error, question)
+    else if (kind === 'down') this.#breaker.failed(error, question)
     else if (kind === 'denied') this.#breaker.denied(error, question)
     else this.#breaker.answered()
     return true
@@ -70,7 +73,9 @@ export class StoreWatch {
   // One for all that are late at once: it takes longer to make than a decision.
   #lateness(): LimiterError {
     const { deadlineMs } = this.#deadlines
-    const error = new LimiterError('STORE_FAILED', `the store gave no answer within ${deadlineMs} ms, the deadline`)
+    const cause = new NoAnswer(`no answer within ${deadlineMs} ms`)
+    const message = `the store gave no answer within ${deadlineMs} ms, the deadline`
+    const error = new LimiterError('STORE_FAILED', message, { cause })
     this.#late = error
     queueMicrotask(() => {
       this.#late = undefined

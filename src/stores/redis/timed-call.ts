@@ -1,5 +1,6 @@
 import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
 import type { Deadlines, Waiting } from '../../core/deadlines.ts'
+import { NoAnswer } from '../../core/no-answer.ts'
 import { isOnTheMove } from './clients/server-words.ts'
 import type { Delivery } from './redis-connection.ts'
 
@@ -47,7 +48,7 @@ export class TimedCall implements Delivery, Waiting {
 
   expire(): void {
     const { deadlines, reject } = this.#options
-    reject(new Error(`no answer within ${deadlines?.deadlineMs} ms`))
+    reject(new NoAnswer(`no answer within ${deadlines?.deadlineMs} ms`))
     try {
       this.#withdraw?.()
     } catch {

@@ -1,3 +1,4 @@
+import { NoAnswer } from '../../../core/no-answer.ts'
 import type { Delivery } from '../redis-connection.ts'
 import { connectionLost } from './connection-lost.ts'
 import type { IoredisLike } from './ioredis.ts'
@@ -81,7 +82,8 @@ class IoredisCourier {
     }
     command.reject = (error) => {
       const isLost = this.#written.delete(command) && error.message === CLOSED
-      reject.call(command, isLost ? connectionLost(error) : notTriedAgain(error))
+      if (error.message === TIMED_OUT) withdraw(command)
+      reject.call(command, isLost ? connectionLost(error) : inOurWords(error))
     }
     return sent
   }
@@ -100,9 +102,11 @@ class IoredisCourier {
   }
 }
 
-// By itself a Cluster would wait 100 ms each time and tell nobody, so that keys of a slot that moves could not be sent apart.
-function notTriedAgain(error: Error): Error {
-  return error.message.startsWith('TRYAGAIN ') ? new Error(NOT_TRIED_AGAIN + error.message, { cause: error }) : error
+function inOurWords(error: Error): Error {
+  const { message } = error
+  if (message === TIMED_OUT) return new NoAnswer('no answer within the commandTimeout of the client', { cause: error })
+  // By itself a Cluster would wait 100 ms each time and tell nobody, so that keys of a slot that moves could not be sent apart.
+  return message.startsWith('TRYAGAIN ') ? new Error(NOT_TRIED_AGAIN + message, { cause: error }) : error
 }
 
 /** What makes the text of a command, and notes that it was made. */
@@ -121,3 +125,6 @@ function withdraw(command: IoredisCommand): void {
 
 /** What ioredis says of commands on a connection that has closed for good. */
 const CLOSED = 'Connection is closed.'
+
+/** What it says after its `commandTimeout`. A command that it has queued it would still send. */
+const TIMED_OUT = 'Command timed out'
