@@ -10,6 +10,8 @@ const lock = JSON.parse(readFileSync(file, 'utf8'))
 const EXACT = /^\d+\.\d+\.\d+(-[\w.]+)?$/
 const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
 const PROCESSORS = ['arm64', 'arm', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64', 'wasm32']
+// What some packages call them.
+const ALSO = { windows: 'win32', 64: 'x64' }
 
 let added = 0
 for (const [home, parent] of Object.entries(lock.packages)) {
@@ -28,7 +30,11 @@ console.log(`${added} platform packages added`)
 
 /** `…-linux-x64-musl` → what npm compares with the machine; undefined for a package that is for every platform. */
 function platformOf(name) {
-  const words = name.split('/').at(-1).split('-')
+  const words = name
+    .split('/')
+    .at(-1)
+    .split('-')
+    .map((word) => ALSO[word] ?? word)
   const os = SYSTEMS.find((system) => words.includes(system))
   const cpu = PROCESSORS.find((processor) => words.includes(processor))
   if (cpu === undefined || (os === undefined && cpu !== 'wasm32')) return undefined

@@ -60,8 +60,11 @@ export function startTimer(
 
 /** A timer in real time that may be left to ring for nobody. */
 export interface Alarm {
-  /** Whether the process stays alive until it rings. It does at first. */
-  keepAlive(isNeeded: boolean): void
+  /**
+   * Whether the process stays alive until it rings. It does at first. Answers false where that cannot be told: where a timer is a
+   * number, as in browsers, jsdom and Workers.
+   */
+  keepAlive(isNeeded: boolean): boolean
   stop(): void
 }
 
@@ -83,10 +86,14 @@ export function exactTimerNowMs(clock: Clock | undefined): number {
   return clock?.timer === undefined ? performance.now() : readClock(clock)
 }
 
+/** What `setTimeout` returns in the runtimes that there are. */
+type Timeout = NodeJS.Timeout | number
+
 class RealTimer implements Alarm {
   readonly #dueMs: number
   readonly #ring: () => void
-  #timeout: NodeJS.Timeout
+  #timeout: Timeout
+  #isNeeded = true
 
   constructor(afterMs: number, ring: () => void) {
     this.#dueMs = performance.now() + afterMs
@@ -94,16 +101,20 @@ class RealTimer implements Alarm {
     this.#timeout = this.#arm(afterMs)
   }
 
-  keepAlive(isNeeded: boolean): void {
-    if (isNeeded) this.#timeout.ref()
-    else this.#timeout.unref()
+  keepAlive(isNeeded: boolean): boolean {
+    this.#isNeeded = isNeeded
+    const timeout = this.#timeout
+    if (typeof timeout === 'number') return false
+    if (isNeeded) timeout.ref()
+    else timeout.unref()
+    return true
   }
 
   stop(): void {
     clearTimeout(this.#timeout)
   }
 
-  #arm(leftMs: number): NodeJS.Timeout {
+  #arm(leftMs: number): Timeout {
     return setTimeout(this.#check, Math.min(Math.ceil(leftMs), LONGEST_TIMEOUT_MS))
   }
 
@@ -111,9 +122,8 @@ class RealTimer implements Alarm {
   readonly #check = (): void => {
     const leftMs = this.#dueMs - performance.now()
     if (leftMs > 0) {
-      const isNeeded = this.#timeout.hasRef()
       this.#timeout = this.#arm(leftMs)
-      this.keepAlive(isNeeded)
+      this.keepAlive(this.#isNeeded)
     } else this.#ring()
   }
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert'
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -52,6 +53,14 @@ describe('what waits', () => {
     expect([deadlines.end(third), deadlines.end(first), deadlines.end(first)]).toEqual([true, true, false])
     clock.advance(100)
     expect(expired).toEqual(['second'])
+  })
+
+  it('does not wait when its timer could not be started', async () => {
+    const clock = manualClock()
+    const deadlines = new Deadlines(100, { nowMs: clock.nowMs, timer: () => assert.fail('no timers here') })
+    expect(() => add(deadlines, 'first')).toThrow('no timers here')
+    await deadlines.idle()
+    expect(expired).toEqual([])
   })
 
   it('does not wait longer when the clock is set back', () => {

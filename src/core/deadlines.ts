@@ -1,4 +1,5 @@
 import { type Alarm, type Clock, startAlarm, timerNowMs } from './clock.ts'
+import { nextTurn } from './next-turn.ts'
 
 /** Something that waits for an answer, and does not wait for ever. */
 export interface Waiting {
@@ -38,10 +39,11 @@ export class Deadlines {
   add(waiting: Waiting): void {
     const nowMs = timerNowMs(this.#clock)
     waiting.dueMs = nowMs + this.deadlineMs
+    if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
+    else if (this.#pending === 0 && this.#keepsAlive) this.#alarm.keepAlive(true)
+    // A timer that could not be started leaves nothing behind that waits for it.
     this.#waiting.push(waiting)
     this.#pending++
-    if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
-    else if (this.#pending === 1 && this.#keepsAlive) this.#alarm.keepAlive(true)
   }
 
   /** It has its answer. Says false when it had one before. */
@@ -70,7 +72,7 @@ export class Deadlines {
     if (this.#clock?.timer === undefined) {
       this.#alarm = startAlarm(afterMs, this.#rung)
       if (!this.#keepsAlive) this.#alarm.keepAlive(false)
-    } else this.#alarm = { stop: this.#clock.timer(afterMs, this.#expire), keepAlive: () => this.#disarm() }
+    } else this.#alarm = { stop: this.#clock.timer(afterMs, this.#expire), keepAlive: () => false }
   }
 
   #disarm(): void {
@@ -78,8 +80,8 @@ export class Deadlines {
     this.#alarm = undefined
   }
 
-  // A process that was busy for so long has the answers, but has not read them: it reads before immediates run.
-  readonly #rung = (): void => void setImmediate(this.#expire)
+  // A process that was busy for so long has the answers, but has not read them: it reads before the next turn.
+  readonly #rung = (): void => nextTurn(this.#expire)
 
   readonly #expire = (): void => {
     this.#alarm = undefined
@@ -105,11 +107,12 @@ export class Deadlines {
     this.#first = 0
   }
 
-  // Left armed, for whoever asks next: to start it anew each time would cost more than all the rest.
+  // Left armed where it may ring for nobody, for whoever asks next: to start it anew each time would cost more than all the rest.
+  // Elsewhere it is stopped: in a Worker a timer ends with the request that started it, and the next one would wait in vain.
   #rest(): void {
     this.#waiting.length = 0
     this.#first = 0
-    this.#alarm?.keepAlive(false)
+    if (this.#alarm?.keepAlive(false) === false) this.#disarm()
     const idle = this.#idle
     this.#idle = []
     for (const tell of idle) tell()

@@ -2,6 +2,7 @@ import { type Clock, readClock, STORE_TIME } from '../core/clock.ts'
 import type { DecidedBy, Decision, Verdict } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
+import { nextTurn } from '../core/next-turn.ts'
 import { type Request, watching } from '../core/request.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Memo, Store } from '../core/store.ts'
@@ -226,7 +227,7 @@ export class Desk {
     const decision = noteRules(this.#decisionOf(ruled, verdicts, 'fallback'), ruled)
     this.#unasked++
     // Whoever asks again and again without a pause must not keep the process from hearing that the store is back.
-    return this.#unasked % BREATH === 0 ? new Promise((resolve) => setImmediate(resolve, decision)) : decision
+    return this.#unasked % BREATH === 0 ? new Promise((resolve) => nextTurn(() => resolve(decision))) : decision
   }
 
   #decisionOf(ruled: readonly Ruled[], verdicts: readonly Verdict[], decidedBy: DecidedBy): Decision {

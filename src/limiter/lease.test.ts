@@ -39,6 +39,18 @@ describe('a lease', () => {
     await using _ = lease
   })
 
+  it('that cannot be renewed is not given, and takes no place', async () => {
+    const clock = {
+      nowMs: () => 0,
+      timer: () => {
+        throw new Error('no timers here')
+      },
+    }
+    const limiter = createLimiter({ name: 'exports', rule, clock })
+    await expect(limiter.acquire('luis')).rejects.toThrow('no timers here')
+    expect((await limiter.peek('luis')).remaining).toBe(2)
+  })
+
   it('ends with the block that it was acquired in', async () => {
     const limiter = createLimiter({ name: 'exports', rule, clock: manualClock() })
     {

@@ -25,8 +25,8 @@ export interface LeaseOptions {
   timer(afterMs: number, ring: () => void): () => void
 }
 
-/** A lease with its heartbeat. */
-export function createLease({ decision, renew, release, everyMs, timer }: LeaseOptions): Lease {
+/** A lease with its heartbeat. Rejects, and frees the place, when that cannot be started. */
+export async function createLease({ decision, renew, release, everyMs, timer }: LeaseOptions): Promise<Lease> {
   const lost = new AbortController()
   let isHeld = decision.allowed
   let stop = (): void => {}
@@ -48,7 +48,13 @@ export function createLease({ decision, renew, release, everyMs, timer }: LeaseO
     // A store that fails now may answer at the next beat; only the store knows that a lease has ended.
     stop = timer(everyMs, () => void renewed().then(beat, beat))
   }
-  beat()
+  try {
+    beat()
+  } catch (error) {
+    // Its caller gets no lease, and so could not release it.
+    await release().catch(() => {})
+    throw error
+  }
   const released = async (): Promise<Decision> => {
     if (!decision.allowed) return decision
     end()

@@ -231,6 +231,14 @@ describe('the head of the line', () => {
     expect(left()).toEqual([0, 0, 1])
   })
 
+  it('gives back what it took when nothing can tell it that its delay is over', async () => {
+    const { log, enter, answer, left } = stage({ timer: () => expect.fail('no timers here') })
+    enter('a')
+    await answer({ ...PASSES, delayMs: 6 })
+    expect(log).toEqual(['0: a tries', '0: a undoes 6', '0: a fails: no timers here'])
+    expect(left()).toEqual([0, 0, 1])
+  })
+
   it('that tried in time passes however late the answer comes, and waits no longer for a delay', async () => {
     const { clock, log, enter, answer, left } = stage()
     enter('a', { maxWaitMs: 5 })

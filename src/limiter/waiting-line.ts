@@ -1,4 +1,5 @@
 import type { Decision, Reason } from '../core/decision.ts'
+import { onAbort } from './abort-listeners.ts'
 
 /** Options of `WaitingLine`. */
 export interface WaitingLineOptions {
@@ -138,8 +139,13 @@ export class WaitingLine {
       head.resolve(this.#refusal(decision, 'limit', delayMs - leftMs))
     } else if (delayMs > 0) {
       head.taken = decision
+      try {
+        head.cancelTimer = this.#options.timer(delayMs, () => void this.#endDelay(head, decision))
+      } catch (error) {
+        await this.#undo(head, decision)
+        throw error
+      }
       this.#delayed++
-      head.cancelTimer = this.#options.timer(delayMs, () => void this.#endDelay(head, decision))
     } else head.resolve(decision)
   }
 
@@ -238,7 +244,7 @@ class Visit {
   readonly number: number
   readonly untilMs: number
   readonly answer: Promise<Decision>
-  readonly #listener: () => void
+  readonly #stopListening: (() => void) | undefined
   #resolve!: (decision: Decision) => void
   #reject!: (error: unknown) => void
   settled = false
@@ -254,11 +260,12 @@ class Visit {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.#listener = () => {
-      this.reject(waiter.signal?.reason)
+    const { signal } = waiter
+    if (signal === undefined) return
+    this.#stopListening = onAbort(signal, () => {
+      this.reject(signal.reason)
       aborted()
-    }
-    waiter.signal?.addEventListener('abort', this.#listener)
+    })
   }
 
   resolve(decision: Decision): void {
@@ -274,6 +281,6 @@ class Visit {
   #settle(): void {
     this.settled = true
     this.cancelTimer()
-    this.waiter.signal?.removeEventListener('abort', this.#listener)
+    this.#stopListening?.()
   }
 }

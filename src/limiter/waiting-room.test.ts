@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { getEventListeners } from 'node:events'
+import { describe, expect, it, vi } from 'vitest'
 import type { Decision } from '../core/decision.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
@@ -25,6 +26,33 @@ describe('wait', () => {
       ['third', 2_000],
     ])
     expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('listens once to a signal that many wait by, of whatever limiter, and not at all when nobody does', async () => {
+    const warn = vi.spyOn(process, 'emitWarning')
+    const clock = manualClock()
+    const limiters = ['api', 'mail'].map((name) => createLimiter({ name, rule: perSecond, clock }))
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const ends: string[] = []
+    for (let caller = 0; caller < 30; caller++) {
+      void limiters[caller % 2]?.wait('luis', { signal }).then(
+        () => ends.push('passed'),
+        (error: Error) => ends.push(error.message),
+      )
+    }
+    await clock.run(2_000)
+    expect([ends, getEventListeners(signal, 'abort').length]).toEqual([Array(6).fill('passed'), 1])
+    leaving.abort(new Error('closing'))
+    await clock.run(0)
+    expect(ends.slice(6)).toEqual(Array(24).fill('closing'))
+    expect([getEventListeners(signal, 'abort').length, clock.pendingTimers]).toEqual([0, 0])
+
+    const calm = new AbortController()
+    for (const limiter of limiters) void limiter.wait('ann', { signal: calm.signal })
+    await clock.run(0)
+    expect(getEventListeners(calm.signal, 'abort')).toEqual([])
+    expect(warn).not.toHaveBeenCalled()
   })
 
   it('refuses at once what cannot pass in time, with a value', async () => {

@@ -25,8 +25,8 @@ interface Timer {
   readonly ring: () => void
 }
 
-// Kept from the start, because fake timers of a test runner would replace it and `run` would never end.
-const nextTurn = setImmediate
+// Kept from the start, because fake timers of a test runner would replace it and `run` would never end. A browser has none.
+const nextTurn: (run: () => void) => unknown = globalThis.setImmediate ?? globalThis.setTimeout
 
 /** A clock for tests: starts at `startMs` and stands still until `advance`, `run` or `set`. */
 export function manualClock(startMs = 0): ManualClock {

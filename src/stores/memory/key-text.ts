@@ -14,6 +14,7 @@ export class KeyText {
 
   /** Reads a key: `words`, `length` and `hash` are its own until the next one. */
   read(key: string): void {
+    if (!isDrawn) drawSecret()
     // One word more than it takes: the last one may not be full.
     if (key.length >= 2 * this.words.length - 4) this.words = new Int32Array(key.length)
     if (this.#readBytes(key) <= 0xff) return
@@ -66,7 +67,14 @@ function halvesOf(key: string): string {
 
 // Who chooses keys must not choose which of them share a bucket. What a character does to the hash is this process's secret, for
 // each of the four places in a word, and what a word does depends on all before it in a way that cannot be undone piece by piece.
-const SECRET: Int32Array = /* @__PURE__ */ crypto.getRandomValues(new Int32Array(1_024))
+// Drawn for the first key: a Worker may draw nothing while its modules load.
+const SECRET = new Int32Array(1_024)
+let isDrawn = false
+
+function drawSecret(): void {
+  crypto.getRandomValues(SECRET)
+  isDrawn = true
+}
 
 function mixed(hash: number, word: number): number {
   const drawn =

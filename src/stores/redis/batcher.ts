@@ -1,3 +1,4 @@
+import { nextTurn } from '../../core/next-turn.ts'
 import type { Rule } from '../../core/rule.ts'
 
 /** Decisions that go to the server in one call. */
@@ -51,7 +52,7 @@ export class Batcher {
     if (this.#underway === 0 || parcel.size >= this.#enoughFor(parcel)) this.flush()
     else if (!this.#isTurnEnding) {
       this.#isTurnEnding = true
-      setImmediate(this.#endTurn)
+      nextTurn(this.#endTurn)
     }
   }
 

@@ -1,0 +1,48 @@
+// A Worker as Cloudflare runs it. Everything is made at module level, where it may neither draw random numbers nor start timers.
+import { Hono } from 'hono'
+import { concurrency, createLimiter, fixedWindow } from 'sluice'
+import { rateLimit } from 'sluice/fetch'
+import { rateLimit as honoRateLimit } from 'sluice/hono'
+import { partitionKey } from 'sluice/http'
+
+const HOUR_MS = 3_600_000
+
+const daily = (name) => createLimiter({ name, rule: fixedWindow({ limit: 2, windowMs: 24 * HOUR_MS }) })
+const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, leaseMs: HOUR_MS }) })
+const soon = createLimiter({ name: 'soon', rule: fixedWindow({ limit: 1, windowMs: 100 }) })
+const jobs = createLimiter({ name: 'jobs', rule: concurrency({ limit: 1, leaseMs: HOUR_MS }) })
+
+const limited = rateLimit({ limiter: daily('fetch'), key: () => 'everybody' })(() => new Response('in'))
+const hono = new Hono()
+hono.use(honoRateLimit({ limiter: daily('hono'), key: () => 'everybody' }))
+hono.get('/hono', (context) => context.text('in'))
+
+const routes = {
+  '/fetch': (request) => limited(request),
+  '/hono': (request) => hono.fetch(request),
+  // As many times as there are places would not show a place that stays taken.
+  '/acquire': async () => {
+    const answers = []
+    for (let time = 0; time < 3; time++) {
+      const lease = await places.acquire('door')
+      answers.push(lease.allowed, (await places.acquire('door')).allowed)
+      await lease.release()
+    }
+    return Response.json(answers)
+  },
+  '/wait': async () => {
+    const answers = []
+    for (let time = 0; time < 3; time++) answers.push((await soon.wait('turn', { maxWaitMs: 5_000 })).allowed)
+    return Response.json(answers)
+  },
+  '/schedule': async () =>
+    Response.json(await Promise.all([1, 2, 3].map((job) => jobs.schedule('job', async () => job * 2)))),
+  // Hashed: a key that is too long, and what a header says of one.
+  '/hashed': async () =>
+    Response.json([(await soon.consume('k'.repeat(1_000))).allowed, partitionKey('secret', 'ann')]),
+}
+
+// biome-ignore lint/style/noDefaultExport: a Worker is what its module exports so.
+export default {
+  fetch: (request) => routes[new URL(request.url).pathname](request),
+}
