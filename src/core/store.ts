@@ -52,6 +52,8 @@ export interface Shelf {
    * single ones.
    */
   decideFor?(key: string, request: Request, nowMs: number, rule: Rule, listener: Listener): void
+  /** Nobody asks through this shelf any more: its limiter was closed. Optional, for stores that keep something for it. What counts stays. */
+  close?(): void
 }
 
 /** Who waits for a verdict. It is told once, one or the other. */

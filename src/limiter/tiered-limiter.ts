@@ -219,11 +219,12 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   async close(): Promise<void> {
-    const { ownsStore, store, outage, denials } = this.#parts
+    const { ownsStore, store, outage, denials, tiers } = this.#parts
     if (!this.#desk.close()) return
     this.#room.close()
     await outage?.close()
     denials?.leave()
+    for (const { shelf } of tiers) shelf.close?.()
     if (ownsStore) await store.close?.()
   }
 

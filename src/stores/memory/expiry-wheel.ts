@@ -14,15 +14,15 @@ export class ExpiryWheel {
   // Circular lists, linked by index. The first indices are the heads: one per bucket, and one for slots that are due.
   readonly #links = wholeNumbers(2)
   #nowMs = 0
-
-  constructor() {
-    this.grow(0)
-    for (let head = 0; head < FIRST; head++) this.#join(head, head)
-  }
+  /** Whether there are heads: not before the first slot. Most limits never have a block or a hold. */
+  #hasHeads = false
 
   /** Makes room for slots `0` to `slots - 1`. */
   grow(slots: number): void {
     this.#links.grow(slots + FIRST)
+    if (this.#hasHeads) return
+    this.#hasHeads = true
+    for (let head = 0; head < FIRST; head++) this.#join(head, head)
   }
 
   /** Gives back the room of slots from `slots` on, none of which may be noted. */
@@ -53,7 +53,7 @@ export class ExpiryWheel {
     const fromMs = this.#nowMs
     this.#nowMs = nowMs
     // After a step back the buckets in between come round again; a slot that is visited too early is just added anew.
-    if (nowMs <= fromMs) return
+    if (nowMs <= fromMs || !this.#hasHeads) return
     for (let level = 0, widthMs = 1; level < LEVELS; level++, widthMs *= BUCKETS) {
       const last = Math.floor(nowMs / widthMs)
       const first = Math.max(Math.floor(fromMs / widthMs) + 1, last - BUCKETS + 1)
@@ -64,6 +64,7 @@ export class ExpiryWheel {
 
   /** Takes out one slot that may be due, or answers -1. The caller looks, and adds it again when its time has moved. */
   take(): number {
+    if (!this.#hasHeads) return -1
     const index = this.#next(PENDING)
     if (index === PENDING) return -1
     this.#join(PENDING, this.#next(index))

@@ -4,19 +4,24 @@ import type { Request } from '../../core/request.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Shelf } from '../../core/store.ts'
 import { forgetsBy, timeOf } from './memory-time.ts'
-import type { Space } from './space.ts'
+import type { Counting, Space } from './space.ts'
 
 /** One limit's keys in memory. Every decision is done before it returns, and so is atomic. */
 export class MemoryShelf implements Shelf {
   readonly #rule: Rule
   readonly scope: string
   readonly space: Space
+  readonly #counting: Counting
 
   constructor(rule: Rule, scope: string, space: Space) {
     this.#rule = rule
     this.scope = scope
     this.space = space
-    space.join(rule, this)
+    this.#counting = space.join(rule, this)
+  }
+
+  close(): void {
+    this.space.leave(this, this.#counting)
   }
 
   decide(key: string, request: Request, givenMs: number, rule: Rule = this.#rule): Verdict {

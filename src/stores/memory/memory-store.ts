@@ -1,13 +1,11 @@
 import { knownOptions, wholeNumber } from '../../core/check.ts'
 import type { Verdict } from '../../core/decision.ts'
-import { encodeScope } from '../../core/key.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { RuleState } from '../../core/rule.ts'
 import type { Memo, Order, Store } from '../../core/store.ts'
 import { decideOrders, type MemoryOrder } from './decide-orders.ts'
-import { MemoryShelf } from './memory-shelf.ts'
 import { forgetsBy, timeOf } from './memory-time.ts'
-import { Space } from './space.ts'
+import { Spaces } from './spaces.ts'
 import { Table } from './table.ts'
 
 /** Options of `memoryStore`. */
@@ -55,24 +53,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   knownOptions('memoryStore()', options, ['maxKeys'])
   const { maxKeys = 250_000 } = options
   wholeNumber('maxKeys', maxKeys, 1, 16_000_000)
-  const spaces = new Map<string, Space>()
+  const spaces = new Spaces(maxKeys)
   const memos = new Table<Remembered>(maxKeys, undefined, ({ untilMs }, nowMs) => Math.max(0, untilMs - nowMs))
   return {
     kind: 'memory',
-    open(place) {
-      const scope = encodeScope(place)
-      const space =
-        spaces.get(scope) ?? new Space(maxKeys, place.rule.packed ?? place.rule.cells, place.changing === true)
-      spaces.set(scope, space)
-      return new MemoryShelf(place.rule, scope, space)
-    },
+    open: (place) => spaces.open(place),
     decideTogether(orders, givenMs, memo) {
       const nowMs = timeOf(givenMs)
       const forgetsByMs = forgetsBy(givenMs, nowMs)
       if (memo === undefined) return decideOrders(orders as readonly MemoryOrder[], nowMs, forgetsByMs).rulings
       return decideOnce(memos, orders as readonly MemoryOrder[], nowMs, forgetsByMs, memo, maxKeys)
     },
-    stats: () => totals(spaces.values()),
+    stats: () => spaces.totals(),
     async close() {
       spaces.clear()
     },
@@ -110,15 +102,4 @@ function decideOnce(
 function memoName(orders: readonly Order[], { id }: Memo): string {
   const [first] = orders as readonly MemoryOrder[]
   return `${first?.shelf.scope} ${first?.key} ${id}`
-}
-
-function totals(spaces: Iterable<Space>): MemoryStats {
-  const total = { keys: 0, blocks: 0, evicted: 0, shared: 0 }
-  for (const space of spaces) {
-    total.keys += space.keys
-    total.blocks += space.blocks
-    total.evicted += space.evicted
-    total.shared += space.shared
-  }
-  return total
 }

@@ -12,6 +12,9 @@ const CANDIDATES = 8
 /** How many sets of parameters are remembered, though nobody can count by them any more. */
 const KEPT_RULES = 16
 
+/** How often a deserted space looks for what has expired before it is left for later. */
+const ROUNDS = 64
+
 /** An entry, and whether it has a state of its own. */
 export interface Found extends Entry {
   readonly isKept: boolean
@@ -41,7 +44,7 @@ interface KeptBlock extends Block {
 }
 
 /** A rule, and how many shelves count by its parameters. */
-interface Counting {
+export interface Counting {
   readonly name: string
   readonly rule: Rule
   shelves: number
@@ -52,6 +55,8 @@ export class Space {
   /** The rules that the keys are counted by, one of each set of parameters: a state is expired when it is for all of them. */
   #rules: readonly Counting[] = []
   readonly #left = new FinalizationRegistry<Counting>((counting) => this.#leave(counting))
+  readonly #deserted: () => void
+  #shelves = 0
   readonly #states: Table<RuleState>
   readonly #blocks: Table<KeptBlock>
   readonly #holds: Table<HoldList>
@@ -60,9 +65,20 @@ export class Space {
   #strangers: RuleState | undefined
   evicted = 0
   shared = 0
+  /** When something was last asked of it. */
+  lastMs = 0
 
-  /** @param changing whether every state has a rule of its own. */
-  constructor(maxKeys: number, cells: StateCells | PackedCells | undefined, changing: boolean) {
+  /**
+   * @param changing whether every state has a rule of its own.
+   * @param deserted is told when there is no shelf any more through which somebody could ask.
+   */
+  constructor(
+    maxKeys: number,
+    cells: StateCells | PackedCells | undefined,
+    changing: boolean,
+    deserted: () => void = () => {},
+  ) {
+    this.#deserted = deserted
     this.#maxKeys = maxKeys
     this.#changing = changing
     this.#states = new Table(maxKeys, changing ? undefined : cells, (state, nowMs) => this.#stateLifeMs(state, nowMs))
@@ -84,21 +100,38 @@ export class Space {
     return this.#rules.length
   }
 
-  /** Notes that keys are counted by `rule`, for as long as there is the shelf that does it. */
-  join(rule: Rule, shelf: object): void {
-    if (this.#changing) return
+  /** Notes that keys are counted by `rule`, for as long as there is the shelf that does it, or until it leaves. */
+  join(rule: Rule, shelf: object): Counting {
     const name = JSON.stringify(rule.parameters)
     const known = this.#rules.find((counting) => counting.name === name)
     const counting = known ?? { name, rule, shelves: 0 }
     counting.shelves++
-    if (known === undefined) this.#rules = [...this.#rules, counting]
-    this.#left.register(shelf, counting)
+    if (known === undefined && !this.#changing) this.#rules = [...this.#rules, counting]
+    this.#shelves++
+    this.#left.register(shelf, counting, shelf)
+    return counting
+  }
+
+  /** Nobody asks through this shelf any more. */
+  leave(shelf: object, counting: Counting): void {
+    if (this.#left.unregister(shelf)) this.#leave(counting)
+  }
+
+  /** Whether nothing in it counts any more. Forgets some of what has expired on the way. */
+  isUntouched(nowMs: number): boolean {
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const table of [this.#states, this.#blocks, this.#holds]) table.reclaim(nowMs)
+      if (this.#states.size + this.#blocks.size + this.#holds.size > 0) continue
+      return this.#strangers === undefined || this.#stateLifeMs(this.#strangers, nowMs) === 0
+    }
+    return false
   }
 
   /**
    * Forgets a little of what has expired by then. To be called before every decision; what was found before is not valid any more.
    */
   reclaim(byMs: number): void {
+    this.lastMs = byMs
     this.#states.reclaim(byMs)
   }
 
@@ -214,6 +247,8 @@ export class Space {
     if (counting.shelves === 0 && this.#rules.length > KEPT_RULES) {
       this.#rules = this.#rules.filter((other) => other !== counting)
     }
+    this.#shelves--
+    if (this.#shelves === 0) this.#deserted()
   }
 
   /** Where there is no room for another block, forgets one that is over, if a few show one. */
