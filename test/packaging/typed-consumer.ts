@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { run } from './run.ts'
 
-const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** How a project compiles: the type of its package, and the compiler options that matter here. */
 export interface Project {
@@ -12,10 +12,14 @@ export interface Project {
   readonly compilerOptions: Readonly<Record<string, unknown>>
   /** Which of the consumers. */
   readonly source: 'typed' | 'frameworks'
+  /** The workspace that has the compiler. @default this repository */
+  readonly compiler?: string
+  /** More files by name, which are compiled as well. */
+  readonly files?: Readonly<Record<string, string>>
 }
 
 /**
- * Compiles a TypeScript project below `folder` with this repository's compiler, as strictly as it can, with no types but the
+ * Compiles a TypeScript project below `folder`, as strictly as it can, with no types but the
  * package's own. Answers what the compiler complains of, a line each, and the file to run.
  */
 export async function compileConsumer(folder: string, project: Project): Promise<{ errors: string[]; script: string }> {
@@ -23,10 +27,14 @@ export async function compileConsumer(folder: string, project: Project): Promise
   await mkdir(home)
   const compilerOptions = { ...STRICT, ...project.compilerOptions }
   await writeFile(join(home, 'package.json'), JSON.stringify({ private: true, type: project.type }))
-  await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [`${project.source}.ts`] }))
+  const { files = {} } = project
+  for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text)
+  const compiled = [`${project.source}.ts`, ...Object.keys(files)]
+  await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: compiled }))
   const source = new URL(`./consumers/${project.source}.ts`, import.meta.url)
   await copyFile(source, join(home, `${project.source}.ts`))
-  const { stdout } = await run(process.execPath, [TSC, '-p', '.'], home)
+  const tsc = join(ROOT, project.compiler ?? '', 'node_modules/typescript/bin/tsc')
+  const { stdout } = await run(process.execPath, [tsc, '-p', '.'], home)
   return { errors: stdout.split('\n').filter((line) => line !== ''), script: join(home, 'out', `${project.source}.js`) }
 }
 
