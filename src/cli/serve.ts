@@ -13,7 +13,10 @@ export const addServe: AddCommand = (program, terminal) => {
     .option('--host <address>', 'where to listen; beyond this machine only with a token of yours', '127.0.0.1')
     .option('--port <number>', 'where to listen (default: 8080, or any other that is free)', portNumber)
     .option('--token-file <file>', 'what clients have to send to change anything (default: SLUICE_TOKEN, or a new one)')
-    .option('--allow-host <name...>', 'other names for this machine, where a proxy passes them on')
+    .option(
+      '--allow-host <name...>',
+      'other names for this machine, which a proxy passes on: reads need the token then',
+    )
     .option('--no-watch', 'do not read the policies anew when the file changes, only on SIGHUP')
     .option('--max-body <bytes>', 'the longest body of a request', byteCount, 1_048_576)
     .option('--demo', 'make some traffic, so that there is something to see')

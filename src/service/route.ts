@@ -2,7 +2,10 @@ import type { Answer } from './answer.ts'
 import type { Said } from './call.ts'
 import type { PoliciesInForce } from './policies-in-force.ts'
 
-/** Who may ask. `'local'`: anybody where only this machine can ask at all, otherwise who has the token. */
+/**
+ * Who may ask. `'local'`, for what shows keys or policies: anybody where only this machine can ask and no proxy is in front, otherwise
+ * who has the token.
+ */
 export type Access = 'open' | 'local' | 'token'
 
 /** What answers need of the service. */

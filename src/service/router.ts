@@ -3,10 +3,11 @@ import { show } from '../core/check.ts'
 import { type Answer, errorAnswer } from './answer.ts'
 import { demandHost } from './host-check.ts'
 import type { AnswerFile } from './page-files.ts'
+import { isProxied } from './proxied.ts'
 import { demandShort, readBody } from './read-body.ts'
 import { demandJson, readJson } from './read-json.ts'
 import { RequestError } from './request-error.ts'
-import type { GetRoute, PostRoute, Routes } from './route.ts'
+import type { Access, GetRoute, PostRoute, Routes } from './route.ts'
 import type { DemandToken } from './token-check.ts'
 
 /** What a router goes by. */
@@ -62,9 +63,16 @@ export class Router {
     const route = this.#routes.get(path)
     if (route === undefined) return this.#answerFile(request, path)
     demandMethod(request, route.method)
-    const isOpen = route.access === 'open' || (route.access === 'local' && arrival.isLocal)
-    if (!isOpen) this.#options.demandToken(request.headers.authorization)
+    this.#demandAccess(request, route.access, arrival)
     return route.method === 'GET' ? route.answer() : this.#answerBody(request, route, arrival)
+  }
+
+  /** An allowed name is one that a proxy passes on: then every request may be one of its. */
+  #demandAccess(request: IncomingMessage, access: Access, { isLocal }: Arrival): void {
+    const { hosts, demandToken } = this.#options
+    if (access === 'open') return
+    if (access === 'local' && isLocal && hosts.length === 0 && !isProxied(request)) return
+    demandToken(request.headers.authorization, access === 'local' ? LOOKING : '')
   }
 
   #answerFile(request: IncomingMessage, path: string): Answer {
@@ -82,6 +90,8 @@ export class Router {
     return route.answer(readJson(await readBody(request, maxBodyBytes)))
   }
 }
+
+const LOOKING = ': without it only this machine may look, and through no proxy'
 
 function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.indexOf('?')

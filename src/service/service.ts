@@ -38,7 +38,8 @@ export interface ServiceOptions {
    */
   readonly page?: string
   /**
-   * Names besides those of this machine that requests may call it by, while only this machine can reach it.
+   * Names besides those of this machine that requests may call it by, while only this machine can reach it: those that a proxy passes
+   * on. With any of them looking needs the token too.
    * @default none
    */
   readonly hosts?: readonly string[]

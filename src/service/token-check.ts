@@ -6,18 +6,20 @@ import { RequestError } from './request-error.ts'
 const SHORTEST = 16
 const LONGEST = 1_000
 
-/** Throws unless a request has the token. */
-export type DemandToken = (authorization: string | undefined) => void
+/** Throws unless a request has the token. `why` is told to who has sent none. */
+export type DemandToken = (authorization: string | undefined, why: string) => void
 
 /** Makes the check of a token. How long it takes says nothing about how much of a wrong one is right. */
 export function createTokenCheck(token: string): DemandToken {
   const expected = digest(checkToken(token))
-  return (authorization) => {
+  return (authorization, why) => {
     const given = BEARER.exec(authorization ?? '')?.[1]
     if (given !== undefined && timingSafeEqual(digest(given), expected)) return
-    const why =
-      given === undefined ? 'needs the header "Authorization: Bearer TOKEN"' : 'has a token that is not valid here'
-    throw new RequestError('UNAUTHORIZED', `this request ${why}`, { headers: { 'www-authenticate': 'Bearer' } })
+    const mistake =
+      given === undefined
+        ? `needs the header "Authorization: Bearer TOKEN"${why}`
+        : 'has a token that is not valid here'
+    throw new RequestError('UNAUTHORIZED', `this request ${mistake}`, { headers: { 'www-authenticate': 'Bearer' } })
   }
 }
 

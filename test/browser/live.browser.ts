@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startServer } from '../servers/start-server.ts'
 import { openPages, textOf } from './open-page.ts'
+import { startProxy } from './proxy.ts'
 import { startService, TOKEN } from './running-service.ts'
 
 const open = openPages()
@@ -91,10 +92,13 @@ describe('the token', () => {
     await expect.poll(() => textOf(panel), PATIENT).toContain('Allowed.')
   })
 
-  it('opens the whole view where the service listens beyond this machine', async () => {
-    const service = await startService({ args: ['--port', '0', '--host', '0.0.0.0'] })
-    const { page } = await open(`${service.url}/`, { mayLoseService: true })
+  const opensTheView = async (url: string) => {
+    const { page } = await open(`${url}/`, { mayLoseService: true })
     await expect.poll(() => connection(page), PATIENT).toBe('Locked')
+    expect(await textOf(page.getByRole('alert'))).toContain(
+      'The service asks for its token. Others can reach this service, directly or through a proxy: it shows keys and policies only to those who have the token.',
+    )
+    expect(await page.getByRole('heading', { name: 'Policies' }).count()).toBe(0)
     await page.getByLabel('Token').fill('wrong')
     await page.getByRole('button', { name: 'Unlock' }).click()
     await expect.poll(() => textOf(page.getByRole('alert')), PATIENT).toContain('did not accept')
@@ -102,6 +106,16 @@ describe('the token', () => {
     await page.getByRole('button', { name: 'Unlock' }).click()
     await expect.poll(() => connection(page), PATIENT).toBe('Connected')
     expect(await page.getByRole('heading', { name: 'Policies' }).isVisible()).toBe(true)
+  }
+
+  it('opens the whole view where the service listens beyond this machine', async () => {
+    const { url } = await startService({ args: ['--port', '0', '--host', '0.0.0.0'] })
+    await opensTheView(url)
+  })
+
+  it('opens the whole view behind a proxy on this machine', async () => {
+    const { port } = await startService()
+    await opensTheView(await startProxy(port))
   })
 })
 

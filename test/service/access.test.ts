@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { type Stage, serving } from './service-stage.ts'
+import { rawConnection } from './raw-connection.ts'
+import { type Stage, serving, TOKEN } from './service-stage.ts'
 
 const asked = { policy: 'api', key: 'a' }
 
@@ -24,6 +25,46 @@ const ask = (
         .end(body)
     },
   )
+}
+
+/** What proxies add to a request that they pass on. */
+const FORWARDED = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded-port',
+  'x-original-forwarded-for',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'x-envoy-external-address',
+  'via',
+]
+const PROXIED = new Map([
+  ['forwarded', 'for=203.0.113.7;proto=https'],
+  ['x-forwarded-host', 'localhost'],
+  ['x-forwarded-proto', ''],
+  ['via', '1.1 proxy'],
+])
+const OPEN = { '/v1/peek': 200, '/v1/live': 200, '/v1/policies': 200, '/metrics': 200, '/healthz': 200, '/readyz': 200 }
+const LOCKED = { ...OPEN, '/v1/peek': 401, '/v1/live': 401, '/v1/policies': 401, '/metrics': 401 }
+
+/** The statuses of everything that can be looked at. */
+const readsOf = async (stage: Stage, headers: Record<string, string>) => {
+  const reads = Object.keys(OPEN).map(async (path) => {
+    const isPost = path === '/v1/peek'
+    const post = {
+      method: 'POST',
+      body: JSON.stringify(asked),
+      headers: { ...headers, 'content-type': 'application/json' },
+    }
+    return [path, (await ask(stage, path, isPost ? post : { headers })).status]
+  })
+  return Object.fromEntries(await Promise.all(reads))
 }
 
 describe('a token', () => {
@@ -57,21 +98,39 @@ describe('a token', () => {
   })
 
   it('is not needed to look, on this machine', async () => {
-    const { post, get } = await serving()
-    expect((await post('/v1/peek', asked, { authorization: '' })).status).toBe(200)
-    expect((await get('/v1/live')).status).toBe(200)
-    expect((await get('/v1/policies')).status).toBe(200)
+    expect(await readsOf(await serving(), {})).toEqual(OPEN)
   })
 
-  it('is needed for everything but health and metrics where others can look', async () => {
-    const { post, get } = await serving({ host: '0.0.0.0' })
-    expect((await post('/v1/peek', asked, { authorization: '' })).status).toBe(401)
-    const statuses = await Promise.all(
-      ['/v1/live', '/v1/policies', '/healthz', '/readyz', '/metrics'].map(async (path) => (await get(path)).status),
+  it.each(FORWARDED)('is needed to look when a proxy passes a request on, as %s says', async (name) => {
+    const stage = await serving()
+    const headers = { [name]: PROXIED.get(name) ?? '203.0.113.7' }
+    expect(await readsOf(stage, headers)).toEqual(LOCKED)
+    expect(await readsOf(stage, { ...headers, authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
+    const { body } = await ask(stage, '/v1/live', { headers })
+    expect(JSON.parse(body).error.message).toBe(
+      'this request needs the header "Authorization: Bearer TOKEN": without it only this machine may look, and through no proxy',
     )
-    expect(statuses).toEqual([401, 401, 200, 200, 200])
-    expect((await get('/v1/live', { authorization: 'Bearer correct-horse-battery-staple' })).status).toBe(200)
-    expect((await post('/v1/peek', asked)).status).toBe(200)
+  })
+
+  it('is needed to look where a name was allowed, which only a proxy passes on: by whatever name, with whatever headers', async () => {
+    const stage = await serving({ hosts: ['limits.example'] })
+    for (const host of ['limits.example', 'localhost']) {
+      expect(await readsOf(stage, { host })).toEqual(LOCKED)
+      expect(await readsOf(stage, { host, authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
+    }
+  })
+
+  it('is needed to look by HTTP/1.0, which nginx speaks to a service and no browser does', async () => {
+    const { socket, said, ended } = await rawConnection(await serving())
+    socket.write('GET /v1/live HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n')
+    await ended
+    expect(said()).toContain('HTTP/1.1 401 ')
+  })
+
+  it('is needed for everything but health where others can look', async () => {
+    const stage = await serving({ host: '0.0.0.0' })
+    expect(await readsOf(stage, {})).toEqual(LOCKED)
+    expect(await readsOf(stage, { authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
   })
 
   it.each([

@@ -37,6 +37,7 @@ describe('sluice serve', () => {
 
   page      ${url}/#token=${token}
   metrics   ${url}/metrics
+  reads     need no token on this machine; through a proxy they do
 
 Policies of ${file}:
 
@@ -105,6 +106,7 @@ Ctrl-C ends it.
     const [, url] =
       /Sluice decides at (http:\/\/\[::1\]:\d+), with Redis at 127\.0\.0\.1:1\.\n/.exec(terminal.text()) ?? []
     expect(terminal.text()).toContain('Policies, to try things out with:\n')
+    expect(terminal.text()).toContain('  reads     need the token: --allow-host says that a proxy is in front\n')
     expect(await (await fetch(url as string)).text()).toBe('<title>Sluice</title>')
     expect(terminal.text()).not.toContain('secret')
     ending.abort()

@@ -5,7 +5,7 @@ import { table } from '../table.ts'
 import type { Started } from './started.ts'
 
 /** What people read first: where it is, by which policies it decides, and how to ask it. */
-export function greeting({ url, page, service, token, place, file }: Started, paint: Paint): string {
+export function greeting({ url, page, reads, service, token, place, file }: Started, paint: Paint): string {
   const limiters = service.limiters()
   const rows = limiters.flatMap(rowsOf).map((row) => ['', ...row])
   const store = place === undefined ? 'the memory of this process' : `Redis at ${place}`
@@ -13,6 +13,7 @@ export function greeting({ url, page, service, token, place, file }: Started, pa
 
   page      ${paint.bold(page)}
   metrics   ${url}/metrics
+  reads     ${reads}
 
 Policies${file === undefined ? ', to try things out with' : ` of ${file}`}:
 

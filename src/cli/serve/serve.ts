@@ -14,7 +14,7 @@ import { listenOn } from './listen.ts'
 import { type ServeLog, serveLog } from './log.ts'
 import { pageFolder } from './page-folder.ts'
 import { keepReloading, policiesFrom } from './reload.ts'
-import { pageUrl, urlOf } from './started.ts'
+import { pageUrl, readsText, urlOf } from './started.ts'
 import { serveToken, type Token } from './token.ts'
 
 /** What `sluice serve` is told. */
@@ -82,7 +82,8 @@ async function serveUntilEnd(
   try {
     const address = await listenOn(service, options.host, options.port)
     const url = urlOf(address)
-    log.started({ service, url, page: pageUrl(url, token), token, place: redis?.place, file: options.policies })
+    const told = { page: pageUrl(url, token), reads: readsText(address, options.allowHost ?? []) }
+    log.started({ service, url, ...told, token, place: redis?.place, file: options.policies })
     if (options.policies !== undefined) stops.push(keepReloading(service, options.policies, options.watch, log))
     if (options.demo === true) stops.push(startDemoTraffic(() => service.limiters()))
     if (!signal.aborted) await once(signal, 'abort')

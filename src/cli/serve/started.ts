@@ -9,6 +9,8 @@ export interface Started {
   /** Where the page is, with the token if nobody else knows it. */
   readonly page: string
   readonly token: Token
+  /** Who needs it to look. */
+  readonly reads: string
   /** Where the store is; absent: in this process. */
   readonly place: string | undefined
   /** The file of the policies. */
@@ -23,4 +25,11 @@ export function urlOf({ address, port }: ListeningAddress): string {
 /** Where people look: with the token in the part of the address that browsers keep to themselves, unless they have it already. */
 export function pageUrl(url: string, { text, isNew }: Token): string {
   return isNew ? `${url}/#token=${text}` : `${url}/`
+}
+
+/** Whether looking needs the token, and why, for people. */
+export function readsText({ isLocal }: ListeningAddress, allowedHosts: readonly string[]): string {
+  if (!isLocal) return 'need the token: others can reach this address'
+  if (allowedHosts.length > 0) return 'need the token: --allow-host says that a proxy is in front'
+  return 'need no token on this machine; through a proxy they do'
 }

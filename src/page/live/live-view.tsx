@@ -24,11 +24,16 @@ export function LiveView(props: { token: string | undefined; keepToken: (token: 
         <ConnectionNote connection={connection} />
         {report === undefined ? null : <ServiceLine report={report} />}
       </div>
-      {phase === 'locked' ? <TokenForm wasGiven={props.token !== undefined} keepToken={props.keepToken} /> : null}
+      {phase === 'locked' ? (
+        <TokenForm why={WHY_LOCKED} wasGiven={props.token !== undefined} keepToken={props.keepToken} />
+      ) : null}
       {report === undefined ? <Nothing phase={phase} /> : <Report {...props} report={report} />}
     </div>
   )
 }
+
+const WHY_LOCKED =
+  'Others can reach this service, directly or through a proxy: it shows keys and policies only to those who have the token.'
 
 function ServiceLine({ report: { service } }: { report: LiveReport }): JSX.Element {
   const reloads = service.reloads === 0 ? '' : ` · policies read anew ${service.reloads}×`

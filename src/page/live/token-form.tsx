@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 
-/** Asks for the token. `wasGiven`: there was one, and it was not accepted. */
-export function TokenForm(props: { wasGiven: boolean; keepToken: (token: string) => void }): JSX.Element {
+/** Asks for the token, and says why. `wasGiven`: there was one, and it was not accepted. */
+export function TokenForm(props: { why: string; wasGiven: boolean; keepToken: (token: string) => void }): JSX.Element {
   const id = useId()
   const [text, setText] = useState('')
   const submit = (event: Event): void => {
@@ -12,9 +12,9 @@ export function TokenForm(props: { wasGiven: boolean; keepToken: (token: string)
   return (
     <form class="token-form" onSubmit={submit}>
       <p role="alert">
-        {props.wasGiven ? 'The service did not accept this token.' : 'The service asks for its token.'} It is the one of{' '}
-        <code>--token-file</code> or <code>SLUICE_TOKEN</code>, or what <code>sluice serve</code> printed when it
-        started.
+        {props.wasGiven ? 'The service did not accept this token.' : 'The service asks for its token.'} {props.why} The
+        token is the one of <code>--token-file</code> or <code>SLUICE_TOKEN</code>, or what <code>sluice serve</code>{' '}
+        printed when it started.
       </p>
       <div class="row">
         <label for={id}>Token</label>

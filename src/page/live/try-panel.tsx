@@ -66,7 +66,9 @@ export function TryPanel(props: {
         <button type="submit">Consume</button>
       </form>
       <Result answer={answer} />
-      {answer?.kind === 'locked' ? <TokenForm wasGiven={props.token !== undefined} keepToken={keepToken} /> : null}
+      {answer?.kind === 'locked' ? (
+        <TokenForm why="What counts needs it." wasGiven={props.token !== undefined} keepToken={keepToken} />
+      ) : null}
     </Panel>
   )
 }

@@ -33,7 +33,7 @@ export function reportRoutes({ policies }: Desk, { live, ready, metrics }: Repor
     },
     '/metrics': {
       method: 'GET',
-      access: 'open',
+      access: 'local',
       answer: async () => textAnswer(await metrics.text(), metrics.contentType),
     },
   }
