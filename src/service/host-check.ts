@@ -6,6 +6,13 @@ export function isLoopback(address: string): boolean {
   return /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === '::1'
 }
 
+/** Throws when a request names more than one host: what is in front of the service may have gone by another than the service does. */
+export function demandOneHost(rawHeaders: readonly string[]): void {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (/^host$/i.test(rawHeaders[at] as string)) count++
+  if (count > 1) throw new RequestError('INVALID_REQUEST', `a request names its host once, got ${count} Host headers`)
+}
+
 /**
  * Throws unless a request to a service on loopback names this machine as its host, or one of `others`. A web page that has its own name
  * lead here would name itself, and is refused so.

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { startTimer } from '../core/clock.ts'
 import { connectionError, MAX_HEADER_BYTES } from './connection-error.ts'
 import { isLoopback } from './host-check.ts'
+import { giveUpBody } from './read-body.ts'
 import type { Router } from './router.ts'
 import { sendAnswer, sendRawError } from './send-answer.ts'
 
@@ -15,14 +16,16 @@ export interface ListeningAddress {
   readonly isLocal: boolean
 }
 
-/** Nobody may take longer to say what they want. */
-const LIMITS = {
-  maxHeaderSize: MAX_HEADER_BYTES,
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  // Longer than proxies keep an idle connection: the side that sends must be the one that closes.
-  keepAliveTimeout: 75_000,
-  connectionsCheckingInterval: 2_000,
+/** Nobody may take longer to say what they want: `requestMs` for all of it, a third of that for the headers. */
+function limitsOf(requestMs: number): ServerOptions {
+  return {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: Math.ceil(requestMs / 3),
+    requestTimeout: requestMs,
+    // Longer than proxies keep an idle connection: the side that sends must be the one that closes.
+    keepAliveTimeout: 75_000,
+    connectionsCheckingInterval: Math.ceil(requestMs / 15),
+  }
 }
 const MOST_CONNECTIONS = 10_000
 
@@ -32,16 +35,17 @@ export class HttpServer {
   readonly #router: Router
   readonly #connections = new Set<Socket>()
   /** Requests that have no answer yet, by their connections. */
-  readonly #underWay = new Map<Socket, number>()
+  readonly #underWay = new Map<Socket, Set<IncomingMessage>>()
   /** Connections on which no further request can be understood. */
   readonly #broken = new WeakSet<Socket>()
   #turn: Promise<void> | undefined
   #isLocal = false
   #isClosing = false
 
-  constructor(router: Router) {
+  /** @param requestMs how long a request may take to come in. */
+  constructor(router: Router, requestMs: number) {
     this.#router = router
-    this.#server = createServer(LIMITS, (request, response) => void this.#handle(request, response, false))
+    this.#server = createServer(limitsOf(requestMs), (request, response) => void this.#handle(request, response, false))
     this.#server.maxConnections = MOST_CONNECTIONS
     this.#server.on('checkContinue', (request, response) => void this.#handle(request, response, true))
     this.#server.on('connection', (socket) => {
@@ -77,13 +81,15 @@ export class HttpServer {
 
   async #handle(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): Promise<void> {
     const { socket } = request
-    this.#count(socket, 1)
+    const requests = this.#underWay.get(socket) ?? new Set()
+    this.#underWay.set(socket, requests.add(request))
     const proceed = (): void => {
       if (isWaiting) response.writeContinue()
     }
     const answer = await this.#router.answer(request, { isLocal: this.#isLocal, proceed })
     await this.#endOfTurn()
-    this.#count(socket, -1)
+    requests.delete(request)
+    if (requests.size === 0) this.#underWay.delete(socket)
     if (response.destroyed) return
     sendAnswer(request, response, answer, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
   }
@@ -102,25 +108,22 @@ export class HttpServer {
     return this.#turn
   }
 
-  #count(socket: Socket, change: number): void {
-    const count = (this.#underWay.get(socket) ?? 0) + change
-    if (count === 0) this.#underWay.delete(socket)
-    else this.#underWay.set(socket, count)
-  }
-
   /**
-   * Answers what is no request, once for a connection; what else comes on it is not looked at. Not when an answer to an earlier request
-   * is still to come: that one is then the last.
+   * Answers what is no request, once for a connection; what else comes on it is not looked at. Not when an answer to a request is still
+   * to come: that one is then the last, and does not wait for the rest of a body.
    */
   #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     const isKnown = this.#broken.has(socket)
     this.#broken.add(socket)
-    if (isKnown || this.#underWay.has(socket)) return
+    const underWay = this.#underWay.get(socket)
+    const problem = connectionError(error)
+    for (const request of underWay ?? []) giveUpBody(request, problem)
+    if (isKnown || underWay !== undefined) return
     if (!socket.writable) {
       socket.destroy()
       return
     }
-    const { statusLine, message } = connectionError(error)
-    sendRawError(socket, statusLine, `${JSON.stringify({ error: { code: 'INVALID_REQUEST', message } })}\n`)
+    const { message } = problem
+    sendRawError(socket, problem, `${JSON.stringify({ error: { code: 'INVALID_REQUEST', message } })}\n`)
   }
 }

@@ -36,9 +36,24 @@ describe('finds where a text stops being JSON', () => {
     )
   })
 
-  it('also where it is as long and as deep as a body can be', () => {
-    for (const text of ['"'.padEnd(1_000_000, 'ü'), `"${'\\"'.repeat(500_000)}`, '{"a":['.repeat(150_000)]) {
+  it('also where it is long and deep', () => {
+    for (const text of ['"'.padEnd(100_000, 'ü'), `"${'\\"'.repeat(49_999)}`, '{"a":['.repeat(16_000)]) {
       expect(findJsonProblem(text)).toContain(`at position ${text.length} `)
     }
+  })
+
+  it.each([
+    ['a number', `[${'1,'.repeat(49_998)}1e+5,]`],
+    ['an escape', `["${' '.repeat(99_995)}\\u0041",]`],
+    ['a word', `[${' '.repeat(99_996)}false,]`],
+    ['nothing', '['.repeat(1_000_000)],
+  ])('but does not look for long: %s lies where it stops', (_, text) => {
+    expect(findJsonProblem(text)).toBe('something after position 99990 does not belong there')
+  })
+
+  it('and tells what it has found before', () => {
+    expect(findJsonProblem(`[1 2${' '.repeat(200_000)}`)).toBe(
+      'at position 3 (line 1, column 4) "2" does not belong there',
+    )
   })
 })

@@ -1,10 +1,21 @@
 import { show } from '../core/check.ts'
 
-/** Says where a text stops being JSON, and what is there. For a text that `JSON.parse` has refused. */
+/** The part of a text that is looked through: what is wrong after it is not worth the time. */
+const MOST_CHARACTERS = 100_000
+/** The longest token that the end of that part may have cut in two. */
+const LONGEST_TOKEN = 10
+
+/**
+ * Says where a text stops being JSON, and what is there. For a text that `JSON.parse` has refused. Of what is wrong far behind its
+ * start it says only that.
+ */
 export function findJsonProblem(text: string): string {
-  const scan = new Scan(text)
+  const scan = new Scan(text.slice(0, MOST_CHARACTERS))
   scan.run()
   const { position } = scan
+  if (text.length > MOST_CHARACTERS && position > MOST_CHARACTERS - LONGEST_TOKEN) {
+    return `something after position ${MOST_CHARACTERS - LONGEST_TOKEN} does not belong there`
+  }
   const before = text.slice(0, position)
   const line = before.split('\n').length
   const column = position - before.lastIndexOf('\n')

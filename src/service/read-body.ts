@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { ConnectionError } from './connection-error.ts'
 import { RequestError } from './request-error.ts'
 
 /** Throws when a request announces a longer body than may be read. */
@@ -15,7 +16,7 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
     const chunks: Buffer[] = []
     let bytes = 0
     const stop = (): void => {
-      request.off('data', take).off('end', end).off('close', close)
+      request.off('data', take).off('end', end).off('close', close).off(GIVEN_UP, giveUp)
     }
     const take = (chunk: Buffer): void => {
       bytes += chunk.length
@@ -35,9 +36,20 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
       stop()
       reject(new RequestError('INVALID_REQUEST', 'the connection ended before the body did'))
     }
-    request.on('data', take).on('end', end).on('close', close)
+    const giveUp = ({ status, message }: ConnectionError): void => {
+      stop()
+      reject(new RequestError('INVALID_REQUEST', message, { status }))
+    }
+    request.on('data', take).on('end', end).on('close', close).on(GIVEN_UP, giveUp)
   })
 }
+
+/** Ends the reading of a body that will never be whole. Does nothing to a request whose body has come, or is not being read. */
+export function giveUpBody(request: IncomingMessage, problem: ConnectionError): void {
+  if (!request.complete) request.emit(GIVEN_UP, problem)
+}
+
+const GIVEN_UP = Symbol('given up')
 
 function tooLarge(maxBytes: number): RequestError {
   return new RequestError('BODY_TOO_LARGE', `a body may have ${maxBytes} bytes, and this one has more`)

@@ -1,4 +1,5 @@
 import { show } from '../core/check.ts'
+import { findTooDeep } from './json-depth.ts'
 import { findJsonProblem } from './json-problem.ts'
 import { RequestError } from './request-error.ts'
 
@@ -12,6 +13,8 @@ export function demandJson(contentType: string | undefined): void {
 /** The object that a body holds. Throws where it is something else, and says at which byte or character. */
 export function readJson(body: Uint8Array): Readonly<Record<string, unknown>> {
   const text = readText(body)
+  const tooDeep = findTooDeep(text)
+  if (tooDeep !== undefined) throw new RequestError('INVALID_JSON', `the values of a body ${tooDeep}`)
   let value: unknown
   try {
     value = JSON.parse(text)

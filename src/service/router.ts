@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { show } from '../core/check.ts'
 import { type Answer, errorAnswer } from './answer.ts'
-import { demandHost } from './host-check.ts'
+import { demandHost, demandOneHost } from './host-check.ts'
 import type { AnswerFile } from './page-files.ts'
 import { isProxied } from './proxied.ts'
 import { demandShort, readBody } from './read-body.ts'
@@ -59,6 +59,7 @@ export class Router {
 
   #answer(request: IncomingMessage, path: string, arrival: Arrival): Answer | Promise<Answer> {
     const { hosts } = this.#options
+    demandOneHost(request.rawHeaders)
     if (arrival.isLocal) demandHost(request.headers.host, hosts)
     const route = this.#routes.get(path)
     if (route === undefined) return this.#answerFile(request, path)

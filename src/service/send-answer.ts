@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { startTimer } from '../core/clock.ts'
 import type { Answer } from './answer.ts'
+import type { ConnectionError } from './connection-error.ts'
 
 /** As much of a body as may still come after an answer, to keep the connection for the next request. */
 const SMALL_BYTES = 65_536
@@ -43,9 +44,9 @@ export function sendAnswer(
 }
 
 /** The answer to what was no request of HTTP at all. */
-export function sendRawError(socket: Socket, statusLine: string, body: string): void {
+export function sendRawError(socket: Socket, { status }: ConnectionError, body: string): void {
   const head = [
-    `HTTP/1.1 ${statusLine}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',

@@ -49,6 +49,11 @@ export interface ServiceOptions {
    */
   readonly maxBodyBytes?: number
   /**
+   * How long a request may take to come in, its body included.
+   * @default 30_000
+   */
+  readonly requestMs?: number
+  /**
    * Where decisions and reports take their time from.
    * @default the store's own, and the machine's for reports
    */
@@ -80,8 +85,9 @@ const GRACE_MS = 5_000
 
 /** Makes a service that does not listen yet. */
 export async function createService(options: ServiceOptions): Promise<Service> {
-  const { hosts = [], maxBodyBytes = 1_048_576 } = options
+  const { hosts = [], maxBodyBytes = 1_048_576, requestMs = 30_000 } = options
   wholeNumber('maxBodyBytes', maxBodyBytes, 1)
+  wholeNumber('requestMs', requestMs, 10)
   const demandToken = createTokenCheck(options.token)
   const file = options.page === undefined ? () => undefined : await readPage(options.page)
   const { policies, live, reloads, metrics } = observedPolicies(options)
@@ -95,7 +101,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ...reportRoutes(desk, { live, metrics, ready: () => readinessOf(policies, state.isClosing) }),
   }
   const onAnswer = metrics.answered
-  const server = new HttpServer(new Router({ routes, file, demandToken, hosts, maxBodyBytes, onError, onAnswer }))
+  const router = new Router({ routes, file, demandToken, hosts, maxBodyBytes, onError, onAnswer })
+  const server = new HttpServer(router, requestMs)
   return {
     listen: (host, port) => server.listen(host, port),
     reload(next) {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { remoteStore } from '../remote-store.ts'
 import { rawConnection } from './raw-connection.ts'
 import { serving, TOKEN } from './service-stage.ts'
 
@@ -91,6 +92,58 @@ describe('a body of 10 MB is refused, and everybody else is served', () => {
   })
 })
 
+describe('a body that does not come in time', () => {
+  const slowly = 'Content-Length: 1000'
+
+  it('is answered with 408 and ends its connection, and counts nothing', async () => {
+    const stage = await serving({ requestMs: 300 })
+    const { socket, said, ended } = await rawConnection(stage)
+    socket.write(`${head(slowly)}{`)
+    await ended
+    expect(said().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 408'])
+    expect(said()).toContain('connection: close')
+    expect(said()).toContain('"code":"INVALID_REQUEST","message":"the request took too long to come in"')
+    expect(await stage.remaining('api', 'a')).toBe(10)
+    expect((await stage.get('/metrics')).body).toContain(
+      'sluice_http_requests_total{route="/v1/consume",status="408"} 1',
+    )
+  })
+
+  it('is so also when a byte comes now and then', async () => {
+    const stage = await serving({ requestMs: 300 })
+    const { socket, said, ended } = await rawConnection(stage)
+    socket.write(head(slowly))
+    const dripping = setInterval(() => socket.write(' '), 20)
+    await ended
+    clearInterval(dripping)
+    expect(said().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 408'])
+  })
+
+  it('ends its connection also when it was refused before it was read', async () => {
+    const { socket, said, ended } = await rawConnection(await serving({ requestMs: 300 }))
+    socket.write(`${head(slowly).replace(TOKEN, 'wrong')}{`)
+    await ended
+    expect(said()).toContain('HTTP/1.1 401 ')
+  })
+
+  it('takes no answer from a request before it', async () => {
+    const store = remoteStore()
+    const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, deadline: 1h } }'
+    const { port, get } = await serving({ requestMs: 300, yaml, store })
+    store.behaviour = 'silent'
+    const { socket, said, ended } = await rawConnection({ port })
+    const body = '{"policy":"api","key":"a"}'
+    socket.write(`${head(`Content-Length: ${body.length}`)}${body}${head(slowly)}{`)
+    await expect
+      .poll(async () => (await get('/metrics')).body)
+      .toContain('sluice_http_requests_total{route="/v1/consume",status="408"} 1')
+    store.speak()
+    await ended
+    expect(said()).toContain('"remaining":9')
+    expect(said().match(/HTTP\/1\.1 \d+/g)?.[0]).toBe('HTTP/1.1 200')
+  })
+})
+
 describe('a client that asks before it sends', () => {
   it('is told to go on', async () => {
     const stage = await serving()
@@ -122,6 +175,16 @@ describe('a connection', () => {
     await expect.poll(said).toContain('"remaining":9')
     expect(said().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200'])
     socket.destroy()
+  })
+
+  it('that stops being HTTP in the middle of a body is told so, and counts nothing', async () => {
+    const stage = await serving()
+    const { socket, said, ended } = await rawConnection(stage)
+    socket.write(`${head('Transfer-Encoding: chunked')}1a\r\n{"policy":"api","key":"a"}\r\nno length\r\n`)
+    await ended
+    expect(said().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
+    expect(said()).toContain('"code":"INVALID_REQUEST","message":"this is no request of HTTP: ')
+    expect(await stage.remaining('api', 'a')).toBe(10)
   })
 
   it('that ends in the middle of a body counts nothing', async () => {
@@ -160,6 +223,21 @@ describe('a connection', () => {
     socket.write('GET /healthz HTTP/1.0\r\n\r\n')
     await ended
     expect(said()).toContain('HTTP/1.1 421 ')
+  })
+
+  it.each(['localhost', 'evil.example'])('that names a second host, %s, is refused', async (other) => {
+    const { socket, said, ended } = await rawConnection(await serving())
+    socket.write(`GET /healthz HTTP/1.1\r\nHost: localhost\r\nhOST: ${other}\r\nConnection: close\r\n\r\n`)
+    await ended
+    expect(said()).toContain('HTTP/1.1 400 ')
+    expect(said()).toContain('"code":"INVALID_REQUEST","message":"a request names its host once, got 2 Host headers"')
+  })
+
+  it('that names a second host is refused also where others can ask', async () => {
+    const { socket, said, ended } = await rawConnection(await serving({ host: '0.0.0.0' }))
+    socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\nConnection: close\r\n\r\n')
+    await ended
+    expect(said()).toContain('HTTP/1.1 400 ')
   })
 
   it.each([

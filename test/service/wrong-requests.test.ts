@@ -339,8 +339,18 @@ describe('a body that is no JSON object', () => {
     ['a number', '1', 'the body must be an object, got 1'],
     [
       'nesting without end',
-      '['.repeat(100_000),
-      'the body is not JSON: at position 100000 (line 1, column 100001) it ends there',
+      '['.repeat(500_000),
+      'the values of a body must be at most 20 deep in one another, and position 20 goes deeper',
+    ],
+    [
+      'nesting of objects that ends',
+      `${'{"a":'.repeat(21)}1${'}'.repeat(21)}`,
+      'the values of a body must be at most 20 deep in one another, and position 100 goes deeper',
+    ],
+    [
+      'a text with brackets in it',
+      `[${JSON.stringify(`"\\${'['.repeat(100)}\\"{`)}${',[]'.repeat(100)}${'['.repeat(18)}${']'.repeat(18)}`,
+      'the body is not JSON: at position 412 (line 1, column 413) "[" does not belong there',
     ],
   ])('is told where it goes wrong: %s', async (_, text, message) => {
     const own = await stage()
