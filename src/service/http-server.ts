@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { startTimer } from '../core/clock.ts'
 import { connectionError, MAX_HEADER_BYTES } from './connection-error.ts'
 import { isLoopback } from './host-check.ts'
@@ -28,6 +28,8 @@ function limitsOf(requestMs: number): ServerOptions {
   }
 }
 const MOST_CONNECTIONS = 10_000
+/** How long a kept-alive connection may still bring a request when the service ends: its client does not know yet. */
+const IDLE_GRACE_MS = 1_000
 
 /** The HTTP side of the service: connections, and when they end. */
 export class HttpServer {
@@ -65,18 +67,30 @@ export class HttpServer {
     return { address, port: taken, isLocal: this.#isLocal }
   }
 
-  /** Takes no further connection, answers what was asked, and resolves when all connections have ended: after `graceMs` they are ended. */
+  /**
+   * Takes no further connection, and resolves when all connections have ended. Whatever is asked meanwhile is answered, and told that it
+   * was the last on its connection. Connections that nobody uses are ended after a second, the others after `graceMs`.
+   */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true
     if (!this.#server.listening) return
     const closed = once(this.#server, 'close')
+    // Not that of node:http, which ends idle connections at once: what is on its way on one of them would be lost.
+    NetServer.prototype.close.call(this.#server)
+    const stops = [
+      startTimer(undefined, Math.min(IDLE_GRACE_MS, graceMs), () => this.#endIdle()),
+      startTimer(undefined, graceMs, () => this.#server.closeAllConnections()),
+    ]
+    await closed
+    for (const stop of stops) stop()
+    this.#endIdle()
+  }
+
+  #endIdle(): void {
+    // Ends idle connections, and the timer by which Node looks at all of them.
     this.#server.close()
-    this.#server.closeIdleConnections()
     // Browsers connect ahead of what they will ask, and Node does not take such a connection for idle.
     for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy()
-    const stop = startTimer(undefined, graceMs, () => this.#server.closeAllConnections())
-    await closed
-    stop()
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): Promise<void> {

@@ -28,6 +28,23 @@ it('a service that ends answers what it was asked, takes no further connection, 
   await closed
 })
 
+it('a service that ends answers what comes on a kept-alive connection, and closes that one', async () => {
+  const stage = await serving()
+  const kept = await rawConnection(stage)
+  const unused = await rawConnection(stage)
+  const ask = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  kept.socket.write(ask)
+  await expect.poll(kept.said).toContain('{"status":"alive"}')
+  expect(kept.said()).not.toContain('connection: close')
+  const closed = stage.service.close()
+  for (const { socket, said, ended } of [kept, unused]) {
+    socket.write(ask)
+    await ended
+    expect(said()).toMatch(/connection: close\r\n[^{]*\{"status":"alive"\}\n$/i)
+  }
+  await closed
+})
+
 it('a service that ends does not wait for connections that nobody uses', async () => {
   const stage = await serving()
   expect((await stage.get('/healthz')).status).toBe(200)

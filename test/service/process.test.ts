@@ -1,45 +1,24 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { fileOf } from '../cli/policy-file.ts'
-import { waitUntil } from '../servers/wait-until.ts'
+import { portOf, says, startProgram } from './program.ts'
 import { rawConnection } from './raw-connection.ts'
 import { TOKEN } from './service-stage.ts'
 
-// The program as it is installed, in a process of its own: what signals and exit codes are about.
-
-const PROGRAM = fileURLToPath(new URL('../../dist/cli/sluice.mjs', import.meta.url))
 const limitOf = (limit: number) => `policies: { api: { rule: fixed-window, limit: ${limit}, window: 1d } }\n`
-
-const start = (...args: readonly string[]): { child: ChildProcess; said(): string } => {
-  const env = { ...process.env, SLUICE_TOKEN: TOKEN, SLUICE_REDIS_URL: '' }
-  const child = spawn(process.execPath, [PROGRAM, 'serve', '--json', '--port', '0', ...args], { env })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk) => {
-      text += chunk
-    })
-  }
-  return { child, said: () => text }
-}
-
-const says = (said: () => string, part: string) => waitUntil(async () => (said().includes(part) ? undefined : said()))
 
 it('ends with 2 when its policies have mistakes, and tells each with its line', async () => {
   const file = await fileOf(`${limitOf(0)}  other: 1\n`)
-  const { child, said } = start('--policies', file)
+  const { child, said } = startProgram('--policies', file)
   expect((await once(child, 'exit'))[0]).toBe(2)
   expect(said()).toMatch(new RegExp(`${file}:\\d+:\\d+: `))
 })
 
 it('reads its policies anew on SIGHUP, and ends with 0 on SIGTERM, whoever is slow', async () => {
   const file = await fileOf(limitOf(10))
-  const { child, said } = start('--policies', file, '--no-watch')
-  await says(said, '"started"')
-  const port = Number(/127\.0\.0\.1:(\d+)/.exec(said())?.[1])
+  const { child, said } = startProgram('--policies', file, '--no-watch')
+  const port = await portOf(said)
   await writeFile(file, limitOf(20))
   child.kill('SIGHUP')
   await says(said, '"reloaded"')
