@@ -1,12 +1,16 @@
 import {
   type Alias,
+  Composer,
+  type CST,
+  type Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   type LineCounter,
   type Node,
-  parseDocument,
+  Parser,
   type Scalar,
   type YAMLMap,
   type YAMLSeq,
@@ -22,6 +26,10 @@ const MOST_REPEATED = 10_000
 
 /** Deeper than any file of policies, and far from where a stack ends. */
 const DEEPEST = 20
+const TOO_DEEP = `values must be at most ${DEEPEST} deep in one another`
+
+/** What the parser has open besides values: the document, the one that is not in another, and what it is about to read. */
+const NEVER_VALUES = 4
 
 /**
  * Reads YAML or JSON into values that know where they stand; `undefined` when it cannot be read or is empty. Whatever the text is, it
@@ -32,17 +40,39 @@ export function readMarked(text: string, lines: LineCounter, complain: Complain)
     complain(0, `the file must have at most ${MOST_CHARACTERS} characters, got ${text.length}`)
     return undefined
   }
+  const tokens = tokensOf(text, lines, complain)
+  if (tokens === undefined) return undefined
   // Repeated names are told by us: the parser compares each with each.
   const options = { prettyErrors: false, uniqueKeys: false, merge: false, resolveKnownTags: false } as const
-  const document = parseDocument(text, { ...options, lineCounter: lines })
-  const mistakes = [...document.errors, ...document.warnings]
-  for (const { code, message, pos } of mistakes) complain(pos[0], plainly(code, message))
-  if (mistakes.length > 0 || document.contents === null) return undefined
-  return new Reader(complain).read(document.contents as Node, 0)
+  const [document, another] = new Composer(options).compose(tokens, true, text.length)
+  const { errors, warnings, contents } = document as Document.Parsed
+  const mistakes = [...errors, ...warnings]
+  for (const { message, pos } of mistakes) complain(pos[0], plainly(message))
+  if (another !== undefined)
+    complain(another.range[0], 'a file has one document: what comes after this line is another')
+  if (mistakes.length > 0 || another !== undefined || contents === null) return undefined
+  return new Reader(complain).read(contents, 0)
 }
 
-function plainly(code: string, message: string): string {
-  if (code === 'MULTIPLE_DOCS') return 'a file has one document: what comes after this line is another'
+/**
+ * What the text is made of; `undefined` when its values are deeper in one another than they may be. That is looked at before anything is
+ * made of them: the parser goes into them by recursion, which ends with the stack.
+ */
+function tokensOf(text: string, lines: LineCounter, complain: Complain): readonly CST.Token[] | undefined {
+  const parser = new Parser(lines.addNewLine)
+  const tokens: CST.Token[] = []
+  lines.addNewLine(0)
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme))
+    if (parser.stack.length > DEEPEST + NEVER_VALUES) {
+      complain(parser.offset - lexeme.length, TOO_DEEP)
+      return undefined
+    }
+  }
+  return [...tokens, ...parser.end()]
+}
+
+function plainly(message: string): string {
   if (message.startsWith('Unresolved tag: ')) return `tags such as ${show(message.slice(16))} are not taken`
   return message.replaceAll(/\p{Cc}/gu, ' ')
 }
@@ -62,7 +92,7 @@ class Reader {
     const start = node?.range?.[0] ?? at
     if (this.#aliasDepth > 0) this.#repeated += 1
     if (depth > DEEPEST) {
-      this.#complain(start, `values must be at most ${DEEPEST} deep in one another`)
+      this.#complain(start, TOO_DEEP)
       return { kind: 'other', at: start, value: null }
     }
     if (isAlias(node)) return this.#readAlias(node, start, depth)

@@ -79,12 +79,27 @@ describe('what nobody would write', () => {
   })
 
   it.each([
-    ['maps', '{a: '.repeat(10_000)],
-    ['lists', '['.repeat(10_000)],
-    ['dashes', '- '.repeat(10_000)],
-    ['closed maps', `${'{a: '.repeat(30)}1${'}'.repeat(30)}`],
-  ])('%s inside one another are refused, however deep', (_, text) => {
-    expect(problemsOf(text).length).toBeGreaterThan(0)
+    ['maps', '{a: '.repeat(50_000), 120],
+    ['lists', '['.repeat(200_000), 30],
+    ['dashes', '- '.repeat(90_000), 60],
+    ['question marks', '? '.repeat(90_000), 60],
+    ['colons', ': '.repeat(90_000), 60],
+    ['names of flow maps', '{? '.repeat(60_000), 90],
+    ['closed maps', `${'{a: '.repeat(40)}1${'}'.repeat(40)}`, 120],
+  ])('%s inside one another are refused, however deep', (_, text, farthest) => {
+    const problems = problemsOf(text)
+    expect(problems).toHaveLength(1)
+    const [, column = '', reason] = /^1:(\d+): (.*)$/.exec(problems[0] as string) ?? []
+    expect(reason).toBe('values must be at most 20 deep in one another')
+    expect(Number(column)).toBeLessThan(farthest as number)
+  })
+
+  it('values of 20 in one another are read, and their lines are told as before', () => {
+    const text = `x-deep: ${'['.repeat(19)}${']'.repeat(19)}\npolicies:\n  api: 1\n`
+    expect(problemsOf(text)).toEqual([
+      '3:8: the policy "api" must be options by name, such as { rule: sliding-window, limit: 100, window: 1m }',
+    ])
+    expect(problemsOf(text.replace('[]', '[[[]]]'))).toEqual(['1:29: values must be at most 20 deep in one another'])
   })
 
   const word = fc.oneof(

@@ -220,6 +220,13 @@ describe('asked wrongly, sluice serve ends with 2 and says why:', () => {
     expect(complained).toContain(`${file}:4:12: limit must be a whole number of at least 1, got 0`)
     expect(complained).toMatch(new RegExp(`${file}:7:\\d+: `))
   })
+
+  it('policies that are in one another without end', async () => {
+    const file = await fileOf('- '.repeat(90_000))
+    const { code, complained } = await failing(['--policies', file])
+    expect(complained).toMatch(/^sluice: .*:1:\d+: values must be at most 20 deep in one another\n$/)
+    expect(code).toBe(2)
+  })
 })
 
 describe('sluice serve reads its policies anew', () => {
