@@ -41,6 +41,8 @@ export interface DropInSettings {
   /** Absent: the default. */
   readonly rule: DropInOptions['rule'] | undefined
   readonly clock: Clock | undefined
+  /** Whether the options say what to do when the store fails. */
+  readonly choosesFailure: boolean
   /** What every limiter is told. */
   readonly common: Pick<CommonOptions, 'store' | 'clock' | keyof FailureOptions>
 }
@@ -70,8 +72,18 @@ export function dropInSettings(what: string, defaultName: string, options: DropI
     ownsStore: store === undefined,
     rule,
     clock,
+    choosesFailure: options.onStoreFailure !== undefined,
     common: { store: used, ...failure, ...given },
   }
+}
+
+/**
+ * The settings where the other library was told to let a request pass when its store fails. Only an error tells it so: the store
+ * then rejects, unless its own options say what to do.
+ */
+export function failingOpen(settings: DropInSettings): DropInSettings {
+  if (settings.choosesFailure) return settings
+  return { ...settings, common: { ...settings.common, onStoreFailure: 'throw' } }
 }
 
 /** Counts in a window that opens with the first hit, as the other libraries do. */

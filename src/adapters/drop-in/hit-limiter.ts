@@ -2,7 +2,7 @@ import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { type DropInSettings, firstHitWindow, ruleFor, UNREACHED } from './drop-in-options.ts'
+import { type DropInSettings, failingOpen, firstHitWindow, ruleFor, UNREACHED } from './drop-in-options.ts'
 
 /** What the other library tells its store before the first request. */
 export interface HitStoreInit {
@@ -14,6 +14,8 @@ export interface HitStoreInit {
   readonly skipFailedRequests?: boolean
   /** Whether the library gives back what succeeded. */
   readonly skipSuccessfulRequests?: boolean
+  /** Whether the library lets a request pass when the store fails. */
+  readonly passOnStoreError?: boolean
 }
 
 /** The limiter behind a store, and the limit that it decides by. */
@@ -23,8 +25,9 @@ export interface HitLimiter {
 }
 
 /** Makes the limiter for what the other library was told. Limits and windows that differ have keys of their own. */
-export function hitLimiter(settings: DropInSettings, { limit, windowMs }: HitStoreInit): HitLimiter {
-  const { name, common } = settings
+export function hitLimiter(settings: DropInSettings, init: HitStoreInit): HitLimiter {
+  const { limit, windowMs, passOnStoreError } = init
+  const { name, common } = passOnStoreError === true ? failingOpen(settings) : settings
   if (typeof limit === 'function' || limit === 0) {
     if (typeof limit === 'function' && settings.rule !== undefined) {
       const message = 'limit must be a number for a rule of your own: a store does not get to know what a function says'

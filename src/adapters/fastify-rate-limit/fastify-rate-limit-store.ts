@@ -1,5 +1,5 @@
 import { LimiterError } from '../../core/limiter-error.ts'
-import { type DropInOptions, dropInSettings } from '../drop-in/drop-in-options.ts'
+import { type DropInOptions, dropInSettings, failingOpen } from '../drop-in/drop-in-options.ts'
 import { blockAfresh, hitsOf, subjectOf, toldMs } from '../drop-in/hits.ts'
 import { LimiterCache } from '../drop-in/limiter-cache.ts'
 
@@ -30,6 +30,7 @@ interface StoreSettings {
   readonly continueExceeding?: unknown
   readonly exponentialBackoff?: unknown
   readonly groupId?: unknown
+  readonly skipOnError?: unknown
   readonly routeInfo?: { readonly method?: unknown; readonly url?: unknown }
 }
 
@@ -38,12 +39,15 @@ interface StoreSettings {
  * The plugin wants a class: `app.register(rateLimit, { store: fastifyRateLimitStore() })`.
  */
 export function fastifyRateLimitStore(options: DropInOptions = {}): new (settings: object) => FastifyRateLimitStore {
-  const limiters = new LimiterCache(dropInSettings('fastifyRateLimitStore()', 'fastify-rate-limit', options))
+  const shared = dropInSettings('fastifyRateLimitStore()', 'fastify-rate-limit', options)
+  const usual = new LimiterCache(shared)
+  const open = new LimiterCache(failingOpen(shared))
   let withoutRoute = 0
 
   return class SluiceStore implements FastifyRateLimitStore {
     readonly #settings: StoreSettings
     readonly #scope: readonly unknown[]
+    readonly #limiters: LimiterCache
 
     constructor(settings: StoreSettings, scope: readonly unknown[] = ['all']) {
       if (settings.exponentialBackoff === true) {
@@ -53,6 +57,7 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
       }
       this.#settings = settings
       this.#scope = scope
+      this.#limiters = settings.skipOnError === true ? open : usual
     }
 
     incr(key: string, callback: FastifyHitsCallback, timeWindow: number, max: number): void {
@@ -73,7 +78,7 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
 
     async #hit(key: string, windowMs: number, max: number): Promise<FastifyHits> {
       if (max === 0) return { current: 1, ttl: windowMs }
-      const limiter = limiters.of(max, windowMs)
+      const limiter = this.#limiters.of(max, windowMs)
       const subject = subjectOf(key, ...this.#scope)
       const decision = await limiter.consume(subject)
       if (decision.allowed) return { current: hitsOf(decision, max), ttl: toldMs(decision) }
@@ -85,7 +90,7 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
 
     async #look(key: string, windowMs: number, max: number): Promise<FastifyHits> {
       if (max === 0) return { current: 0, ttl: 0 }
-      const decision = await limiters.of(max, windowMs).peek(subjectOf(key, ...this.#scope))
+      const decision = await this.#limiters.of(max, windowMs).peek(subjectOf(key, ...this.#scope))
       const current = decision.reason === 'blocked' ? max + 1 : max - decision.remaining
       return { current, ttl: toldMs(decision) }
     }
@@ -94,7 +99,7 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
     async #refusals(subject: string, windowMs: number): Promise<number> {
       const { ban } = this.#settings
       if (typeof ban !== 'number' || ban < 1) return 1
-      return limiters.count(subject, windowMs)
+      return this.#limiters.count(subject, windowMs)
     }
   }
 }
