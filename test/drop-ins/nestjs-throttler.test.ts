@@ -169,6 +169,29 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
       expect(await statuses(app, 2)).toEqual([200, 429])
     })
 
+    it('serves the next application of the process, too', async () => {
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
+      const options = (): Options => ({ throttlers: [{ limit: 3, ttl: 60_000, blockDuration: -1 }], storage })
+      const first = await site(nest, options())
+      expect(await statuses(first, 2)).toEqual([200, 200])
+      await first.stop()
+      // The store was passed in, and has kept what was counted.
+      const second = await site(nest, options())
+      expect(await statuses(second, 2)).toEqual([200, 429])
+      await second.stop()
+      expect(await statuses(await start(options()), 1)).toEqual([429])
+    })
+
+    it('serves applications at the same time, and the one that is left when the other ends', async () => {
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
+      const options = (): Options => ({ throttlers: [{ limit: 3, ttl: 60_000, blockDuration: -1 }], storage })
+      const first = await site(nest, options())
+      const second = await start(options())
+      expect([await statuses(first, 1), await statuses(second, 1)]).toEqual([[200], [200]])
+      await first.stop()
+      expect(await statuses(second, 2)).toEqual([200, 429])
+    })
+
     it('lets nothing pass at a limit of 0', async () => {
       const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
       const app = await start({ throttlers: [{ limit: () => 0, ttl: 60_000, blockDuration: 1_500 }], storage })
@@ -177,13 +200,15 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
     })
   })
 
-  it('needs no configuration, and ends with its application', async () => {
+  it('needs no configuration, and forgets what it counted when its last application has ended', async () => {
     const storage = throttlerStorage()
-    const app = await site(nest, { throttlers: [{ limit: 1, ttl: 60_000 }], storage })
-    expect(await statuses(app, 2)).toEqual([200, 429])
-    await app.stop()
-    await expect(storage.increment('key', 1_000, 1, 0, 'default')).rejects.toThrow(
-      'the store "nestjs-throttler" is closed: it counts nothing any more',
-    )
+    const options = (): Options => ({ throttlers: [{ limit: 2, ttl: 60_000 }], storage })
+    const first = await site(nest, options())
+    const second = await start(options())
+    expect(await statuses(first, 1)).toEqual([200])
+    await first.stop()
+    expect(await statuses(second, 2)).toEqual([200, 429])
+    await second.stop()
+    expect(await statuses(await start(options()), 3)).toEqual([200, 200, 429])
   })
 })

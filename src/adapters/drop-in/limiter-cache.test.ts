@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { LimiterError } from '../../core/limiter-error.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { type DropInOptions, dropInSettings } from './drop-in-options.ts'
@@ -47,16 +46,18 @@ it('counts without refusing, apart from the limits', async () => {
   expect(await cache.count('ada', 1_000)).toBe(1)
 })
 
-it('answers nobody after its end, and ends only a store of its own', async () => {
-  const store = memoryStore()
+it('makes limiters anew after its end, and ends only a store of its own', async () => {
   let ended = 0
-  const watched = { ...store, close: async () => void ended++ }
+  const watched = { ...memoryStore(), close: async () => void ended++ }
   const cache = cacheOf({ store: watched })
-  const limiter = cache.of(1, 1_000)
+  const limiter = cache.of(2, 1_000)
+  await limiter.consume('ada')
   await cache.close()
-  const closed = new LimiterError('LIMITER_CLOSED', 'the store "x" is closed: it counts nothing any more')
-  expect(() => cache.of(1, 1_000)).toThrow(closed)
-  await expect(cache.count('ada', 1_000)).rejects.toThrow(closed)
   await expect(limiter.consume('ada')).rejects.toMatchObject({ code: 'LIMITER_CLOSED' })
+  expect(await cache.of(2, 1_000).consume('ada')).toMatchObject({ allowed: true, remaining: 0 })
   expect(ended).toBe(0)
+  const own = cacheOf()
+  await own.of(2, 1_000).consume('ada')
+  await own.close()
+  expect((await own.of(2, 1_000).peek('ada')).remaining).toBe(2)
 })

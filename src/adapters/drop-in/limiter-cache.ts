@@ -1,4 +1,3 @@
-import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
@@ -15,7 +14,6 @@ const MOST_LIMITERS = 1_000
 export class LimiterCache {
   readonly #settings: DropInSettings
   readonly #limiters = new Map<string, Limiter>()
-  #isClosed = false
 
   constructor(settings: DropInSettings) {
     this.#settings = settings
@@ -32,18 +30,17 @@ export class LimiterCache {
     return hitsOf(await counter.consume(subject), UNREACHED)
   }
 
-  /** Ends all limiters. A store that was passed in stays open. */
+  /** Ends all limiters; those that are asked for later are made anew. A store that was passed in stays open, and keeps its counts. */
   async close(): Promise<void> {
-    this.#isClosed = true
     const { ownsStore, store } = this.#settings
-    await Promise.all([...this.#limiters.values()].map((limiter) => limiter.close()))
+    const limiters = [...this.#limiters.values()]
+    this.#limiters.clear()
+    await Promise.all(limiters.map((limiter) => limiter.close()))
     if (ownsStore) await store.close?.()
   }
 
   #find(part: string, limit: number, rule: () => Rule): Limiter {
     const { name, common } = this.#settings
-    if (this.#isClosed)
-      throw new LimiterError('LIMITER_CLOSED', `the store "${name}" is closed: it counts nothing any more`)
     const id = `${part} ${limit}`
     const limiter = this.#limiters.get(id) ?? createLimiter({ name: `${name}/${part}`, rule: rule(), ...common })
     // Last in, last out: what was used longest ago comes first.

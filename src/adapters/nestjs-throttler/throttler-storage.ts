@@ -31,7 +31,12 @@ export interface SluiceThrottlerStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerRecord>
-  /** Ends the storage with its application: later hits are rejected. A store of Sluice that was passed in stays open. */
+  /** Notes an application that uses the storage. NestJS calls it. */
+  onModuleInit(): void
+  /**
+   * Frees what the storage holds when its last application ends. Another application may use it after that. A store of Sluice that
+   * was passed in stays open and keeps its counts. NestJS calls it.
+   */
   onApplicationShutdown(): Promise<void>
 }
 
@@ -41,6 +46,7 @@ export interface SluiceThrottlerStorage {
  */
 export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerStorage {
   const limiters = new LimiterCache(dropInSettings('throttlerStorage()', 'nestjs-throttler', options))
+  let applications = 0
   return {
     async increment(key, ttl, limit, blockDuration, throttlerName) {
       const blockMs = blockDuration > 0 ? milliseconds('blockDuration', blockDuration) : 0
@@ -58,7 +64,13 @@ export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerSt
         timeToBlockExpire: isBlocked ? Math.max(1, seconds(retryAfterMs)) : 0,
       }
     },
-    onApplicationShutdown: () => limiters.close(),
+    onModuleInit() {
+      applications++
+    },
+    async onApplicationShutdown() {
+      applications = Math.max(0, applications - 1)
+      if (applications === 0) await limiters.close()
+    },
   }
 }
 
