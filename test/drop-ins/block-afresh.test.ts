@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blockAfresh } from '../../src/adapters/drop-in/hits.ts'
+import { settleBlock } from '../../src/adapters/drop-in/hits.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import {
   fixedWindow,
@@ -27,13 +27,18 @@ describe('a block after which the count starts afresh', () => {
       leakyBucket({ capacity: 7, leak: 7, periodMs: windowMs }),
     ])('leaves nothing of $kind counted, and refuses for its own time only', async (rule) => {
       const clock = manualClock(1_000_000)
-      const limiter = createLimiter({ name: name(), rule, store: createStore(), clock, ...patient })
+      const store = createStore()
+      const counting = createLimiter({ name: name(), rule, store, clock, ...patient })
+      const limiter = createLimiter({ name: name(), rule, store, clock, blockForMs: windowMs, ...patient })
       // Over two windows, so that the one before counts too.
       for (let hit = 0; hit < 30; hit++) {
-        await limiter.consume('ada')
+        await counting.consume('ada')
         clock.advance(2_500)
       }
-      expect(await blockAfresh(limiter, 'ada', 1_000)).toMatchObject({ reason: 'blocked', retryAfterMs: 1_000 })
+      const refusal = await limiter.consume('ada', { cost: 7 })
+      expect(refusal).toMatchObject({ allowed: false, reason: 'limit' })
+      const settled = await settleBlock(limiter, 'ada', refusal, 1_000)
+      expect(settled).toMatchObject({ reason: 'blocked', retryAfterMs: 1_000 })
       clock.advance(999)
       expect((await limiter.consume('ada')).reason).toBe('blocked')
       clock.advance(1)

@@ -99,6 +99,51 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
       expect(await statuses(app, 3)).toEqual([200, 200, 429])
     })
 
+    it('doubles the wait at every refusal with exponentialBackoff, and counts afresh after it', async () => {
+      const clock = manualClock(1_000_000)
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name(), clock })
+      const app = await start({ max: 2, timeWindow: 1_000, exponentialBackoff: true, store })
+      const waits = async (count: number): Promise<unknown[]> => {
+        const told: unknown[] = []
+        for (let attempt = 0; attempt < count; attempt++) told.push((await ask(app)).headers.get('retry-after'))
+        return told
+      }
+      expect(await waits(6)).toEqual([null, null, '1', '2', '4', '8'])
+      clock.advance(7_999)
+      expect(await waits(1)).toEqual(['16'])
+      clock.advance(15_999)
+      expect(await statuses(app, 1)).toEqual([429])
+      clock.advance(32_000)
+      expect(await waits(4)).toEqual([null, null, '1', '2'])
+    })
+
+    it('doubles the wait ten times at most, and never beyond ten years', async () => {
+      const clock = manualClock(1_000_000)
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name(), clock })
+      const year = 365 * 86_400_000
+      const app = await start({ max: 1, timeWindow: 1_000, exponentialBackoff: true, store }, (routes) => {
+        routes.get('/year', { config: { rateLimit: { timeWindow: year } } }, async () => 'hello')
+      })
+      const lastWait = async (count: number, path: string): Promise<string | null> => {
+        await statuses(app, count - 1, 'ada', path)
+        return (await ask(app, 'ada', path)).headers.get('retry-after')
+      }
+      expect(await lastWait(12, '/')).toBe('1024')
+      expect(await lastWait(1, '/')).toBe('1024')
+      expect(await lastWait(6, '/year')).toBe(`${3_653 * 86_400}`)
+    })
+
+    it('bans by the refusals that it has backed off from, and continueExceeding comes before exponentialBackoff', async () => {
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
+      const options = { max: 1, ...MINUTE, exponentialBackoff: true, ban: 2, store }
+      const app = await start(options, (routes) => {
+        routes.get('/on', { config: { rateLimit: { continueExceeding: true } as never } }, async () => 'hello')
+      })
+      expect(await statuses(app, 5)).toEqual([200, 429, 429, 403, 403])
+      expect(await statuses(app, 3, 'ada', '/on')).toEqual([200, 429, 429])
+      expect((await ask(app, 'ada', '/on')).headers.get('retry-after')).toBe('60')
+    })
+
     it('looks without counting', async () => {
       const clock = manualClock(1_000_000)
       const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name(), clock })
@@ -155,18 +200,5 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
   it('needs no configuration', async () => {
     const app = await start({ max: 1, ...MINUTE, store: fastifyRateLimitStore() })
     expect(await statuses(app, 2)).toEqual([200, 429])
-  })
-
-  it.each([
-    ['the plugin', { exponentialBackoff: true }, {}],
-    ['a route', {}, { exponentialBackoff: true }],
-  ])('does not take an exponentialBackoff of %s for something that it has', async (_, plugin, route) => {
-    const store = fastifyRateLimitStore()
-    const started = start({ max: 1, ...MINUTE, store, ...plugin }, (routes) => {
-      routes.get('/a', { config: { rateLimit: route } }, async () => 'a')
-    })
-    await expect(started).rejects.toThrow(
-      'fastifyRateLimitStore() has no exponentialBackoff: use continueExceeding, or a longer timeWindow, got true',
-    )
   })
 })

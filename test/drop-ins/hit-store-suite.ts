@@ -97,6 +97,27 @@ export function describeHitStore(
       expect(await statuses(site, 3)).toEqual([200, 200, 429])
     })
 
+    it('notices what another process resets at once where denialCacheMs is 0, and after a second otherwise', async () => {
+      const clock = manualClock(1_000_000)
+      const made = (denialCacheMs?: number): HitStore => {
+        const told = denialCacheMs === undefined ? {} : { denialCacheMs }
+        const store = create({ ...patient, store: createStore(), name: name(), clock, ...told })
+        store.init({ limit: 1, windowMs: 60_000 })
+        return store
+      }
+      const [asking, remembering, other] = [made(0), made(), made()]
+      const hits = async (store: HitStore): Promise<number> => (await store.increment('ada')).totalHits
+      expect([await hits(asking), await hits(asking), await hits(remembering)]).toEqual([1, 2, 2])
+      await other.resetKey('ada')
+      // Memory is asked every time: it has no other processes.
+      expect(await hits(remembering)).toBe(createStore().kind === 'memory' ? 1 : 2)
+      await other.resetKey('ada')
+      expect(await hits(asking)).toBe(1)
+      await other.resetKey('ada')
+      clock.advance(1_000)
+      expect(await hits(remembering)).toBe(1)
+    })
+
     it('counts every hit when the limit is a function, which decides', async () => {
       const store = create({ ...patient, store: createStore(), name: name() })
       const site = await start({ limit: 'x-limit', windowMs: 60_000, store })

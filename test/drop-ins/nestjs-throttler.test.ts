@@ -93,6 +93,33 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
       expect(await statuses(app, 3)).toEqual([200, 200, 429])
     })
 
+    it('lets no more than the limit pass in a ttl, but for what passes after a block', async () => {
+      const clock = manualClock(1_000_000)
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })
+      const app = await start({ throttlers: [{ limit: 3, ttl: 1_000, blockDuration: 500 }], storage })
+      expect(await statuses(app, 3)).toEqual([200, 200, 200])
+      clock.advance(490)
+      expect(await statuses(app, 1)).toEqual([429])
+      clock.advance(500)
+      expect(await statuses(app, 3)).toEqual([200, 200, 200])
+      // The ttl of the very first hits ends, and that of the last ones does not.
+      clock.advance(10)
+      expect(await statuses(app, 3)).toEqual([429, 429, 429])
+      clock.advance(500)
+      expect(await statuses(app, 4)).toEqual([200, 200, 200, 429])
+    })
+
+    it('starts one block for many refusals, and gives back nothing that was counted after it', async () => {
+      const clock = manualClock(1_000_000)
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })
+      const hit = async (): Promise<boolean> => !(await storage.increment('ada', 60_000, 3, 5, 'default')).isBlocked
+      for (let round = 0; round < 20; round++) {
+        const passed = await Promise.all(Array.from({ length: 50 }, hit))
+        expect([round, passed.filter(Boolean).length]).toEqual([round, 3])
+        clock.advance(5)
+      }
+    })
+
     it('blocks for the ttl without a blockDuration', async () => {
       const clock = manualClock(1_000_000)
       const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })

@@ -16,12 +16,13 @@ describe.each([
   it.each<[unknown, string]>([
     [
       { redis: 1 },
-      `${what} has no option "redis": it takes store, rule, name, clock, deadlineMs, onStoreFailure, instances`,
+      `${what} has no option "redis": it takes store, rule, name, clock, denialCacheMs, deadlineMs, onStoreFailure, instances`,
     ],
     [null, `${what} takes an object of options, got null`],
     [{ store: {} }, 'store must be a store such as redisStore(redis), got an object'],
     [{ clock: 5 }, 'clock must be an object with nowMs(), got 5'],
     [{ rule: fixedWindow({ limit: 1, windowMs: 1 }) }, 'rule must be a function of limit and windowMs, got an object'],
+    [{ denialCacheMs: -1 }, 'denialCacheMs must be a whole number of at least 0, got -1'],
     [{ name: '' }, 'name must be a string of 1 to 60 characters without a slash, got ""'],
     [{ name: 'a/b' }, 'name must be a string of 1 to 60 characters without a slash, got "a/b"'],
     [{ name: 'n'.repeat(61) }, `name must be a string of 1 to 60 characters without a slash, got "${'n'.repeat(60)}…"`],

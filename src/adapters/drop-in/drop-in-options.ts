@@ -1,4 +1,4 @@
-import { knownOptions, show } from '../../core/check.ts'
+import { knownOptions, show, wholeNumber } from '../../core/check.ts'
 import type { Clock } from '../../core/clock.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -6,7 +6,7 @@ import type { Store } from '../../core/store.ts'
 import type { CommonOptions } from '../../limiter/create-limiter.ts'
 import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from '../../limiter/outage/failure-options.ts'
 import { demand } from '../../limiter/tier.ts'
-import { fixedWindow } from '../../rules/index.ts'
+import { fixedWindow, slidingLog } from '../../rules/index.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 
 /** Options of every store that puts Sluice behind another library. */
@@ -31,6 +31,12 @@ export interface DropInOptions extends FailureOptions {
    * @default the store's own time
    */
   readonly clock?: Clock
+  /**
+   * How long a refusal by Redis may be answered again without asking, in milliseconds: that is how late this process notices what
+   * another one gave back or reset. 0 asks every time.
+   * @default 1_000
+   */
+  readonly denialCacheMs?: number
 }
 
 /** Options, checked and complete. */
@@ -44,7 +50,7 @@ export interface DropInSettings {
   /** Whether the options say what to do when the store fails. */
   readonly choosesFailure: boolean
   /** What every limiter is told. */
-  readonly common: Pick<CommonOptions, 'store' | 'clock' | keyof FailureOptions>
+  readonly common: Pick<CommonOptions, 'store' | 'clock' | 'denialCacheMs' | keyof FailureOptions>
 }
 
 /** A limit that no count reaches, for windows that only count. */
@@ -52,9 +58,9 @@ export const UNREACHED: number = 10 ** 12
 
 /** Checks the options of `what`, such as `throttlerStorage()`, and fills in what is absent. */
 export function dropInSettings(what: string, defaultName: string, options: DropInOptions): DropInSettings {
-  knownOptions(what, options, ['store', 'rule', 'name', 'clock', ...FAILURE_OPTIONS])
+  knownOptions(what, options, ['store', 'rule', 'name', 'clock', 'denialCacheMs', ...FAILURE_OPTIONS])
   const { instances, ...failure } = failureSettings(options)
-  const { store, rule, name = defaultName, clock } = options
+  const { store, rule, name = defaultName, clock, denialCacheMs = 1_000 } = options
   if (store !== undefined) demand('store', 'store', 'a store such as redisStore(redis)', store)
   if (clock !== undefined) demand('clock', 'clock', 'an object with nowMs()', clock)
   if (rule !== undefined && typeof rule !== 'function') {
@@ -64,6 +70,7 @@ export function dropInSettings(what: string, defaultName: string, options: DropI
     const text = 'a string of 1 to 60 characters without a slash'
     throw new LimiterError('INVALID_OPTION', `name must be ${text}, got ${show(name)}`)
   }
+  wholeNumber('denialCacheMs', denialCacheMs, 0)
   const used = store ?? memoryStore()
   const given = { ...(clock !== undefined && { clock }), ...(instances !== undefined && { instances }) }
   return {
@@ -73,7 +80,7 @@ export function dropInSettings(what: string, defaultName: string, options: DropI
     rule,
     clock,
     choosesFailure: options.onStoreFailure !== undefined,
-    common: { store: used, ...failure, ...given },
+    common: { store: used, denialCacheMs, ...failure, ...given },
   }
 }
 
@@ -91,8 +98,19 @@ export function firstHitWindow(limit: number, windowMs: number): Rule {
   return fixedWindow({ limit, windowMs, anchor: 'first-hit' })
 }
 
+/** Remembers every hit for the length of the window: given back, it leaves nothing behind. */
+export function hitLog(limit: number, windowMs: number): Rule {
+  return slidingLog({ limit, windowMs })
+}
+
 /** The rule for a limit of the other library. Throws when it would decide by another limit than that library tells its clients. */
-export function ruleFor({ rule: make = firstHitWindow }: DropInSettings, limit: number, windowMs: number): Rule {
+export function ruleFor(
+  settings: DropInSettings,
+  limit: number,
+  windowMs: number,
+  byDefault: typeof firstHitWindow = firstHitWindow,
+): Rule {
+  const { rule: make = byDefault } = settings
   const rule = make(limit, windowMs)
   demand('rule', 'rule', 'a function that returns a rule such as slidingWindow({ limit, windowMs })', rule)
   if (rule.holds === 'leased') {

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { fixedWindow } from '../../rules/index.ts'
-import { manualClock } from '../../testing/manual-clock.ts'
-import { blockAfresh, hitsOf, subjectOf, toldMs } from './hits.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { fixedWindow, slidingLog } from '../../rules/index.ts'
+import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
+import { hitsOf, settleBlock, subjectOf, toldMs } from './hits.ts'
 
 describe('a subject', () => {
   it('is the key where nothing else belongs to it', () => {
@@ -79,13 +81,40 @@ it('tells what is used and when it is over, and of a refusal one more and when t
   ])
 })
 
-it('blocks for the time that it is told, also where the rule would refuse for longer, and forgets all that was counted', async () => {
-  const clock = manualClock(0)
-  const limiter = createLimiter({ name: 'x', rule: fixedWindow({ limit: 5, windowMs: 60_000 }), clock })
-  await limiter.charge('ada', 10)
-  expect(await blockAfresh(limiter, 'ada', 100)).toMatchObject({ allowed: false, reason: 'blocked', retryAfterMs: 100 })
-  clock.advance(99)
-  expect((await limiter.peek('ada')).allowed).toBe(false)
-  clock.advance(1)
-  expect(await limiter.peek('ada')).toMatchObject({ allowed: true, remaining: 5 })
+describe('a block', () => {
+  const rule = fixedWindow({ limit: 1, windowMs: 60_000 })
+  const refused = async (blockForMs: number): Promise<{ limiter: Limiter; clock: ManualClock; refusal: Decision }> => {
+    const clock = manualClock(0)
+    const limiter = createLimiter({ name: 'x', rule, clock, blockForMs })
+    await limiter.charge('ada', 2)
+    return { limiter, clock, refusal: await limiter.consume('ada') }
+  }
+
+  it('ends after the time that is told, also where it and the rule would refuse for longer, and all that was counted is forgotten', async () => {
+    const { limiter, clock, refusal } = await refused(60_000)
+    expect(await settleBlock(limiter, 'ada', refusal, 100)).toMatchObject({ reason: 'blocked', retryAfterMs: 100 })
+    clock.advance(99)
+    expect((await limiter.peek('ada')).allowed).toBe(false)
+    clock.advance(1)
+    expect(await limiter.peek('ada')).toMatchObject({ allowed: true, remaining: 1 })
+  })
+
+  it('is left as it is where nothing that was counted outlasts it', async () => {
+    const { limiter, refusal } = await refused(90_000)
+    expect(await settleBlock(limiter, 'ada', refusal, 90_000)).toBe(refusal)
+  })
+
+  it('only loses what was counted where that alone outlasts it', async () => {
+    const clock = manualClock(0)
+    const log = slidingLog({ limit: 2, windowMs: 1_000 })
+    const limiter = createLimiter({ name: 'x', rule: log, clock, blockForMs: 600 })
+    await limiter.consume('ada')
+    clock.advance(500)
+    await limiter.consume('ada')
+    const refusal = await limiter.consume('ada')
+    expect(refusal).toMatchObject({ retryAfterMs: 600, resetAfterMs: 1_000 })
+    expect(await settleBlock(limiter, 'ada', refusal, 600)).toMatchObject({ retryAfterMs: 600, resetAfterMs: 600 })
+    clock.advance(600)
+    expect((await limiter.peek('ada')).remaining).toBe(2)
+  })
 })

@@ -24,11 +24,17 @@ export function subjectOf(key: unknown, ...scope: readonly unknown[]): string {
 }
 
 /**
- * Blocks for `blockMs` and forgets what was counted: the count starts afresh after the block. In this order, so that nothing
- * passes in between.
+ * Lets the block that a refusal has started end after `blockMs`, and the count start afresh then. Until that is done the block stands
+ * as it was, so nothing passes in between.
  */
-export async function blockAfresh(limiter: Limiter, subject: string, blockMs: number): Promise<Decision> {
-  await limiter.block(subject, blockMs)
+export async function settleBlock(
+  limiter: Limiter,
+  subject: string,
+  refusal: Decision,
+  blockMs: number,
+): Promise<Decision> {
+  if (refusal.resetAfterMs <= blockMs) return refusal
   // More than any count: the limit may have been higher before.
-  return limiter.giveBack(subject, Number.MAX_SAFE_INTEGER)
+  const standing = await limiter.giveBack(subject, Number.MAX_SAFE_INTEGER)
+  return refusal.retryAfterMs > blockMs ? limiter.block(subject, blockMs) : standing
 }

@@ -44,6 +44,21 @@ describe('behind other libraries, a store that fails', () => {
     await expect(throwing.increment('a')).rejects.toBe(store.error)
   })
 
+  it.each([{ continueExceeding: true }, { exponentialBackoff: true }, {}])(
+    'refuses by the plugin of Fastify without a longer wait: %o',
+    async (penalties) => {
+      store.behaviour = 'fails'
+      const made = new (fastifyRateLimitStore({ store, onStoreFailure: 'refuse' }))(penalties)
+      const hits = () =>
+        new Promise((resolve, reject) => {
+          made.incr('a', (error, found) => (error === null ? resolve(found) : reject(error)), 60_000, 10)
+        })
+      const first = await hits()
+      expect(first).toMatchObject({ current: 11 })
+      expect(await hits()).toEqual(first)
+    },
+  )
+
   it('is waited for until the deadline', async () => {
     store.behaviour = 'silent'
     const hits = expressRateLimitStore({ store, instances: 1, deadlineMs: 20 })

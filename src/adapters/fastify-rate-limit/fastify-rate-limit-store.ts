@@ -1,7 +1,7 @@
-import { LimiterError } from '../../core/limiter-error.ts'
 import { type DropInOptions, dropInSettings, failingOpen } from '../drop-in/drop-in-options.ts'
-import { blockAfresh, hitsOf, subjectOf, toldMs } from '../drop-in/hits.ts'
+import { hitsOf, subjectOf, toldMs } from '../drop-in/hits.ts'
 import { LimiterCache } from '../drop-in/limiter-cache.ts'
+import { type Penalties, penaltyOf, punishmentOf } from './penalty.ts'
 
 /** What `@fastify/rate-limit` learns of a request. */
 export interface FastifyHits {
@@ -25,10 +25,7 @@ export interface FastifyRateLimitStore {
 }
 
 /** The settings of the plugin or of a route, as far as they are the store's concern. */
-interface StoreSettings {
-  readonly ban?: unknown
-  readonly continueExceeding?: unknown
-  readonly exponentialBackoff?: unknown
+interface StoreSettings extends Penalties {
   readonly groupId?: unknown
   readonly skipOnError?: unknown
   readonly routeInfo?: { readonly method?: unknown; readonly url?: unknown }
@@ -50,11 +47,6 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
     readonly #limiters: LimiterCache
 
     constructor(settings: StoreSettings, scope: readonly unknown[] = ['all']) {
-      if (settings.exponentialBackoff === true) {
-        const message =
-          'fastifyRateLimitStore() has no exponentialBackoff: use continueExceeding, or a longer timeWindow'
-        throw new LimiterError('INVALID_OPTION', `${message}, got true`)
-      }
       this.#settings = settings
       this.#scope = scope
       this.#limiters = settings.skipOnError === true ? open : usual
@@ -78,14 +70,14 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
 
     async #hit(key: string, windowMs: number, max: number): Promise<FastifyHits> {
       if (max === 0) return { current: 1, ttl: windowMs }
-      const limiter = this.#limiters.of(max, windowMs)
+      const limiters = this.#limiters
+      const limiter = limiters.of(max, windowMs, punishmentOf(this.#settings, windowMs))
       const subject = subjectOf(key, ...this.#scope)
       const decision = await limiter.consume(subject)
       if (decision.allowed) return { current: hitsOf(decision, max), ttl: toldMs(decision) }
-      const refusals = await this.#refusals(subject, windowMs)
-      const goesOn = this.#settings.continueExceeding === true
-      const told = goesOn ? await blockAfresh(limiter, subject, windowMs) : decision
-      return { current: max + refusals, ttl: told.retryAfterMs }
+      const refusal = { limiters, limiter, subject, windowMs, decision }
+      const { refusals, waitMs } = await penaltyOf(this.#settings, refusal)
+      return { current: max + refusals, ttl: waitMs }
     }
 
     async #look(key: string, windowMs: number, max: number): Promise<FastifyHits> {
@@ -93,13 +85,6 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
       const decision = await this.#limiters.of(max, windowMs).peek(subjectOf(key, ...this.#scope))
       const current = decision.reason === 'blocked' ? max + 1 : max - decision.remaining
       return { current, ttl: toldMs(decision) }
-    }
-
-    // The plugin bans whose hits are more than `max + ban`: only then does it matter how many were refused.
-    async #refusals(subject: string, windowMs: number): Promise<number> {
-      const { ban } = this.#settings
-      if (typeof ban !== 'number' || ban < 1) return 1
-      return this.#limiters.count(subject, windowMs)
     }
   }
 }

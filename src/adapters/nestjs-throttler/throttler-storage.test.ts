@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { LimiterError } from '../../core/limiter-error.ts'
+import type { Store } from '../../core/store.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { throttlerStorage } from './throttler-storage.ts'
 
@@ -10,11 +12,11 @@ it('tells whole seconds, rounded up, and restarts at 1 after a block', async () 
   expect(await hit()).toEqual({ totalHits: 1, timeToExpire: 10, isBlocked: false, timeToBlockExpire: 0 })
   clock.advance(1)
   expect(await hit()).toEqual({ totalHits: 2, timeToExpire: 10, isBlocked: false, timeToBlockExpire: 0 })
-  expect(await hit()).toEqual({ totalHits: 3, timeToExpire: 10, isBlocked: true, timeToBlockExpire: 3 })
+  expect(await hit()).toEqual({ totalHits: 3, timeToExpire: 3, isBlocked: true, timeToBlockExpire: 3 })
   clock.advance(2_000)
-  expect(await hit()).toEqual({ totalHits: 3, timeToExpire: 8, isBlocked: true, timeToBlockExpire: 1 })
+  expect(await hit()).toEqual({ totalHits: 3, timeToExpire: 1, isBlocked: true, timeToBlockExpire: 1 })
   clock.advance(500)
-  expect(await hit()).toEqual({ totalHits: 1, timeToExpire: 8, isBlocked: false, timeToBlockExpire: 0 })
+  expect(await hit()).toEqual({ totalHits: 1, timeToExpire: 10, isBlocked: false, timeToBlockExpire: 0 })
 })
 
 it.each([0, -1])('refuses until the rule has room with a blockDuration of %d', async (blockDuration) => {
@@ -35,6 +37,41 @@ it('restarts at 1 after a block also when more was counted than the limit is now
   expect((await storage.increment('key', 60_000, 5, 1_000, 'default')).isBlocked).toBe(true)
   clock.advance(1_000)
   expect(await storage.increment('key', 60_000, 5, 1_000, 'default')).toMatchObject({ totalHits: 1, isBlocked: false })
+})
+
+it('forgets nothing that was counted after a block, however late the store is told to forget', async () => {
+  const clock = manualClock(0)
+  const memory = memoryStore()
+  const late: (() => void)[] = []
+  const store: Store = {
+    ...memory,
+    open(place) {
+      const shelf = memory.open(place)
+      return {
+        async decide(...given) {
+          if (given[1].action === 'giveBack') await new Promise<void>((resolve) => late.push(resolve))
+          return shelf.decide(...given)
+        },
+      }
+    },
+  }
+  const storage = throttlerStorage({ clock, store })
+  const hit = async (): Promise<boolean> => !(await storage.increment('key', 60_000, 3, 5, 'default')).isBlocked
+  const hits = (count: number): Promise<boolean[]> => Promise.all(Array.from({ length: count }, hit))
+  expect(await hits(3)).toEqual([true, true, true])
+  const refused = hits(2)
+  await vi.waitUntil(() => late.length > 0)
+  late.shift()?.()
+  const hitAfterBlock = (): Promise<boolean> => {
+    clock.advance(5)
+    return hit()
+  }
+  await expect.poll(hitAfterBlock).toBe(true)
+  expect(await hits(2)).toEqual([true, true])
+  for (const forget of late.splice(0)) forget()
+  expect(await refused).toEqual([false, false])
+  void hit()
+  await vi.waitUntil(() => late.length === 1)
 })
 
 it.each([

@@ -1,7 +1,7 @@
 import { milliseconds } from '../../core/check.ts'
-import { type DropInOptions, dropInSettings } from '../drop-in/drop-in-options.ts'
-import { blockAfresh, hitsOf, subjectOf } from '../drop-in/hits.ts'
-import { LimiterCache } from '../drop-in/limiter-cache.ts'
+import { type DropInOptions, dropInSettings, hitLog } from '../drop-in/drop-in-options.ts'
+import { hitsOf, settleBlock, subjectOf } from '../drop-in/hits.ts'
+import { LimiterCache, type Punishment } from '../drop-in/limiter-cache.ts'
 
 /** What `@nestjs/throttler` learns of a request. Times in whole seconds, rounded up. */
 export interface ThrottlerRecord {
@@ -51,12 +51,14 @@ export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerSt
     async increment(key, ttl, limit, blockDuration, throttlerName) {
       const blockMs = blockDuration > 0 ? milliseconds('blockDuration', blockDuration) : 0
       if (limit === 0) return nothingPasses(ttl, blockMs)
-      const limiter = limiters.of(limit, ttl)
+      const limiter = limiters.of(limit, ttl, punishmentOf(ttl, blockMs))
       const subject = subjectOf(key, throttlerName)
       const decision = await limiter.consume(subject)
       const isBlocked = !decision.allowed
       const startsBlock = decision.reason === 'limit' && blockMs > 0
-      const { resetAfterMs, retryAfterMs } = startsBlock ? await blockAfresh(limiter, subject, blockMs) : decision
+      const { resetAfterMs, retryAfterMs } = startsBlock
+        ? await settleBlock(limiter, subject, decision, blockMs)
+        : decision
       return {
         totalHits: hitsOf(decision, limit),
         timeToExpire: seconds(resetAfterMs),
@@ -72,6 +74,14 @@ export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerSt
       if (applications === 0) await limiters.close()
     },
   }
+}
+
+// A block shorter than the ttl is set right by a second step. Until then it is as long as the ttl, so that the one refusal that has
+// started it is the only one that does so, and that nothing passes meanwhile. A window would go on under it and end soon after it,
+// with the limit let in before and after that end; a log that was given back has nothing left.
+function punishmentOf(ttl: number, blockMs: number): Punishment | undefined {
+  if (blockMs === 0) return undefined
+  return blockMs < ttl ? { blockForMs: ttl, changes: true, rule: hitLog } : { blockForMs: blockMs, changes: false }
 }
 
 function nothingPasses(ttl: number, blockMs: number): ThrottlerRecord {
