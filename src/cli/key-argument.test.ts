@@ -26,7 +26,11 @@ describe('a key on the command line', () => {
     ['user=', ['user'], { user: '' }],
     ['user%3D42', ['user', 'ip'], 'user=42'],
     ['42', ['user', 'ip'], '42'],
-    ['other=42', ['user', 'ip'], 'other=42'],
+    ['other%3D42', ['user', 'ip'], 'other=42'],
+    ['ip~a=b', ['user', 'ip'], { kind: 'ip', name: 'a=b' }],
+    ['session:a=b', ['user', 'ip'], 'session:a=b'],
+    ['user=a,b=c', ['user', 'ip'], { user: 'a,b=c' }],
+    ['usr=1', [], 'usr=1'],
     ['{"user":"42"}', ['user', 'ip'], { user: '42' }],
   ])('%s of tiers %j', (text, tiers, key) => {
     expect(keyFrom(text, tiers)).toEqual(key)
@@ -38,10 +42,37 @@ describe('a key on the command line', () => {
     ['a~b~c', [], '~ stands between a kind and a name: write %7E for the sign itself, got "a~b~c"'],
     ['~b', [], '~ stands between a kind and a name: write %7E for the sign itself, got "~b"'],
     ['user=1,user=2', ['user'], 'a key names the tier "user" once, got "user=1,user=2"'],
+    [
+      'usr=1',
+      ['user', 'ip'],
+      'there is no tier "usr", did you mean "user"? Write %3D where = is part of a name, got "usr=1"',
+    ],
+    [
+      'other=42',
+      ['user', 'ip'],
+      'there is no tier "other": there are user, ip. Write %3D where = is part of a name, got "other=42"',
+    ],
+    [
+      'user=1,iip=2',
+      ['user', 'ip'],
+      'there is no tier "iip", did you mean "ip"? Write %3D where = is part of a name, got "user=1,iip=2"',
+    ],
+    [
+      'User=1, ip=2',
+      ['user', 'ip'],
+      'there is no tier "User", did you mean "user"? Write %3D where = is part of a name, got "User=1, ip=2"',
+    ],
     ['{user}', [], 'a key that starts with { is JSON'],
     [encodeSubject('x'.repeat(201)), [], 'is the hash of a name of more than 200 characters: give the name itself'],
   ])('%s is refused', (text, tiers, message) => {
     expect(() => keyFrom(text, tiers)).toThrow(message)
+  })
+
+  it('names a tier of one policy, and is a name to another one without it', () => {
+    expect(keyFrom('user=42', ['user', 'ip'], ['user', 'ip', 'org'])).toEqual({ user: '42' })
+    expect(keyFrom('user=42', ['org'], ['user', 'ip', 'org'])).toBe('user=42')
+    expect(keyFrom('user=42', [], ['user', 'ip', 'org'])).toBe('user=42')
+    expect(() => keyFrom('usr=42', [], ['user', 'ip', 'org'])).toThrow('there is no tier "usr", did you mean "user"?')
   })
 
   const name = fc.string({ unit: 'binary', maxLength: 60 })
@@ -62,7 +93,7 @@ describe('a key on the command line', () => {
     fc.assert(
       fc.property(subject, subject, (user, ip) => {
         const text = keyText({ user, ip }, ['user', 'ip'])
-        fc.pre(!/, ?(?:user|ip)=/.test(text.replace(', ip=', ' ')))
+        fc.pre(!/, ?[\w-]+=/.test(text.replace(', ip=', ' ')))
         expect(keyFrom(text, ['user', 'ip'])).toEqual({ user, ip })
       }),
     )

@@ -1,6 +1,7 @@
 import { show } from '../core/check.ts'
 import type { Subject } from '../core/key.ts'
 import type { Key } from '../limiter/limiter.ts'
+import { didYouMean } from '../policies/nearest-name.ts'
 import { CommandFailure, EXIT } from './command-failure.ts'
 
 /** What the help says about keys. */
@@ -14,14 +15,20 @@ Keys are written as the page, top and Redis show them:
 `
 
 /**
- * Whom a text on the command line means: the reverse of `keyText`.
+ * Whom a text on the command line means: the reverse of `keyText`. What looks like a tier and is none is a mistake, never a name.
  *
  * @param tiers the names of a policy's tiers; none of a policy of one rule.
+ * @param known the tiers of all policies that are asked.
  */
-export function keyFrom(text: string, tiers: readonly string[] = []): Key<string> {
+export function keyFrom(text: string, tiers: readonly string[] = [], known: readonly string[] = tiers): Key<string> {
   if (text.startsWith('{')) return jsonKey(text)
   const pairs = pairsIn(text, tiers)
-  if (pairs === undefined) return subjectFrom(text)
+  if (pairs === undefined) {
+    const [, word] = /^([\w-]+)=/.exec(text) ?? []
+    if (word !== undefined && known.length > 0 && !known.includes(word)) throw noTier(text, word, known)
+    return subjectFrom(text)
+  }
+  demandNoOther(text, tiers)
   const key: [string, Subject][] = []
   for (const [tier, subject] of pairs) {
     if (key.some(([name]) => name === tier)) throw wrong(`a key names the tier ${show(tier)} once, got ${show(text)}`)
@@ -60,6 +67,18 @@ function pairsIn(text: string, tiers: readonly string[]): readonly [string, stri
     at = next === undefined ? text.length : to + next[0].length
   }
   return pairs
+}
+
+/** After a comma a name may go on with anything, but hardly with what is nearly a tier. */
+function demandNoOther(text: string, tiers: readonly string[]): void {
+  for (const [, word = ''] of text.matchAll(/, ?([\w-]+)=/g)) {
+    if (!tiers.includes(word) && didYouMean(word, tiers) !== '') throw noTier(text, word, tiers)
+  }
+}
+
+function noTier(text: string, word: string, tiers: readonly string[]): CommandFailure {
+  const hint = didYouMean(word, tiers) || `: there are ${tiers.join(', ')}.`
+  return wrong(`there is no tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
 }
 
 function jsonKey(text: string): Key<string> {

@@ -49,7 +49,8 @@ export async function keyedPolicies(text: string, options: KeyOptions): Promise<
   if (file === undefined) throw wrong('--policies is missing, such as --policies limits.yaml, or --url of a service')
   const all = await readPoliciesFile(file)
   const meant: Policies = policy === undefined ? all : [policyNamed(all, policy)]
-  return meant.map((one) => [one, keyFrom(text, policy === undefined ? [] : tierNames(one))])
+  const known = [...new Set(meant.flatMap(tierNames))]
+  return meant.map((one) => [one, keyFrom(text, tierNames(one), known)])
 }
 
 function wrong(message: string): CommandFailure {

@@ -43,6 +43,19 @@ describe('inspect tells what is wrong', () => {
     expect(result).toMatchObject({ code, out: '', err: expect.stringContaining(`sluice: ${message}`) })
   })
 
+  it('a tier that does not exist, of a policy that is named, of all of them, and to reset', async () => {
+    const file = await fileOf(TIERS)
+    const at = ['--policies', file, '--redis', url]
+    const err =
+      'sluice: there is no tier "usr", did you mean "user"? Write %3D where = is part of a name, got "usr=1"\n'
+    const wrong = { code: 2, out: '', err }
+    expect(await said('inspect', 'usr=1', ...at, '--policy', 'messages')).toEqual(wrong)
+    expect(await said('inspect', 'usr=1', ...at)).toEqual(wrong)
+    expect(await said('reset', 'usr=1', ...at, '--policy', 'messages', '--yes')).toEqual(wrong)
+    await stage.limiterNamed(TIERS, 'messages').consume({ user: 'somebody' })
+    expect(await inspected('user=somebody', ...at)).toMatchObject([{ policy: 'messages', key: 'user=somebody' }])
+  })
+
   it('a Redis that is away', async () => {
     const port = await freePort()
     const file = await fileOf(TIERS)
