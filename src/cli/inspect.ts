@@ -5,6 +5,7 @@ import { inspectionJson, inspectionText } from './inspect/inspect-text.ts'
 import type { Inspection } from './inspect/inspection.ts'
 import { addKeyOptions, type KeyOptions, keyedPolicies, serviceOf } from './key-options.ts'
 import { paintFor } from './paint.ts'
+import { printable, printableJson } from './printable.ts'
 import type { AddCommand } from './program.ts'
 import { withRedis } from './redis-option.ts'
 
@@ -23,7 +24,7 @@ export const addInspect: AddCommand = (program, terminal) => {
         service === undefined
           ? await onRedis(text, options, cost)
           : [await inspectService(service, options.policy as string, text, cost)]
-      if (options.json) terminal.out(`${JSON.stringify({ inspections: found.map(inspectionJson) }, null, 2)}\n`)
+      if (options.json) terminal.out(printableJson({ inspections: found.map(inspectionJson) }, 2))
       else terminal.out(textOf(text, found))
     })
 
@@ -38,7 +39,7 @@ export const addInspect: AddCommand = (program, terminal) => {
   }
 
   function textOf(text: string, found: readonly Inspection[]): string {
-    if (found.length === 0) return `no policy has counted anything for ${text}\n`
+    if (found.length === 0) return `no policy has counted anything for ${printable(text)}\n`
     return found.map((inspection) => inspectionText(inspection, paintFor(terminal))).join('\n')
   }
 }

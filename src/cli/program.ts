@@ -4,6 +4,7 @@ import { PoliciesError } from '../policies/policies-error.ts'
 import { addBench } from './bench.ts'
 import { CommandFailure, EXIT } from './command-failure.ts'
 import { addInspect } from './inspect.ts'
+import { printableLines } from './printable.ts'
 import { addReset } from './reset.ts'
 import { addScripts } from './scripts.ts'
 import { addServe } from './serve.ts'
@@ -85,6 +86,6 @@ function isPlain(args: readonly string[]): boolean {
 }
 
 function told(terminal: Terminal, message: string, exitCode: number): number {
-  terminal.err(`sluice: ${message}\n`)
+  terminal.err(`sluice: ${printableLines(message)}\n`)
   return exitCode
 }

@@ -5,6 +5,7 @@ import { redisStore } from '../stores/redis/redis-store.ts'
 import { CommandFailure, EXIT } from './command-failure.ts'
 import { servedKey, servedPolicy } from './inspect/inspect-service.ts'
 import { addKeyOptions, type KeyOptions, keyedPolicies, serviceOf } from './key-options.ts'
+import { printable, printableJson } from './printable.ts'
 import type { AddCommand } from './program.ts'
 import { withRedis } from './redis-option.ts'
 import type { ConnectedRedis } from './redis-url.ts'
@@ -34,13 +35,14 @@ export const addReset: AddCommand = (program, terminal) => {
           await resetOn(redis, options.prefix, ...(meant as [Policy, Key<string>]))
         })
       }
-      if (options.json) terminal.out(`${JSON.stringify({ policy, key: text, reset: true })}\n`)
-      else terminal.out(`${text} starts anew by the policy ${policy}\n`)
+      if (options.json) terminal.out(printableJson({ policy, key: text, reset: true }))
+      else terminal.out(`${printable(`${text} starts anew by the policy ${policy}`)}\n`)
     })
 
   async function demandYes(text: string, policy: string, place: string, yes: true | undefined): Promise<void> {
     if (yes || terminal.keyboard === undefined) return
-    const answer = await terminal.keyboard.ask(`Forget what ${policy} at ${place} knows of ${text}? [y/N] `)
+    const question = `Forget what ${policy} at ${place} knows of ${text}? [y/N] `
+    const answer = await terminal.keyboard.ask(printable(question))
     if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure('nothing was reset')
   }
 }

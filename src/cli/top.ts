@@ -3,6 +3,7 @@ import { duration } from '../core/duration.ts'
 import type { LiveReport } from '../observe/live-report.ts'
 import { CommandFailure } from './command-failure.ts'
 import { paintFor } from './paint.ts'
+import { printable, printableJson } from './printable.ts'
 import type { AddCommand } from './program.ts'
 import { SERVICE_URL, type ServiceClient, serviceClient, TOKEN_OPTION, tokenFrom } from './service-client.ts'
 import type { Terminal } from './terminal.ts'
@@ -27,7 +28,7 @@ export const addTop: AddCommand = (program, terminal) => {
       const { signal } = ending
       const service = serviceClient(options.url, await tokenFrom(options.tokenFile, terminal), signal)
       const report = await reportOf(service)
-      if (options.json) terminal.out(`${JSON.stringify(report, null, 2)}\n`)
+      if (options.json) terminal.out(printableJson(report, 2))
       else if (options.once || !terminal.isInteractive)
         terminal.out(`${draw(report, service, terminal, undefined).join('\n')}\n`)
       else await watch(service, report, { terminal, everyMs, signal, end: () => ending.abort() })
@@ -62,7 +63,9 @@ async function watch(service: ServiceClient, first: LiveReport, watching: Watchi
   try {
     while (!signal.aborted) {
       const lines = draw(report, service, terminal, terminal.rows)
-      screen.show(trouble === undefined ? lines : [paintFor(terminal).red(trouble), ...lines].slice(0, terminal.rows))
+      screen.show(
+        trouble === undefined ? lines : [paintFor(terminal).red(printable(trouble)), ...lines].slice(0, terminal.rows),
+      )
       await delay(everyMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) break
       // A service that is away for a while is waited for: what it said last stays in view.

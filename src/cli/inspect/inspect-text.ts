@@ -2,6 +2,7 @@ import type { Decision, TierVerdict } from '../../core/decision.ts'
 import { decisionJson } from '../../service/decision-json.ts'
 import { lengthOf, timeText } from '../length-of-time.ts'
 import type { Paint } from '../paint.ts'
+import { printable } from '../printable.ts'
 import { table } from '../table.ts'
 import type { InspectedLimit, Inspection, StoredKey } from './inspection.ts'
 
@@ -13,10 +14,10 @@ export function inspectionJson(inspection: Inspection): object {
 /** An inspection for people. */
 export function inspectionText(inspection: Inspection, paint: Paint): string {
   const { policy, key, place, decision, limits, cost, atMs } = inspection
-  const head = `${paint.bold(key === '' ? '""' : key)} by the policy ${paint.bold(policy)}, at ${place}\n`
+  const head = `${paint.bold(key === '' ? '""' : printable(key))} by the policy ${paint.bold(printable(policy))}, at ${place}\n`
   const verdict = decision.allowed
     ? `${paint.green('would pass')} now with a cost of ${cost}${delayed(decision)}`
-    : `${paint.red('is refused')} now with a cost of ${cost}: ${whyRefused(decision, policy, limits)}`
+    : `${paint.red('is refused')} now with a cost of ${cost}: ${printable(whyRefused(decision, policy, limits))}`
   const parts = limits.map((limit) => limitText(limit, verdictOf(inspection, limit), atMs, paint))
   return `${head}${verdict}\n${parts.join('')}`
 }
@@ -52,8 +53,8 @@ function limitText(limit: InspectedLimit, verdict: TierVerdict, atMs: number, pa
   if (!verdict.allowed) rows.push(['free in', freeText(verdict.retryAfterMs, atMs)])
   rows.push(['untouched in', `${lengthOf(verdict.resetAfterMs)}`])
   if (stored !== undefined) rows.push(...storedRows(stored, atMs))
-  const lines = table(rows.map(([title, text]) => [`  ${paint.faint(title)}`, text]))
-  return `\n${paint.bold(name)}\n${lines}`
+  const lines = table(rows.map(([title, text]) => [`  ${paint.faint(title)}`, printable(text)]))
+  return `\n${paint.bold(printable(name))}\n${lines}`
 }
 
 function freeText(retryAfterMs: number, atMs: number): string {

@@ -1,21 +1,22 @@
 import type { Limiter } from '../../limiter/limiter.ts'
 import { lengthOf } from '../length-of-time.ts'
 import type { Paint } from '../paint.ts'
+import { printable, printableJson } from '../printable.ts'
 import { table } from '../table.ts'
 import type { Started } from './started.ts'
 
 /** What people read first: where it is, by which policies it decides, and how to ask it. */
 export function greeting({ url, page, reads, service, token, place, file }: Started, paint: Paint): string {
   const limiters = service.limiters()
-  const rows = limiters.flatMap(rowsOf).map((row) => ['', ...row])
-  const store = place === undefined ? 'the memory of this process' : `Redis at ${place}`
+  const rows = limiters.flatMap(rowsOf).map((row) => ['', ...row.map(printable)])
+  const store = place === undefined ? 'the memory of this process' : `Redis at ${printable(place)}`
   return `Sluice decides at ${paint.bold(url)}, with ${store}.
 
   page      ${paint.bold(page)}
   metrics   ${url}/metrics
   reads     ${reads}
 
-Policies${file === undefined ? ', to try things out with' : ` of ${file}`}:
+Policies${file === undefined ? ', to try things out with' : ` of ${printable(file)}`}:
 
 ${table(rows)}
 Try it:
@@ -43,7 +44,7 @@ function optionText(option: string, value: number | string): string {
 }
 
 function curl(url: string, token: string, { name }: Limiter<string>): string {
-  const body = JSON.stringify({ policy: name, key: 'user:42' }).replaceAll("'", `'\\''`)
+  const body = printableJson({ policy: name, key: 'user:42' }).trimEnd().replaceAll("'", `'\\''`)
   return `curl ${url}/v1/consume -H "authorization: Bearer ${token}" -H 'content-type: application/json' \\
     -d '${body}'`
 }

@@ -1,6 +1,7 @@
 import { errorText } from '../../service/error-text.ts'
 import type { StoreChange } from '../../service/store-news.ts'
 import { paintFor } from '../paint.ts'
+import { printable, printableJson, printableLines } from '../printable.ts'
 import type { Terminal } from '../terminal.ts'
 import { greeting } from './greeting.ts'
 import type { Started } from './started.ts'
@@ -19,10 +20,10 @@ export interface ServeLog {
 /** A log in sentences for people or, for programs, in lines of JSON. */
 export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
   const now = (): string => new Date().toISOString()
-  const line = (what: object): void => terminal.out(`${JSON.stringify({ at: now(), ...what })}\n`)
+  const line = (what: object): void => terminal.out(printableJson({ at: now(), ...what }))
   const tell = (what: object, text: string): void => {
     if (isJson) line(what)
-    else terminal.err(`${now()} ${text}\n`)
+    else terminal.err(`${now()} ${printableLines(text)}\n`)
   }
   return {
     started(what) {
@@ -31,7 +32,7 @@ export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
     },
     reloaded(file, limiters) {
       const policies = limiters.map(({ name }) => name)
-      tell({ event: 'reloaded', file, policies }, `policies of ${file} in force: ${policies.join(', ')}`)
+      tell({ event: 'reloaded', file, policies }, `policies of ${file} in force: ${policies.map(printable).join(', ')}`)
     },
     reloadFailed(file, reason) {
       const text = `policies of ${file} not in force, those before stay so:\n${reason}`

@@ -1,5 +1,6 @@
 import type { Result, Slot } from '../../simulate/simulation.ts'
 import { paintFor } from '../paint.ts'
+import { printable } from '../printable.ts'
 import { fitted } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 import { spanText } from './duration-text.ts'
@@ -33,7 +34,7 @@ function picture({ name, admitted, refused, slots }: Result, most: number, termi
     const cells = slots.map((slot) => cellOf(slot, row, most))
     return `${label.padStart(scale.length)} │${colouredRow(cells, paint)}`
   })
-  const title = `${paint.bold(fitted(name, terminal.columns - 1))}\n${' '.repeat(scale.length + 2)}${counts}`
+  const title = `${paint.bold(fitted(printable(name), terminal.columns - 1))}\n${' '.repeat(scale.length + 2)}${counts}`
   return `${[title, ...rows, axis(slots, scale.length)].join('\n')}\n`
 }
 

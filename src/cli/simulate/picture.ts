@@ -1,4 +1,5 @@
 import type { Result, Slot } from '../../simulate/simulation.ts'
+import { printable } from '../printable.ts'
 import { spanText } from './duration-text.ts'
 import { number } from './result-table.ts'
 
@@ -47,5 +48,5 @@ function bar({ admitted, refused }: Slot, x: number, width: number, bottom: numb
 }
 
 function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  return printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }

@@ -1,4 +1,5 @@
 import type { Result } from '../../simulate/simulation.ts'
+import { printable } from '../printable.ts'
 import { table } from '../table.ts'
 
 /** A result, and what the key takes on Redis where that was measured. */
@@ -39,7 +40,7 @@ function columnsFor(results: readonly ShownResult[]): readonly Column[] {
 const share = (part: number, whole: number): string => `${number(whole === 0 ? 0 : (100 * part) / whole, 1)} %`
 
 const ALWAYS: readonly Column[] = [
-  { title: 'rule', text: ({ name }) => name },
+  { title: 'rule', text: ({ name }) => printable(name) },
   { title: 'admitted', text: ({ admitted }) => number(admitted) },
   { title: 'refused', text: ({ refused }) => number(refused) },
   {

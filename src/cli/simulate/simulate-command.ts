@@ -3,6 +3,7 @@ import { show } from '../../core/check.ts'
 import type { SimulationOptions } from '../../simulate/simulate.ts'
 import type { Contestant, Result } from '../../simulate/simulation.ts'
 import { CommandFailure, EXIT } from '../command-failure.ts'
+import { printable, printableJson } from '../printable.ts'
 import { withRedis } from '../redis-option.ts'
 import type { Terminal } from '../terminal.ts'
 import { chartSlots, resultChart } from './chart.ts'
@@ -42,8 +43,8 @@ export async function simulateCommand(options: SimulateOptions, terminal: Termin
   const { about, results } = await played(options, contestants, terminal)
   const shown = await withRedisBytes(results, contestants, options, terminal)
   if (options.svg !== undefined) await writePicture(options.svg, resultPicture(shown, about))
-  if (format === 'json') terminal.out(`${JSON.stringify({ traffic: about, results: shown }, undefined, 2)}\n`)
-  else terminal.out(`${about}\n\n${format === 'chart' ? resultChart(shown, terminal) : resultTable(shown)}`)
+  if (format === 'json') terminal.out(printableJson({ traffic: about, results: shown }, 2))
+  else terminal.out(`${printable(about)}\n\n${format === 'chart' ? resultChart(shown, terminal) : resultTable(shown)}`)
 }
 
 /** What to print: `--json` says it shorter. */

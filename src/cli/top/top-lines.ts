@@ -1,6 +1,7 @@
 import type { LiveKey, LivePolicy, LiveReport, LiveSecond } from '../../observe/live-report.ts'
 import { lengthOf, timeText } from '../length-of-time.ts'
 import type { Paint } from '../paint.ts'
+import { printable } from '../printable.ts'
 import { fitted, table } from '../table.ts'
 
 /** How much there is to draw on. */
@@ -34,14 +35,14 @@ function headLines(report: LiveReport, place: string, columns: number, paint: Pa
   const last = seconds.at(-1)
   const state = `${store.state} for ${lengthOf(store.forMs)}`
   const lines = [
-    [plain(`sluice ${version} at ${place}, up ${lengthOf(nowMs - startedAtMs)}, ${timeText(nowMs)}`), paint.bold],
+    [printable(`sluice ${version} at ${place}, up ${lengthOf(nowMs - startedAtMs)}, ${timeText(nowMs)}`), paint.bold],
     [
-      plain(`store: ${store.kind}, ${store.place}, ${state}${store.error === null ? '' : `: ${store.error}`}`),
+      printable(`store: ${store.kind}, ${store.place}, ${state}${store.error === null ? '' : `: ${store.error}`}`),
       store.state === 'healthy' ? asIs : paint.red,
     ],
     ...(reloadError === null
       ? []
-      : ([[plain(`policies on disk are not in force: ${reloadError}`), paint.yellow]] as const)),
+      : ([[printable(`policies on disk are not in force: ${reloadError}`), paint.yellow]] as const)),
     [last === undefined ? 'nothing has been decided yet' : secondText(last), asIs],
   ] as const
   return lines.map(([text, colour]) => colour(fitted(text, columns)))
@@ -92,18 +93,13 @@ function linesOf(
   paint: Paint,
 ): readonly string[] {
   const [head = '', ...lines] = table(
-    rows.map((row) => row.map(plain)),
+    rows.map((row) => row.map(printable)),
     right,
   )
     .trimEnd()
     .split('\n')
     .map((line) => fitted(line, columns))
   return [paint.faint(head), ...lines]
-}
-
-/** A text without what would move the cursor or hide itself: names and errors come from elsewhere. */
-function plain(text: string): string {
-  return text.replaceAll(/\p{C}/gu, '?')
 }
 
 function asIs(text: string): string {
