@@ -197,6 +197,25 @@ describe('a connection', () => {
     expect((await stage.get('/healthz')).status).toBe(200)
   })
 
+  it('that is closed while its request is decided harms nobody, and what was decided counts', async () => {
+    const store = remoteStore()
+    const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, deadline: 1h } }'
+    const stage = await serving({ yaml, store })
+    store.behaviour = 'silent'
+    const { socket, said, ended } = await rawConnection(stage)
+    const body = '{"policy":"api","key":"a"}'
+    socket.write(`${head(`Content-Length: ${body.length}`)}${body}`)
+    await expect.poll(() => store.asked).toBe(1)
+    socket.resetAndDestroy()
+    await ended
+    // The service has seen the end when it has answered somebody who came later.
+    await stage.get('/healthz')
+    store.speak()
+    store.behaviour = 'answers'
+    expect(await stage.remaining('api', 'a')).toBe(9)
+    expect(said()).toBe('')
+  })
+
   it('that carries no HTTP is closed, also when its client does not close it', async () => {
     const stage = await serving()
     const { socket, said, ended } = await rawConnection(stage, { stays: true })
