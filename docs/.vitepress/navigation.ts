@@ -20,6 +20,7 @@ export const sidebar: Item[] = [
     ['Choose a rule', '/choose-a-rule'],
     ['Overview', '/overview'],
     ['Examples', '/examples'],
+    ['Versions', '/versions'],
   ]),
   group('Rules', [
     ['Sliding window', '/rules/sliding-window'],

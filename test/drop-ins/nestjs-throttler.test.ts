@@ -10,6 +10,7 @@ import { slidingWindow, tokenBucket } from '../../src/rules/index.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { ask, describeDropIn, describeOnStores, keepSites, keyOf, type Site, statuses } from './drop-in-suite.ts'
 
+const from10 = createRequire(new URL('../nestjs-10/package.json', import.meta.url))
 const from11 = createRequire(new URL('../nestjs-11/package.json', import.meta.url))
 
 interface Nest {
@@ -23,6 +24,10 @@ const versions: readonly (readonly [string, Nest])[] = [
   [
     'NestJS 11',
     { common: from11('@nestjs/common'), core: from11('@nestjs/core'), throttler: from11('@nestjs/throttler') },
+  ],
+  [
+    'NestJS 10',
+    { common: from10('@nestjs/common'), core: from10('@nestjs/core'), throttler: from10('@nestjs/throttler') },
   ],
 ]
 

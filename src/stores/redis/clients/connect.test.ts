@@ -1,11 +1,22 @@
 import * as ioredis from 'ioredis'
 import { Redis } from 'ioredis'
+import Redis4 from 'ioredis4'
 import * as nodeRedis from 'redis'
+import * as nodeRedis3 from 'redis3'
 import { describe, expect, it } from 'vitest'
 import { connectionOf } from './connect.ts'
 
 const RULE =
   'client must be a Redis client (ioredis, node-redis, iovalkey, Valkey GLIDE) or an object with send() and sendToAll()'
+
+const IOREDIS_4 = 'a client of ioredis 4, which is not supported: take ioredis 5 or 6'
+
+/** It tries to connect at once, and cannot. */
+function unconnected3(): unknown {
+  const client = nodeRedis3.createClient({ port: 1, retry_strategy: () => new Error('not tried again') })
+  client.on('error', () => {})
+  return client
+}
 
 describe('connectionOf', () => {
   it('returns an object with send() and sendToAll() itself', () => {
@@ -34,6 +45,13 @@ describe('connectionOf', () => {
     ['a pipeline', new Redis({ lazyConnect: true }).pipeline(), 'an object'],
     ['a transaction', nodeRedis.createClient().multi(), 'an object'],
     ['a client with callbacks', nodeRedis.createClient().legacy(), 'an object'],
+    ['a client of ioredis 4', new Redis4({ lazyConnect: true }), IOREDIS_4],
+    ['a cluster of ioredis 4', new Redis4.Cluster([{ port: 1 }], { lazyConnect: true }), IOREDIS_4],
+    [
+      'a client of node-redis 3',
+      unconnected3(),
+      'a client of node-redis 3, which is not supported: take node-redis 4, 5 or 6',
+    ],
   ])('refuses %s and says what it is', (_, client, got) => {
     expect(() => connectionOf(client)).toThrow(
       expect.objectContaining({ name: 'LimiterError', code: 'INVALID_OPTION', message: `${RULE}, got ${got}` }),

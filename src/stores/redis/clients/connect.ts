@@ -3,8 +3,8 @@ import { LimiterError } from '../../../core/limiter-error.ts'
 import type { RedisConnection } from '../redis-connection.ts'
 import { type GlideLike, glideConnection, isGlide } from './glide.ts'
 import { hasMethods } from './has-methods.ts'
-import { type IoredisLike, ioredisConnection, isIoredis } from './ioredis.ts'
-import { isNodeRedis, type NodeRedisLike, nodeRedisConnection } from './node-redis.ts'
+import { type IoredisLike, ioredisConnection, isIoredis, isIoredis4 } from './ioredis.ts'
+import { isNodeRedis, isNodeRedis3, type NodeRedisLike, nodeRedisConnection } from './node-redis.ts'
 
 /**
  * What may be given as a client: one of ioredis, node-redis, iovalkey or Valkey GLIDE, for a single server, Sentinel or a
@@ -18,10 +18,16 @@ export type RedisClient = IoredisLike | NodeRedisLike | GlideLike | RedisConnect
  */
 export function connectionOf(client: unknown): RedisConnection {
   if (isConnection(client)) return client
+  // First: it has the methods of other clients too.
+  if (isIoredis4(client)) throw refused(client)
   if (isIoredis(client)) return ioredisConnection(client)
   if (isGlide(client)) return glideConnection(client)
   if (isNodeRedis(client)) return nodeRedisConnection(client)
-  throw new LimiterError('INVALID_OPTION', `${RULE}, got ${mistake(client)}`)
+  throw refused(client)
+}
+
+function refused(client: unknown): LimiterError {
+  return new LimiterError('INVALID_OPTION', `${RULE}, got ${mistake(client)}`)
 }
 
 function isConnection(client: unknown): client is RedisConnection {
@@ -33,6 +39,8 @@ function mistake(client: unknown): string {
   if (hasMethods(client, 'then')) return 'a promise: await it and pass what it resolves to'
   if (typeof client === 'function') return 'a function: pass the client that it creates'
   if (hasMethods(client, 'createClient')) return 'a module: pass the client that its createClient() creates'
+  if (isIoredis4(client)) return 'a client of ioredis 4, which is not supported: take ioredis 5 or 6'
+  if (isNodeRedis3(client)) return 'a client of node-redis 3, which is not supported: take node-redis 4, 5 or 6'
   return show(client)
 }
 

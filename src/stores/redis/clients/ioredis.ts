@@ -22,6 +22,12 @@ export function isIoredis(client: unknown): client is IoredisLike {
   return hasMethods(client, 'call', 'createBuiltinCommand', 'connect')
 }
 
+/** Tells a client of ioredis 4, which would send again what was given up, from later ones. */
+export function isIoredis4(client: unknown): boolean {
+  if (!isIoredis(client)) return false
+  return client.isCluster === undefined || hasMethods(client, 'clearAddedScriptHashesCleanInterval')
+}
+
 /**
  * Sends through ioredis, which adds its `keyPrefix`, connects when it has not yet, and follows redirections.
  * It finds the primary by the keys in the command: in a Cluster, a command without any goes to one of them.

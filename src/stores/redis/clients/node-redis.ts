@@ -34,6 +34,11 @@ export function isNodeRedis(client: unknown): client is NodeRedisLike {
   return hasMethods(client, 'sendCommand', 'connect')
 }
 
+/** Tells a client of node-redis 3 and older, which takes callbacks. */
+export function isNodeRedis3(client: unknown): boolean {
+  return hasMethods(client, 'internal_send_command')
+}
+
 /** Sends through node-redis and adds its `keyPrefix`, which node-redis leaves out of commands that it does not know the parts of. */
 export function nodeRedisConnection(client: NodeRedisLike): RedisConnection {
   const prefix = (client as { _keyPrefix?: unknown })._keyPrefix

@@ -1,0 +1,3 @@
+import { testBesideNest } from './previous-nestjs.ts'
+
+await testBesideNest(10, [10])
