@@ -23,9 +23,11 @@ function packageOf(id) {
   if (!path.includes('/node_modules/')) return undefined
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
     const manifest = join(folder, 'package.json')
-    if (existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version !== undefined) return folder
+    // Some packages have a package.json in each of their folders.
+    if (existsSync(manifest) && folder.endsWith(`/node_modules/${JSON.parse(readFileSync(manifest, 'utf8')).name}`))
+      return folder
   }
-  throw new Error(`no package.json with a version above ${path}`)
+  throw new Error(`no package.json of a package above ${path}`)
 }
 
 function licenceOf(folder) {

@@ -11,7 +11,9 @@ const manifest = JSON.parse(readFileSync(file, 'utf8'))
 const subpaths = Object.keys(paths).map((name) => name.split('/')[1])
 
 manifest.exports = {
-  ...Object.fromEntries(subpaths.map((name) => [name === undefined ? '.' : `./${name}`, conditionsOf(name ?? 'index')])),
+  ...Object.fromEntries(
+    subpaths.map((name) => [name === undefined ? '.' : `./${name}`, conditionsOf(name ?? 'index')]),
+  ),
   './lua/*.lua': './dist/lua/*.lua',
   './package.json': './package.json',
 }

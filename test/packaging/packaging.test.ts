@@ -113,14 +113,19 @@ describe('the command line', () => {
     )
   })
 
-  it('says whose code it has taken in, and so does the page', () => {
-    for (const [folder, name] of [
-      ['cli', 'commander'],
-      ['page', 'uplot'],
-    ]) {
-      const file = join(installed.folder, 'node_modules/sluice/dist', `${folder}/third-party-licences.txt`)
-      expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`^${name} \\d`, 'm'))
-    }
+  it.each([
+    ['cli', 'commander'],
+    ['page', 'uplot'],
+  ])('says whose code is bundled in %s, and SECURITY.md says the same', (folder, name) => {
+    const home = join(installed.folder, 'node_modules/sluice')
+    const licences = readFileSync(join(home, 'dist', folder, 'third-party-licences.txt'), 'utf8')
+    const bundled = licences.split('\n\n----\n\n').map((text) => text.split('\n')[0])
+    expect(bundled).toContainEqual(expect.stringMatching(new RegExp(`^${name} \\d`)))
+    const [, said = ''] =
+      new RegExp(`^\\| \`dist/${folder}\` +\\| (.*?) +\\|$`, 'm').exec(
+        readFileSync(join(home, 'SECURITY.md'), 'utf8'),
+      ) ?? []
+    expect(said.split(', ')).toEqual(bundled)
   })
 })
 

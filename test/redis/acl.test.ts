@@ -67,6 +67,25 @@ describe('a user that is allowed what is documented, and nothing else,', () => {
   })
 })
 
+describe('whoever has the password of such a user', () => {
+  let client: Redis
+  beforeAll(async () => {
+    client = await clientWithout([])
+  })
+  afterAll(() => client?.disconnect())
+
+  it('may run any script on the keys of the store', async () => {
+    await client.set('sluice:api:fixed-window@1:ann', 'state')
+    expect(await client.eval("return redis.call('DEL', KEYS[1])", 1, 'sluice:api:fixed-window@1:ann')).toBe(1)
+  })
+
+  it('reaches no other key and no other command by a script', async () => {
+    await expect(client.eval("return redis.call('GET', KEYS[1])", 1, 'session:42')).rejects.toThrow(/^NOPERM /)
+    await expect(client.eval("return redis.call('GET', 'session:42')", 0)).rejects.toThrow(/can't access|NOPERM/)
+    await expect(client.eval("return redis.call('FLUSHALL')", 0)).rejects.toThrow(/can't run|NOPERM/)
+  })
+})
+
 describe('a user without', () => {
   it('+eval is refused once a server has lost its scripts, until they are loaded again', async () => {
     const { request } = await storeWithout('+eval')
@@ -77,6 +96,21 @@ describe('a user without', () => {
       await request(take)
       return undefined
     })
+  })
+
+  it('+eval and +script|load decides by scripts that another user has loaded, and can run no script of its own', async () => {
+    const client = await clientWithout(['+eval', '+script|load'])
+    onTestFinished(() => client.disconnect())
+    await expect(client.eval('return 1', 0)).rejects.toThrow(/^NOPERM /)
+    await expect(client.script('LOAD', 'return 1')).rejects.toThrow(/^NOPERM /)
+    const admin = new Redis(server.port)
+    onTestFinished(() => admin.disconnect())
+    await redisStore(admin).warmUp()
+    const { request, together } = await storeWithout('+eval', '+script|load')
+    await request(take)
+    await together()
+    await ask(server, 'SCRIPT', 'FLUSH')
+    await expect(request(take)).rejects.toMatchObject(DENIED)
   })
 
   it('+script|load needs it not: the text goes with the first request', async () => {
