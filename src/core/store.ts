@@ -54,6 +54,8 @@ export interface Shelf {
   decideFor?(key: string, request: Request, nowMs: number, rule: Rule, listener: Listener): void
   /** Nobody asks through this shelf any more: its limiter was closed. Optional, for stores that keep something for it. What counts stays. */
   close?(): void
+  /** Forgets all keys of the limit. Optional: a store that cannot find its keys again has none. */
+  clear?(): void | Promise<void>
 }
 
 /** Who waits for a verdict. It is told once, one or the other. */

@@ -55,6 +55,12 @@ export class DenialCache {
     for (const name of this.#joint.get(limit) ?? []) this.#remove(name)
   }
 
+  /** Everything has changed. */
+  clear(): void {
+    this.#denials.clear()
+    this.#joint.clear()
+  }
+
   #remove(name: string): void {
     for (const limit of this.#denials.get(name)?.limits ?? []) {
       const names = this.#joint.get(limit)
@@ -93,4 +99,9 @@ export function joinDenialCache(store: Store, limiterName: string): Joined {
       if (shared.users === 0) byName.delete(limiterName)
     },
   }
+}
+
+/** Lets the limiters of a name ask again about every key: all of them were forgotten. */
+export function forgetDenials(store: Store, limiterName: string): void {
+  caches.get(store)?.get(limiterName)?.cache.clear()
 }

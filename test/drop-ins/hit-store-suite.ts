@@ -97,6 +97,20 @@ export function describeHitStore(
       expect(await statuses(site, 3)).toEqual([200, 200, 429])
     })
 
+    it('forgets everybody by resetAll, whom it has refused just now included, and nobody of another limit', async () => {
+      const shared = createStore()
+      const store = create({ ...patient, store: shared, name: `${name()}[*]` })
+      const other = create({ ...patient, store: shared, name: `${name()}[*]` })
+      const site = await start({ limit: 2, windowMs: 60_000, store })
+      const otherSite = await start({ limit: 1, windowMs: 60_000, store: other })
+      const clients = ['ada', 'bob', 'a{b}', 'c*']
+      for (const client of clients) expect(await statuses(site, 3, client)).toEqual([200, 200, 429])
+      expect(await statuses(otherSite, 1)).toEqual([200])
+      await store.resetAll()
+      for (const client of clients) expect(await statuses(site, 3, client)).toEqual([200, 200, 429])
+      expect(await statuses(otherSite, 1)).toEqual([429])
+    })
+
     it('notices what another process resets at once where denialCacheMs is 0, and after a second otherwise', async () => {
       const clock = manualClock(1_000_000)
       const made = (denialCacheMs?: number): HitStore => {

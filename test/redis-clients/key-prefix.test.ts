@@ -56,6 +56,12 @@ it.each([
   }
   expect(await redirections(servers.cluster)).toBe(before)
   expect(await connection.send('key', ['PING', 'text'])).toBe('text')
+  const run = (key: string, script: string): Promise<unknown> => connection.send(key, ['EVAL', script, '1', key])
+  for (const key of ['swept:1', 'swept:2', 'kept:1'])
+    await run(key, "return redis.call('set', KEYS[1], 1, 'PX', 60000)")
+  await connection.sweep?.('swept:')
+  const left = ['swept:1', 'swept:2', 'kept:1'].map((key) => run(key, "return redis.call('exists', KEYS[1])"))
+  expect(await Promise.all(left)).toEqual([0, 0, 1])
 })
 
 async function connected<Client extends { connect(): Promise<unknown> }>(client: Client): Promise<Client> {

@@ -1,6 +1,8 @@
 import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Store } from '../../core/store.ts'
+import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
+import { forgetDenials } from '../../limiter/denial-cache.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { type DropInSettings, failingOpen, firstHitWindow, ruleFor, UNREACHED } from './drop-in-options.ts'
 
@@ -22,6 +24,8 @@ export interface HitStoreInit {
 export interface HitLimiter {
   readonly limiter: Limiter
   readonly limit: number
+  /** Forgets everybody. Absent where the store cannot. */
+  readonly clear: (() => Promise<void>) | undefined
 }
 
 /** Makes the limiter for what the other library was told. Limits and windows that differ have keys of their own. */
@@ -34,8 +38,19 @@ export function hitLimiter(settings: DropInSettings, init: HitStoreInit): HitLim
       throw new LimiterError('INVALID_OPTION', `${message}, got ${show(limit)}`)
     }
     const rule = firstHitWindow(UNREACHED, windowMs)
-    return { limiter: createLimiter({ name: `${name}/any/${windowMs}`, rule, ...common }), limit: UNREACHED }
+    return opened(settings.store, { name: `${name}/any/${windowMs}`, rule, ...common }, UNREACHED)
   }
   const rule = ruleFor(settings, limit, windowMs)
-  return { limiter: createLimiter({ name: `${name}/${limit}/${windowMs}`, rule, ...common }), limit }
+  return opened(settings.store, { name: `${name}/${limit}/${windowMs}`, rule, ...common }, limit)
+}
+
+function opened(store: Store, options: LimiterOptions, limit: number): HitLimiter {
+  const { name: limiterName, rule } = options
+  const limiter = createLimiter(options)
+  const shelf = store.open({ limiterName, rule })
+  const clear = async (): Promise<void> => {
+    await shelf.clear?.()
+    forgetDenials(store, limiterName)
+  }
+  return { limiter, limit, clear: shelf.clear && clear }
 }

@@ -99,6 +99,13 @@ it('tells when the store fails, and has counted nothing', async () => {
   expect(await store.get('a')).toBeUndefined()
 })
 
+it('says that it cannot forget everybody where the store cannot', async () => {
+  const store = storeOf({ store: failingStore() })
+  store.init({ limit: 2, windowMs: 60_000 })
+  const message = 'resetAll() needs a store that can forget all keys of a limit: its shelves have no clear()'
+  await expect(store.resetAll()).rejects.toThrow(new LimiterError('INVALID_ARGUMENT', message))
+})
+
 it('counts nothing after its end, and ends only a store of its own', async () => {
   let ended = 0
   const shared = { ...memoryStore(), close: async () => void ended++ }

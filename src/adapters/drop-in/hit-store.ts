@@ -81,6 +81,16 @@ export class HitStore {
     await this.#demandOpened().limiter.reset(subjectOf(key))
   }
 
+  /** Forgets every client of this limit, in all processes. On Redis it looks through all keys: not for every request. */
+  async resetAll(): Promise<void> {
+    const { clear } = this.#demandOpened()
+    if (clear === undefined) {
+      const message = 'resetAll() needs a store that can forget all keys of a limit: its shelves have no clear()'
+      throw new LimiterError('INVALID_ARGUMENT', message)
+    }
+    await clear()
+  }
+
   /** Ends the store: later hits are rejected. A store of Sluice that was passed in stays open. */
   async shutdown(): Promise<void> {
     await this.#opened?.limiter.close()

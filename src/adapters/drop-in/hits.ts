@@ -36,5 +36,5 @@ export async function settleBlock(
   if (refusal.resetAfterMs <= blockMs) return refusal
   // More than any count: the limit may have been higher before.
   const standing = await limiter.giveBack(subject, Number.MAX_SAFE_INTEGER)
-  return refusal.retryAfterMs > blockMs ? limiter.block(subject, blockMs) : standing
+  return refusal.retryAfterMs > blockMs ? limiter.block(subject, blockMs, { replace: true }) : standing
 }

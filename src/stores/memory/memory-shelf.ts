@@ -42,4 +42,8 @@ export class MemoryShelf implements Shelf {
     space.keep(key, found, ruling, nowMs)
     return ruling
   }
+
+  clear(): void {
+    this.space.clear()
+  }
 }

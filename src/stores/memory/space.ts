@@ -57,11 +57,12 @@ export class Space {
   readonly #left = new FinalizationRegistry<Counting>((counting) => this.#leave(counting))
   readonly #deserted: () => void
   #shelves = 0
-  readonly #states: Table<RuleState>
-  readonly #blocks: Table<KeptBlock>
-  readonly #holds: Table<HoldList>
+  #states: Table<RuleState>
+  #blocks: Table<KeptBlock>
+  #holds: Table<HoldList>
   readonly #maxKeys: number
   readonly #changing: boolean
+  readonly #cells: StateCells | PackedCells | undefined
   #strangers: RuleState | undefined
   evicted = 0
   shared = 0
@@ -81,10 +82,18 @@ export class Space {
     this.#deserted = deserted
     this.#maxKeys = maxKeys
     this.#changing = changing
-    this.#states = new Table(maxKeys, changing ? undefined : cells, (state, nowMs) => this.#stateLifeMs(state, nowMs))
-    const lifeMs = ({ freshMs }: KeptBlock | HoldList, nowMs: number): number => Math.max(0, freshMs - nowMs)
-    this.#blocks = new Table<KeptBlock>(maxKeys, blockCells, lifeMs)
-    this.#holds = new Table<HoldList>(maxKeys, undefined, lifeMs, ({ key }) => this.#states.delete(key))
+    this.#cells = changing ? undefined : cells
+    this.#states = this.#newStates()
+    this.#blocks = this.#newBlocks()
+    this.#holds = this.#newHolds()
+  }
+
+  /** Forgets all keys. */
+  clear(): void {
+    this.#states = this.#newStates()
+    this.#blocks = this.#newBlocks()
+    this.#holds = this.#newHolds()
+    this.#strangers = undefined
   }
 
   get keys(): number {
@@ -218,6 +227,18 @@ export class Space {
     else write(this.#states, key, kept, nowMs, resetAfterMs)
   }
 
+  #newStates(): Table<RuleState> {
+    return new Table(this.#maxKeys, this.#cells, (state, nowMs) => this.#stateLifeMs(state, nowMs))
+  }
+
+  #newBlocks(): Table<KeptBlock> {
+    return new Table<KeptBlock>(this.#maxKeys, blockCells, lifeMs)
+  }
+
+  #newHolds(): Table<HoldList> {
+    return new Table<HoldList>(this.#maxKeys, undefined, lifeMs, ({ key }) => this.#states.delete(key))
+  }
+
   #holdsOf(key: string, byMs: number): HoldList | undefined {
     const list = read(this.#holds, key, byMs)
     if (list === undefined || list.freshMs > byMs) return list
@@ -288,6 +309,10 @@ export class Space {
 const UNSTAMPED: Pick<Stamped, 'takenOver'> & { readonly madeBy: undefined } = {
   madeBy: undefined,
   takenOver: undefined,
+}
+
+function lifeMs({ freshMs }: KeptBlock | HoldList, nowMs: number): number {
+  return Math.max(0, freshMs - nowMs)
 }
 
 function read<State extends RuleState>(table: Table<State>, key: string, byMs: number): State | undefined {

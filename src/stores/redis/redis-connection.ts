@@ -22,6 +22,8 @@ export interface RedisConnection {
   send(key: string, command: readonly string[], delivery?: Delivery): Promise<unknown>
   /** Sends one command to every primary and resolves when all have replied. Rejects when one of them fails. */
   sendToAll(command: readonly string[]): Promise<unknown>
+  /** Deletes every key whose name starts with `start`, on every primary. Optional: only `resetAll` of the drop-in stores needs it. */
+  sweep?(start: string): Promise<unknown>
 }
 
 /** A command on its way to a server. */

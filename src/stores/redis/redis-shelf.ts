@@ -79,6 +79,11 @@ export class RedisShelf implements Shelf {
     batcher.joined(batch)
   }
 
+  clear(): Promise<void> {
+    this.#options.batcher.flush()
+    return this.#options.runner.sweep(this.#keys)
+  }
+
   /** What a key is called on the server. With a tag, the keys of one subject lie in one slot of a Cluster. */
   nameOf(key: string): string {
     return this.#isTagged && key !== '' ? `${this.#keys}{${key}}` : this.#keys + key

@@ -1,3 +1,4 @@
+import { LimiterError } from '../../core/limiter-error.ts'
 import { callFailure } from './call-failure.ts'
 import { isNoScript } from './clients/is-no-script.ts'
 import { refuseUnsafeEngine } from './engine-probe.ts'
@@ -65,6 +66,20 @@ export class ScriptRunner {
       return await this.#connection.send(key, command, untilMs)
     } catch (cause) {
       throw callFailure(`Redis did not answer ${command[0]}`, cause, [key])
+    }
+  }
+
+  /** Deletes every key whose name starts with `start`, on every primary, however long that takes. */
+  async sweep(start: string): Promise<void> {
+    const connection = this.#untimed
+    if (connection.sweep === undefined) {
+      const message = 'this Redis client cannot look for keys on every primary: a connection of your own needs sweep()'
+      throw new LimiterError('INVALID_ARGUMENT', `${message}, and GLIDE has none for a Cluster`)
+    }
+    try {
+      await connection.sweep(start)
+    } catch (cause) {
+      throw callFailure('Redis did not delete all keys', cause)
     }
   }
 

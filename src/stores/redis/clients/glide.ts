@@ -1,6 +1,7 @@
 import type { RedisConnection } from '../redis-connection.ts'
 import { serverWords } from './glide-error.ts'
 import { hasMethods } from './has-methods.ts'
+import { sweep } from './sweep.ts'
 
 /** A client of Valkey GLIDE, for one server with its replicas or for a cluster. */
 export interface GlideLike {
@@ -26,6 +27,7 @@ function singleConnection(client: GlideLike): RedisConnection {
   return {
     send: (_key, command) => client.customCommand(command as string[], AS_TEXT).catch(rethrow),
     sendToAll: (command) => client.customCommand(command as string[], AS_TEXT).catch(rethrow),
+    sweep: (start) => sweep((command) => client.customCommand(command as string[], AS_TEXT).catch(rethrow), start),
   }
 }
 

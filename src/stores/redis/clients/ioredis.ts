@@ -2,11 +2,13 @@ import type { RedisConnection } from '../redis-connection.ts'
 import { hasMethods } from './has-methods.ts'
 import { courierOf } from './ioredis-courier.ts'
 import { notConnected } from './not-connected.ts'
+import { type Send, sweep } from './sweep.ts'
 
 /** A client of ioredis or of its fork iovalkey: one server, Sentinel or Cluster. */
 export interface IoredisLike {
   readonly isCluster: boolean
   readonly status: string
+  readonly options?: { readonly keyPrefix?: string | undefined } | undefined
   call(command: string, args: string[]): Promise<unknown>
   // What it holds is untyped in ioredis too.
   createBuiltinCommand(command: string): { string: unknown }
@@ -41,23 +43,39 @@ function singleConnection(client: IoredisLike): RedisConnection {
   return {
     send: (_key, command, delivery) => courier.send(command, delivery),
     sendToAll: (command) => courier.send(command),
+    sweep: (start) => sweep((command) => courier.send(command), start, client.options?.keyPrefix),
   }
 }
 
 function clusterConnection(client: IoredisClusterLike): RedisConnection {
   const courier = courierOf(client)
+  const primaries = async (): Promise<readonly IoredisLike[]> => {
+    // Until it is ready, a cluster takes the nodes that it starts with for primaries. It queues a command until then.
+    if (client.status !== 'ready') await courier.send(['PING'])
+    const nodes = client.nodes('master')
+    // A node that is lost is no longer listed, but still named as the owner of its slots.
+    const owners = new Set(client.slots.flatMap((keys) => keys.slice(0, 1)))
+    if (nodes.length < owners.size) throw notConnected('a primary of the cluster')
+    return nodes
+  }
   return {
     isCluster: true,
     send: (_key, command, delivery) => courier.send(command, delivery),
     sendToAll: async (command) => {
-      // Until it is ready, a cluster takes the nodes that it starts with for primaries. It queues a command until then.
-      if (client.status !== 'ready') await courier.send(['PING'])
-      const primaries = client.nodes('master')
-      // A node that is lost is no longer listed, but still named as the owner of its slots.
-      const owners = new Set(client.slots.flatMap((keys) => keys.slice(0, 1)))
-      if (primaries.length < owners.size) throw notConnected('a primary of the cluster')
       const [name, ...args] = command as [string, ...string[]]
-      return Promise.all(primaries.map((node) => node.call(name.toLowerCase(), args)))
+      const nodes = await primaries()
+      return Promise.all(nodes.map((node) => node.call(name.toLowerCase(), args)))
+    },
+    sweep: async (start) => {
+      const nodes = await primaries()
+      return Promise.all(
+        nodes.map((node) => {
+          const send: Send = ([name, ...args]) => node.call(`${name}`.toLowerCase(), args)
+          // The cluster puts its prefix in front of keys; some versions let their nodes do it.
+          const own = node.options?.keyPrefix ?? ''
+          return own === '' ? sweep(send, `${client.options?.keyPrefix ?? ''}${start}`) : sweep(send, start, own)
+        }),
+      )
     },
   }
 }

@@ -3,6 +3,7 @@ import { connectionLost } from './connection-lost.ts'
 import { hasMethods } from './has-methods.ts'
 import { NodeRedisSignal } from './node-redis-signal.ts'
 import { notConnected } from './not-connected.ts'
+import { sweep } from './sweep.ts'
 
 /** Whatever node-redis creates: a client, a pool, a cluster or a sentinel. */
 export type NodeRedisLike = NodeRedisClientLike | NodeRedisClusterLike | NodeRedisSentinelLike
@@ -60,6 +61,7 @@ function clientConnection(client: NodeRedisClientLike): RedisConnection {
       return client.sendCommand(args, options)
     },
     sendToAll: (command) => client.sendCommand(command as string[]),
+    sweep: (start) => sweep((command) => client.sendCommand(command as string[]), start),
   }
 }
 
@@ -74,12 +76,21 @@ function sentinelConnection(client: NodeRedisSentinelLike): RedisConnection {
       throw options.abortSignal.wasStopped ? connectionLost(error) : error
     }
   }
-  return { send: (_key, command, delivery) => send(command, delivery), sendToAll: send }
+  return {
+    send: (_key, command, delivery) => send(command, delivery),
+    sendToAll: (command) => send(command),
+    sweep: (start) => sweep(send, start),
+  }
 }
 
 function clusterConnection(client: NodeRedisClusterLike): RedisConnection {
   const sendToNode = async (node: unknown, command: readonly string[]) =>
     ((await client.nodeClient(node)) as NodeRedisClientLike).sendCommand(command as string[])
+  // Version 4 lists a primary once for each range of its slots.
+  const toEach = async <Reply>(ask: (node: unknown) => Promise<Reply>): Promise<Reply[]> => {
+    if (client.masters.length === 0) throw notConnected()
+    return Promise.all(Array.from(new Set(client.masters), ask))
+  }
   return {
     isCluster: true,
     send(key, command, delivery) {
@@ -88,11 +99,8 @@ function clusterConnection(client: NodeRedisClusterLike): RedisConnection {
       const { args, options } = withdrawable(command, delivery)
       return client.sendCommand(key, false, args, options)
     },
-    sendToAll: async (command) => {
-      if (client.masters.length === 0) throw notConnected()
-      // Version 4 lists a primary once for each range of its slots.
-      return Promise.all(Array.from(new Set(client.masters), (node) => sendToNode(node, command)))
-    },
+    sendToAll: (command) => toEach((node) => sendToNode(node, command)),
+    sweep: (start) => toEach((node) => sweep((command) => sendToNode(node, command), start)),
   }
 }
 
@@ -118,6 +126,7 @@ function prefixed(connection: RedisConnection, prefix: string): RedisConnection 
   return {
     ...connection,
     send: (key, command, delivery) => connection.send(prefix + key, withPrefixedKeys(command, prefix), delivery),
+    sweep: async (start) => connection.sweep?.(prefix + start),
   }
 }
 
