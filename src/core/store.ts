@@ -19,6 +19,10 @@ export interface Store {
    * @param memo a repeated `memo.id` within `memo.ms` of its admission is answered with the first verdicts and takes nothing.
    */
   decideTogether(orders: readonly Order[], nowMs: number, memo?: Memo): readonly Verdict[] | Promise<readonly Verdict[]>
+  /**
+   * Why the store does not answer, as far as it knows: asked when a decision got no answer in time. Optional.
+   */
+  trouble?(): Error | undefined
   /** Frees what the store holds. Optional: a store that holds only memory needs none. */
   close?(): Promise<void>
 }

@@ -4,6 +4,7 @@ import type { Request } from '../core/request.ts'
 import type { Answer, Listener } from '../core/store.ts'
 import { decisionOfOne } from './decision-of.ts'
 import type { Denials } from './denials.ts'
+import { failureOf } from './outage/store-failure.ts'
 import type { Question, StoreWatch } from './outage/store-watch.ts'
 import type { Tier } from './tier.ts'
 
@@ -69,7 +70,7 @@ export class OneQuestion implements Question, Listener {
   }
 
   failed(error: unknown): void {
-    if (this.#asker.watch.failed(this, error)) this.#without(error)
+    if (this.#asker.watch.failed(this, error)) this.#without(failureOf(error))
   }
 
   expire(): void {

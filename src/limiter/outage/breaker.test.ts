@@ -90,7 +90,7 @@ describe('the breaker', () => {
     expect(one.health.state).toBe('degraded')
     await expect(other.consume('a')).rejects.toMatchObject({
       code: 'STORE_DENIED',
-      message: 'the store has failed for 0 ms and is left alone until it answers again: wrong password',
+      message: 'the store was not asked, so nothing was counted: for 0 ms it has failed (wrong password)',
       cause: store.error,
     })
     await clock.run(10_000)
@@ -99,6 +99,33 @@ describe('the breaker', () => {
     await clock.run(3_000)
     await failOften(one, 5)
     expect(warned).toHaveBeenCalledTimes(2)
+  })
+
+  it('says again what it is when a probe finds out that the store does not let us in', async () => {
+    const limiter = limiterWith()
+    const told: unknown[] = []
+    const end = limiter.on('degraded', ({ error }) => told.push(error))
+    await failOften(limiter, 5)
+    const down = store.error
+    const denial = new LimiterError('STORE_DENIED', 'wrong password')
+    store.error = denial
+    await clock.run(10_000)
+    expect(told).toEqual([down, denial])
+    expect(limiter.health.error).toBe(denial)
+    expect(warned).not.toHaveBeenCalled()
+    end()
+    await limiter.close()
+  })
+
+  it('warns of what the store knows about its silence', async () => {
+    store.trouble = () => new LimiterError('STORE_DENIED', 'wrong password')
+    const limiter = limiterWith()
+    store.behaviour = 'silent'
+    const first = limiter.consume('a')
+    await clock.run(500)
+    await first
+    expect(limiter.health).toMatchObject({ state: 'degraded', error: { code: 'STORE_DENIED' } })
+    expect(warned.mock.calls).toEqual([[expect.stringMatching(/^sluice \[STORE_DENIED\]: wrong password: /)]])
   })
 
   it('does not open when the store denies one thing and does others', async () => {
@@ -162,7 +189,7 @@ describe('the breaker', () => {
     store.error = 'a text'
     await failOften(limiterWith())
     expect(warned.mock.calls[0]?.[0]).toContain('[STORE_DEGRADED]: a text: decisions')
-    await expect(limiterWith({ name: 'other', onStoreFailure: 'throw' }).consume('a')).rejects.toThrow(': a text')
+    await expect(limiterWith({ name: 'other', onStoreFailure: 'throw' }).consume('a')).rejects.toThrow('(a text)')
   })
 
   it('lets all limiters make up for what failed, also beside one whose clock is wrong', async () => {

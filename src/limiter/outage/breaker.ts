@@ -1,5 +1,6 @@
 import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
 import type { Store } from '../../core/store.ts'
+import { kindOfFailure } from './store-failure.ts'
 
 /** How a store is doing, as far as this process can tell. */
 export interface Health {
@@ -96,8 +97,7 @@ export class Breaker {
 
   /** The store does not let us do something, which does not end by itself: that is told once. */
   denied(error: unknown, marks: Marks): void {
-    if (!this.#isDenialTold) this.#warn('STORE_DENIED', error)
-    this.#isDenialTold = true
+    this.#tell(error)
     this.failed(error, marks)
   }
 
@@ -117,7 +117,7 @@ export class Breaker {
     this.#error = error
     this.#sinceMs = nowMs
     this.#probeLater()
-    if (!this.#isDenialTold) this.#warn('STORE_DEGRADED', error)
+    this.#tell(error)
     for (const member of members) member.degraded(error)
   }
 
@@ -144,11 +144,26 @@ export class Breaker {
     try {
       await member?.probe()
     } catch (error) {
+      const isNews = kindOfFailure(error) === 'denied' && kindOfFailure(this.#error) !== 'denied'
       this.#error = error
-      if (this.isOpen) this.#probeLater()
+      if (!this.isOpen) return
+      this.#probeLater()
+      if (isNews) this.#denyLate(error)
       return
     }
     if (this.isOpen) this.#close()
+  }
+
+  // A client that connects seldom says only then that the server does not let it in: whoever was told of silence is told again.
+  #denyLate(error: unknown): void {
+    this.#tell(error)
+    for (const member of this.#everybody()) member.degraded(error)
+  }
+
+  #tell(error: unknown): void {
+    const isDenied = kindOfFailure(error) === 'denied'
+    if (!this.#isDenialTold) this.#warn(isDenied ? 'STORE_DENIED' : 'STORE_DEGRADED', error)
+    if (isDenied) this.#isDenialTold = true
   }
 
   #warn(code: string, error: unknown): void {

@@ -10,7 +10,7 @@ import type { FailureSettings } from './failure-options.ts'
 import { type DecidedHere, Fallback } from './fallback.ts'
 import { type Instances, joinInstances } from './instances.ts'
 import { CHARGE_MS, type Saying } from './owed.ts'
-import { failureOf, kindOfFailure } from './store-failure.ts'
+import { kindOfFailure } from './store-failure.ts'
 import { StoreWatch } from './store-watch.ts'
 
 /** What a limiter says of its store. */
@@ -69,17 +69,15 @@ export class Outage implements Member {
    * Decides without the store, as the policies of the tiers say. Throws where one of them says so, and where what went wrong is no
    * failure of the store.
    *
-   * @param given what went wrong; absent: the store was not asked, or gave nothing.
+   * @param error what went wrong; absent: the store was not asked.
    */
   decide(
     asked: readonly Asked[],
     rules: readonly Rule[],
     nowMs: number,
     memo: Memo | undefined,
-    given: unknown,
+    error: unknown,
   ): DecidedHere {
-    // What may be put to the store was put to it, and has failed there even if it gave nothing.
-    const error = given ?? (this.isHere(asked) ? undefined : failureOf(given))
     const { listeners } = this.#options
     const isThrown = asked.some(({ tier }) => tier.onStoreFailure === 'throw')
     // An error takes longer to make than a decision, so it is made for those who want it.

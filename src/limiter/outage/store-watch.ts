@@ -16,10 +16,12 @@ export class StoreWatch {
   readonly #breaker: Breaker
   readonly #clock: Clock | undefined
   readonly #leave: () => void
-  #late: LimiterError | undefined
+  readonly #store: Store
+  #late: Error | undefined
 
   /** @param member is told when the store is left alone and when it is back. */
   constructor(store: Store, deadlineMs: number, clock: Clock | undefined, member: Member) {
+    this.#store = store
     this.#deadlines = new Deadlines(deadlineMs, clock)
     this.#breaker = breakerOf(store, clock)
     this.#leave = this.#breaker.join(member)
@@ -64,18 +66,18 @@ export class StoreWatch {
   }
 
   /** There was no answer in time. Makes the error that says so. */
-  missed(question: Question): LimiterError {
+  missed(question: Question): Error {
     const error = this.#late ?? this.#lateness()
     this.#breaker.missed(error, question)
     return error
   }
 
   // One for all that are late at once: it takes longer to make than a decision.
-  #lateness(): LimiterError {
+  #lateness(): Error {
     const { deadlineMs } = this.#deadlines
     const cause = new NoAnswer(`no answer within ${deadlineMs} ms`)
     const message = `the store gave no answer within ${deadlineMs} ms, the deadline`
-    const error = new LimiterError('STORE_FAILED', message, { cause })
+    const error = this.#store.trouble?.() ?? new LimiterError('STORE_FAILED', message, { cause })
     this.#late = error
     queueMicrotask(() => {
       this.#late = undefined
@@ -87,7 +89,7 @@ export class StoreWatch {
   reason(): LimiterError {
     const { error, forMs } = this.#breaker.health
     const why = error instanceof Error ? error.message : String(error)
-    const message = `the store has failed for ${forMs} ms and is left alone until it answers again: ${why}`
+    const message = `the store was not asked, so nothing was counted: for ${forMs} ms it has failed (${why})`
     const code = kindOfFailure(error) === 'denied' ? 'STORE_DENIED' : 'STORE_FAILED'
     return new LimiterError(code, message, { cause: error })
   }

@@ -118,7 +118,7 @@ export class Batch implements Parcel {
     // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
     const untilMs = runs.length > 1 ? 0 : this.#untilMs
     try {
-      const reply = new ShortReply(await runner.run(script, names, args, untilMs), size)
+      const reply = new ShortReply(await runner.run(script, names, args, { untilMs }), size)
       for (const run of runs) run.reply = reply
     } catch (error) {
       if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, areBySlot, error)

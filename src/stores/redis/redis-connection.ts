@@ -12,6 +12,8 @@ export interface RedisConnection {
    * with which a server answers a call on several keys while their slot moves: it cannot be sent apart then.
    */
   readonly keepsKeysApart?: boolean
+  /** What keeps the client from its servers, where it tells that apart from commands. */
+  readonly trouble?: Trouble
   /**
    * Sends one command to the primary that holds `key` and resolves with the reply: whole numbers as numbers, arrays as arrays.
    * A reply that is an error rejects with an `Error` whose message starts with the server's own words (`NOSCRIPT …`).
@@ -33,4 +35,14 @@ export interface Delivery {
    * should then never be written, or a client that comes back later counts what nobody waits for. What was written stays.
    */
   onWithdraw(withdraw: () => void): void
+}
+
+/** What a client says of its connections, and not of a command. */
+export interface Trouble {
+  /** Why no server lets the client in, as far as it has said so since a server has answered: in the server's own words. */
+  readonly error: Error | undefined
+  /** Called when somebody wants to know from now on. */
+  listen(): void
+  /** Called when a server has answered. */
+  over(): void
 }

@@ -10,7 +10,7 @@ import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, type RedisOrder } from './decide-in-one-slot.ts'
 import { RedisShelf } from './redis-shelf.ts'
 import { getScript, listScripts } from './script-catalog.ts'
-import { ScriptRunner } from './script-runner.ts'
+import { type How, ScriptRunner } from './script-runner.ts'
 import { SlotLayout } from './slot-layout.ts'
 import { type Orders, TierBatch } from './tier-batch.ts'
 
@@ -69,11 +69,11 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     prefix,
     decideAlone: async (order: RedisOrder, nowMs: number): Promise<Verdict> => {
       batcher.flush()
-      return (await decideInOneSlot(runner.until(dueMs([order])), [order], nowMs)).verdicts[0] as Verdict
+      return (await decideInOneSlot(runner.asking(howOf([order])), [order], nowMs)).verdicts[0] as Verdict
     },
   }
   const decideAlone = async (orders: Orders, nowMs: number, memo?: Memo): Promise<readonly Verdict[]> => {
-    const timely = runner.until(dueMs(orders))
+    const timely = runner.asking(howOf(orders))
     if (!hasSlots) {
       try {
         return (await decideInOneSlot(timely, orders, nowMs, memo)).verdicts
@@ -107,6 +107,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       batcher.joined(tierBatch)
       return verdicts
     },
+    trouble: () => runner.trouble(),
     async warmUp() {
       const newest = new Set(listScripts().map(({ name }) => getScript(name)))
       await Promise.all(Array.from(newest, (script) => runner.load(script)))
@@ -114,8 +115,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 }
 
-/** When nobody waits for a decision any more that begins now. */
-function dueMs([first]: Orders): number | undefined {
-  const deadlineMs = first?.shelf.deadlineMs
-  return deadlineMs === undefined ? undefined : timerNowMs(undefined) + deadlineMs
+/** How a decision is asked for that begins now: until its deadline, and by the name of its rule where there is only one. */
+function howOf([first, ...others]: Orders): How {
+  const { shelf, rule } = first as RedisOrder
+  const untilMs = shelf.deadlineMs === undefined ? undefined : timerNowMs(undefined) + shelf.deadlineMs
+  return { untilMs, by: others.length === 0 ? rule.kind : 'tiers' }
 }

@@ -5,6 +5,7 @@ import { ownConnection } from '../../../test/redis/own-connection.ts'
 import { type RunningServer, startServer } from '../../../test/servers/start-server.ts'
 import type { Rule } from '../../core/rule.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import { redisStore } from './redis-store.ts'
@@ -106,11 +107,24 @@ describe('redisStore refuses', () => {
     })
   })
 
-  it('a decision by a policy that fails', async () => {
+  it('a decision that fails, and says what it was to be decided by', async () => {
     const broken = ownConnection(redis, () => Promise.reject(new Error('down')))
-    const store = redisStore(broken)
-    const limiter = createLimiter({ name: 'plans', rule, policy: () => undefined, store, ...patient })
-    await expect(limiter.consume('a')).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    const soon = { ...patient, deadlineMs: 200 }
+    const failsBy = (limiter: Limiter<string>, by: string, options = {}) => {
+      return expect(limiter.consume('a', options)).rejects.toMatchObject({
+        code: 'STORE_FAILED',
+        message: `Redis did not decide by ${by}: down`,
+      })
+    }
+    const one = () => redisStore(broken)
+    await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window')
+    await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window', { id: 'one' })
+    await failsBy(
+      createLimiter({ name: 'plans', rule, policy: () => undefined, store: one(), ...soon }),
+      'fixed-window',
+    )
+    const tiers = { user: rule, ip: rule }
+    await failsBy(createLimiter({ name: 'tiers', tiers, store: one(), ...soon }), 'tiers')
   })
 
   it('the reply to one tier where there are two', async () => {

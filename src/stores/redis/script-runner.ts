@@ -14,6 +14,14 @@ export interface Runner {
   ask(key: string, command: readonly [string, ...string[]]): Promise<unknown>
 }
 
+/** How something is asked. */
+export interface How {
+  /** Until when it is sent again if a Cluster has not run it, by the time of real timers. 0: never. Absent: until it is given up. */
+  readonly untilMs?: number | undefined
+  /** What it decides by, as it is told when it fails. Absent: the script's name. */
+  readonly by?: string
+}
+
 /** Runs scripts by their SHA-1 and sees to it that the servers know them. What fails is told as a `LimiterError`. */
 export class ScriptRunner {
   readonly #connection: TimedConnection
@@ -27,6 +35,13 @@ export class ScriptRunner {
     this.#untimed = connection
     this.#connection = new TimedConnection(connection)
     this.#isEngineSafe = isEngineSafe
+    connection.trouble?.listen()
+  }
+
+  /** Why no server answers, when none lets the client in. */
+  trouble(): LimiterError | undefined {
+    const error = this.#untimed.trouble?.error
+    return error && callFailure('Redis did not decide', error)
   }
 
   /** Tells how long somebody waits for a decision. After the longest time that was told, a call without an answer is given up. */
@@ -43,27 +58,23 @@ export class ScriptRunner {
     }
   }
 
-  /** A runner that sends nothing again after a time, by that of real timers. */
-  until(untilMs: number | undefined): Runner {
+  /** A runner that always asks so. */
+  asking(how: How): Runner {
     return {
-      run: (script, keys, args) => this.run(script, keys, args, untilMs),
-      ask: (key, command) => this.#ask(key, command, untilMs),
+      run: (script, keys, args) => this.run(script, keys, args, how),
+      ask: (key, command) => this.#ask(key, command, how),
     }
   }
 
-  /**
-   * Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice.
-   *
-   * @param untilMs until when it is sent again if a Cluster has not run it. 0: never.
-   */
-  run(script: Script, keys: readonly string[], args: readonly string[], untilMs?: number): Promise<unknown> {
+  /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
+  run(script: Script, keys: readonly string[], args: readonly string[], how: How = {}): Promise<unknown> {
     const isReady = this.#isEngineSafe && this.#loads.has(script.sha1)
-    return isReady ? this.#send(script, keys, args, untilMs) : this.#sendFirst(script, keys, args, untilMs)
+    return isReady ? this.#send(script, keys, args, how) : this.#sendFirst(script, keys, args, how)
   }
 
-  async #ask(key: string, command: readonly [string, ...string[]], untilMs: number | undefined): Promise<unknown> {
+  async #ask(key: string, command: readonly [string, ...string[]], how: How): Promise<unknown> {
     try {
-      return await this.#connection.send(key, command, untilMs)
+      return await this.#connection.send(key, command, how.untilMs)
     } catch (cause) {
       throw callFailure(`Redis did not answer ${command[0]}`, cause, [key])
     }
@@ -83,32 +94,22 @@ export class ScriptRunner {
     }
   }
 
-  async #sendFirst(
-    script: Script,
-    keys: readonly string[],
-    args: readonly string[],
-    untilMs: number | undefined,
-  ): Promise<unknown> {
+  async #sendFirst(script: Script, keys: readonly string[], args: readonly string[], how: How): Promise<unknown> {
     try {
       if (!this.#isEngineSafe) await this.#askEngine(keys[0] as string)
       if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
     } catch (cause) {
-      throw undecided(script, keys, cause)
+      throw undecided(how.by ?? script.name, keys, cause)
     }
-    return this.#send(script, keys, args, untilMs)
+    return this.#send(script, keys, args, how)
   }
 
   // Not an async function: each of them would let every decision wait a little longer.
-  #send(
-    script: Script,
-    keys: readonly string[],
-    args: readonly string[],
-    untilMs: number | undefined,
-  ): Promise<unknown> {
+  #send(script: Script, keys: readonly string[], args: readonly string[], how: How): Promise<unknown> {
     const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
     return this.#connection
-      .send(keys[0] as string, command, untilMs)
-      .catch((error: unknown) => this.#sendText(script, keys, args, error, untilMs))
+      .send(keys[0] as string, command, how.untilMs)
+      .catch((error: unknown) => this.#sendText(script, keys, args, error, how))
   }
 
   async #sendText(
@@ -116,16 +117,16 @@ export class ScriptRunner {
     keys: readonly string[],
     args: readonly string[],
     error: unknown,
-    untilMs: number | undefined,
+    how: How,
   ): Promise<unknown> {
     // Only a missing script is safe to send again: any other failure may already have counted.
-    if (!isNoScript(error)) throw undecided(script, keys, error)
+    if (!isNoScript(error)) throw undecided(how.by ?? script.name, keys, error)
     this.#loadInBackground(script)
     const command = ['EVAL', script.source, `${keys.length}`, ...keys, ...args]
     try {
-      return await this.#connection.send(keys[0] as string, command, untilMs)
+      return await this.#connection.send(keys[0] as string, command, how.untilMs)
     } catch (cause) {
-      throw undecided(script, keys, cause)
+      throw undecided(how.by ?? script.name, keys, cause)
     }
   }
 
@@ -154,6 +155,6 @@ export class ScriptRunner {
 
 const DONE = Promise.resolve()
 
-function undecided({ name }: Script, keys: readonly string[], cause: unknown): Error {
-  return callFailure(`Redis did not decide by ${name}`, cause, keys)
+function undecided(by: string, keys: readonly string[], cause: unknown): Error {
+  return callFailure(`Redis did not decide by ${by}`, cause, keys)
 }

@@ -11,7 +11,7 @@ import {
 } from './decide-in-one-slot.ts'
 import { numbersOf } from './decode-verdict.ts'
 import { getScript } from './script-catalog.ts'
-import type { ScriptRunner } from './script-runner.ts'
+import type { How, ScriptRunner } from './script-runner.ts'
 
 /** A decision over several keys. */
 export type Orders = readonly RedisOrder[]
@@ -79,7 +79,10 @@ export class TierBatch implements Parcel {
     for (const orders of decisions.slice(1)) for (const order of orders) args.push(requestTextOf(order))
     const size = first.length * NUMBERS_WITH_TIME
     try {
-      const numbers = numbersOf(await this.#runner.run(getScript('tiers'), names, args, 0), decisions.length * size)
+      const numbers = numbersOf(
+        await this.#runner.run(getScript('tiers'), names, args, NOT_AGAIN),
+        decisions.length * size,
+      )
       for (const [index, orders] of decisions.entries()) this.#answers.push(verdictsIn(numbers, index * size, orders))
     } catch (error) {
       for (const orders of decisions) {
@@ -88,3 +91,6 @@ export class TierBatch implements Parcel {
     }
   }
 }
+
+// Each decision is sent again by itself instead.
+const NOT_AGAIN: How = { untilMs: 0 }

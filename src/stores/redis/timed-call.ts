@@ -1,14 +1,16 @@
 import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
 import type { Deadlines, Waiting } from '../../core/deadlines.ts'
 import { NoAnswer } from '../../core/no-answer.ts'
+import { NotSent } from './clients/not-connected.ts'
 import { isOnTheMove } from './clients/server-words.ts'
-import type { Delivery } from './redis-connection.ts'
+import type { Delivery, Trouble } from './redis-connection.ts'
 
 /** What a call needs to know of its time, and who waits for it. */
 export interface TimedCallOptions {
   /** Those that it is given up by; absent: never. */
   readonly deadlines: Deadlines | undefined
   readonly clock: Clock | undefined
+  readonly trouble: Trouble | undefined
   /** When it is not sent again any more, by the timers' time. Absent: when it is given up. */
   readonly untilMs: number | undefined
   readonly resolve: (reply: unknown) => void
@@ -47,8 +49,8 @@ export class TimedCall implements Delivery, Waiting {
   }
 
   expire(): void {
-    const { deadlines, reject } = this.#options
-    reject(new NoAnswer(`no answer within ${deadlines?.deadlineMs} ms`))
+    const { deadlines, trouble, reject } = this.#options
+    reject(trouble?.error ?? new NoAnswer(`no answer within ${deadlines?.deadlineMs} ms`))
     try {
       this.#withdraw?.()
     } catch {
@@ -60,8 +62,10 @@ export class TimedCall implements Delivery, Waiting {
     try {
       Promise.resolve(this.#send(this)).then(
         (reply) => {
-          this.#options.deadlines?.end(this)
-          this.#options.resolve(reply)
+          const { deadlines, trouble, resolve } = this.#options
+          deadlines?.end(this)
+          trouble?.over()
+          resolve(reply)
         },
         (error: unknown) => this.#failed(error),
       )
@@ -76,9 +80,11 @@ export class TimedCall implements Delivery, Waiting {
   }
 
   #end(error: unknown): void {
-    const { deadlines, reject } = this.#options
+    const { deadlines, trouble, reject } = this.#options
     deadlines?.end(this)
-    reject(error)
+    // Some clients send commands although the server has refused their password, and say that right after.
+    if (trouble !== undefined && isKeptOut(error)) setImmediate(() => reject(trouble.error ?? error))
+    else reject(error)
   }
 
   #sendLater(error: unknown): void {
@@ -99,4 +105,8 @@ export class TimedCall implements Delivery, Waiting {
     this.#untilMs ??= untilMs ?? (deadlines === undefined ? nowMs + PATIENCE_MS : this.dueMs)
     return nowMs + pauseMs < this.#untilMs
   }
+}
+
+function isKeptOut(error: unknown): boolean {
+  return error instanceof NotSent || (error instanceof Error && error.message.startsWith('NOAUTH '))
 }

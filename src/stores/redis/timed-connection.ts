@@ -46,7 +46,8 @@ export class TimedConnection {
   // Neither an async function nor a race: each promise lets every decision wait a little longer.
   #timed(send: (call: TimedCall) => Promise<unknown>, untilMs?: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      new TimedCall(send, { deadlines: this.#deadlines, clock: this.#clock, untilMs, resolve, reject }).begin()
+      const { trouble } = this.#connection
+      new TimedCall(send, { deadlines: this.#deadlines, clock: this.#clock, trouble, untilMs, resolve, reject }).begin()
     })
   }
 }

@@ -16,6 +16,14 @@ it.each([
     "OOM: command not allowed when used memory > 'maxmemory'.",
     "OOM command not allowed when used memory > 'maxmemory'.",
   ],
+  [
+    'Standalone connect failed - IoError: Received error for address `127.0.0.1:6379`: WRONGPASS: invalid pair.\n',
+    'WRONGPASS invalid pair.',
+  ],
+  [
+    'Failed to create initial connections - IoError: Node: "127.0.0.1:7000" received errors: `NOAUTH: no.`, `NOAUTH: no.`',
+    'NOAUTH no.',
+  ],
   ['WRONGTYPE: two\nlines: of words', 'WRONGTYPE two\nlines: of words'],
 ])('finds in %j what the server has said', (message, words) => {
   expect(serverWords(message)).toBe(words)

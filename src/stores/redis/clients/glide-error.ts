@@ -3,13 +3,17 @@
  * `An error was signalled by the server: - NoScriptError: No matching script`, and codes that it does not know as `OOM: …`.
  */
 export function serverWords(message: string): string | undefined {
-  const [, kind, code = codeOf(kind), words] = SPELLING.exec(message) ?? []
+  const [, kind, code = codeOf(kind), words] = SPELLING.exec(message) ?? CONNECTING.exec(message) ?? []
   return words === undefined ? undefined : `${code} ${words}`
 }
 
 function codeOf(kind = ''): string {
   return RENAMED[kind] ?? kind.replace(/Error$/, '').toUpperCase()
 }
+
+// What a server has said when GLIDE was about to connect, among GLIDE's own words.
+const CONNECTING =
+  /^(?:Standalone connect failed|Failed to create initial connections) - ().*?(?:`: |: `)([A-Z]+): ([^`\n]+)/s
 
 const SPELLING = /^(?:An error was signalled by the server: - (\w+)|([A-Z]+)): (.*)$/s
 

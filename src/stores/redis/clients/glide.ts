@@ -1,6 +1,7 @@
 import type { RedisConnection } from '../redis-connection.ts'
 import { serverWords } from './glide-error.ts'
 import { hasMethods } from './has-methods.ts'
+import { clientClosed } from './not-connected.ts'
 import { sweep } from './sweep.ts'
 
 /** A client of Valkey GLIDE, for one server with its replicas or for a cluster. */
@@ -45,6 +46,7 @@ function clusterConnection(client: GlideLike): RedisConnection {
 }
 
 function rethrow(error: Error): never {
+  if (error.name === 'ClosingError' && error.message.startsWith('Unable to execute')) throw clientClosed(error)
   const words = serverWords(error.message)
   throw words === undefined ? error : new Error(words, { cause: error })
 }

@@ -1,7 +1,9 @@
 import { NoAnswer } from '../../../core/no-answer.ts'
 import type { Delivery } from '../redis-connection.ts'
+import { troubleOf } from './client-trouble.ts'
 import { connectionLost } from './connection-lost.ts'
 import type { IoredisLike } from './ioredis.ts'
+import { clientClosed, NotSent } from './not-connected.ts'
 import { NOT_TRIED_AGAIN } from './server-words.ts'
 
 /** What ioredis makes of a command, as far as it is of use here. Its text is made of `name` and `args` each time it is written. */
@@ -40,11 +42,13 @@ class IoredisCourier {
   readonly #written = new Set<IoredisCommand>()
   // One function for all commands, which ioredis calls as their method.
   readonly #write: IoredisCommand['toWritable'] = writerInto(this.#written)
+  readonly #trouble: ReturnType<typeof troubleOf>
   #latest: IoredisCommand | undefined
   #isListening = false
 
   constructor(client: IoredisSender) {
     this.#client = client
+    this.#trouble = troubleOf(client)
     // What the client's own methods find in its place, so that they hand their command to us.
     this.#standIn = Object.create(client, { sendCommand: { value: (command: IoredisCommand) => this.#hand(command) } })
   }
@@ -73,6 +77,13 @@ class IoredisCourier {
     if (!this.#isListening) this.#listen()
     this.#latest = command
     command.toWritable = this.#write
+    if ((this.#client as { manuallyClosing?: boolean }).manuallyClosing === true) {
+      // It would write it behind its QUIT, where no server reads it.
+      return Promise.reject(clientClosed())
+    }
+    let isUnsent = true
+    const { reject: tell } = command
+    command.reject = (error) => tell.call(command, isUnsent ? unsent(error) : error)
     const sent = this.#client.sendCommand(command)
     // Only now: a Cluster has put a function of its own there, which follows slots that move and would also send again what was lost.
     const { resolve, reject } = command
@@ -81,7 +92,9 @@ class IoredisCourier {
       return resolve(reply)
     }
     command.reject = (error) => {
-      const isLost = this.#written.delete(command) && error.message === CLOSED
+      this.#trouble.hear(error)
+      isUnsent = !this.#written.delete(command)
+      const isLost = !isUnsent && error.message === CLOSED
       if (error.message === TIMED_OUT) withdraw(command)
       reject.call(command, isLost ? connectionLost(error) : inOurWords(error))
     }
@@ -100,6 +113,12 @@ class IoredisCourier {
       command.reject(connectionLost())
     }
   }
+}
+
+// What a server has said is no matter of sending, and a time limit is told as one.
+function unsent(error: Error): Error {
+  if (error.message === CLOSED) return clientClosed(error)
+  return error.name === 'ReplyError' || error instanceof NoAnswer ? error : new NotSent(error.message, { cause: error })
 }
 
 function inOurWords(error: Error): Error {

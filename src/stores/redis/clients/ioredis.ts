@@ -1,4 +1,5 @@
 import type { RedisConnection } from '../redis-connection.ts'
+import { troubleOf } from './client-trouble.ts'
 import { hasMethods } from './has-methods.ts'
 import { courierOf } from './ioredis-courier.ts'
 import { notConnected } from './not-connected.ts'
@@ -41,6 +42,7 @@ export function ioredisConnection(client: IoredisLike): RedisConnection {
 function singleConnection(client: IoredisLike): RedisConnection {
   const courier = courierOf(client)
   return {
+    trouble: troubleOf(client),
     send: (_key, command, delivery) => courier.send(command, delivery),
     sendToAll: (command) => courier.send(command),
     sweep: (start) => sweep((command) => courier.send(command), start, client.options?.keyPrefix),
@@ -60,6 +62,7 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
   }
   return {
     isCluster: true,
+    trouble: troubleOf(client),
     send: (_key, command, delivery) => courier.send(command, delivery),
     sendToAll: async (command) => {
       const [name, ...args] = command as [string, ...string[]]

@@ -1,14 +1,16 @@
 import type { Delivery, RedisConnection } from '../redis-connection.ts'
+import { troubleOf } from './client-trouble.ts'
 import { connectionLost } from './connection-lost.ts'
 import { hasMethods } from './has-methods.ts'
 import { NodeRedisSignal } from './node-redis-signal.ts'
-import { notConnected } from './not-connected.ts'
+import { clientClosed, notConnected } from './not-connected.ts'
 import { sweep } from './sweep.ts'
 
 /** Whatever node-redis creates: a client, a pool, a cluster or a sentinel. */
 export type NodeRedisLike = NodeRedisClientLike | NodeRedisClusterLike | NodeRedisSentinelLike
 
 interface NodeRedisClientLike {
+  readonly isOpen?: boolean
   connect(): Promise<unknown>
   sendCommand(args: string[], options?: NodeRedisOptions): Promise<unknown>
 }
@@ -43,7 +45,7 @@ export function isNodeRedis3(client: unknown): boolean {
 /** Sends through node-redis and adds its `keyPrefix`, which node-redis leaves out of commands that it does not know the parts of. */
 export function nodeRedisConnection(client: NodeRedisLike): RedisConnection {
   const prefix = (client as { _keyPrefix?: unknown })._keyPrefix
-  const connection = connectionByKind(client)
+  const connection = { ...connectionByKind(client), trouble: troubleOf(client) }
   return prefix === undefined ? connection : prefixed(connection, `${prefix}`)
 }
 
@@ -56,6 +58,7 @@ function connectionByKind(client: NodeRedisLike): RedisConnection {
 function clientConnection(client: NodeRedisClientLike): RedisConnection {
   return {
     send(_key, command, delivery) {
+      if (client.isOpen === false) return Promise.reject(clientClosed())
       if (delivery === undefined) return client.sendCommand(command as string[])
       const { args, options } = withdrawable(command, delivery)
       return client.sendCommand(args, options)

@@ -1,0 +1,53 @@
+import { errorMonitor } from 'node:events'
+import type { Trouble } from '../redis-connection.ts'
+
+/** As much of a client as tells what becomes of its connections. */
+interface Emitter {
+  on(event: string | symbol, listener: (error: unknown) => void): unknown
+}
+
+/** The trouble of a client: one for all stores on it, so that it gets one listener of ours. */
+export function troubleOf(client: object): ClientTrouble {
+  const known = TROUBLES.get(client) ?? new ClientTrouble(client as Emitter)
+  TROUBLES.set(client, known)
+  return known
+}
+
+const TROUBLES = new WeakMap<object, ClientTrouble>()
+
+/**
+ * Remembers why a server does not let a client in. Clients say that by an event, once for each try to connect, and let commands wait
+ * meanwhile. Whoever only waits for those learns nothing.
+ */
+class ClientTrouble implements Trouble {
+  #error: Error | undefined
+  #client: Emitter | undefined
+
+  constructor(client: Emitter) {
+    this.#client = client
+  }
+
+  get error(): Error | undefined {
+    return this.#error
+  }
+
+  listen(): void {
+    const client = this.#client
+    this.#client = undefined
+    // Seen by nobody: a client without a listener to errors behaves as before.
+    client?.on(errorMonitor, this.hear)
+    // A Cluster of ioredis tells it of each node, and of itself only that all have failed.
+    client?.on('node error', this.hear)
+  }
+
+  /** Notes an error of the client, if it is one that keeps it out. */
+  readonly hear = (error: unknown): void => {
+    if (error instanceof Error && KEPT_OUT.test(error.message)) this.#error = error
+  }
+
+  over(): void {
+    this.#error = undefined
+  }
+}
+
+const KEPT_OUT = /^(?:NOAUTH|WRONGPASS|NOPERM) |^ERR (?:AUTH |invalid password|Client sent AUTH)/
