@@ -1,5 +1,5 @@
 import type { Verdict } from './decision.ts'
-import { type Hold, movedHolds, NO_HOLDS, remembered, returnExpired } from './holds.ts'
+import { caughtUp, type Hold, NO_HOLDS, remembered, returnExpired } from './holds.ts'
 import type { Rule, RuleState } from './rule.ts'
 
 /** How far a key's own time may be ahead of the clock before the clock counts as set back for good. */
@@ -65,16 +65,22 @@ export function currentEntry<S extends RuleState>(rule: Rule<S>, entry: Entry<S>
     block = { atMs: nowMs, untilMs: nowMs + block.untilMs - block.atMs }
   }
   if (state !== undefined && isFarAhead(state.atMs, nowMs)) {
+    const outcome = maker.step(state, nowMs, 0, true)
     const backMs = state.atMs - nowMs
-    if (holds.length > 0) holds = movedHolds(holds, () => backMs)
-    state = remembered(maker.step(state, nowMs, 0, true))
+    // A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
+    const takenBackMs = state.atMs - outcome.state.atMs
+    holds = holds.map((hold) => {
+      return { ...hold, takenMs: hold.takenMs - takenBackMs, untilMs: hold.untilMs - backMs }
+    })
+    state = remembered(outcome)
     moved = true
   }
-  if (holds.some((hold) => isFarAhead(hold.takenMs, nowMs))) {
-    holds = movedHolds(holds, ({ takenMs }) => (isFarAhead(takenMs, nowMs) ? takenMs - nowMs : 0))
-    moved = true
-  }
-  const timeMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
+  const stateMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
+  const caught = caughtUp(holds, nowMs, stateMs, MOST_LAG_MS)
+  moved ||= caught !== holds
+  holds = caught
+  // The key was there when a hold was taken, also if nothing else tells of that any more.
+  const timeMs = holds.reduce((latestMs, { takenMs }) => Math.max(latestMs, takenMs), stateMs)
   const held = holds.length === 0 ? { state, holds } : returnExpired(maker, state, holds, timeMs)
   if (maker === rule || sameParameters(maker.parameters, rule.parameters)) {
     const adopted = held.state && rule.adopt?.(held.state, timeMs)

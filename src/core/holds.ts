@@ -26,13 +26,13 @@ interface Held<S extends RuleState> {
   readonly holds: readonly Hold[]
 }
 
-/** The holds after their times moved back. */
-export function movedHolds(holds: readonly Hold[], backMs: (hold: Hold) => number): readonly Hold[] {
-  return holds.map((hold) => ({
-    ...hold,
-    takenMs: hold.takenMs - backMs(hold),
-    untilMs: hold.untilMs - backMs(hold),
-  }))
+/** The holds with those moved back that were taken more than `mostLagMs` after `nowMs`: to `timeMs`, the key's own time. */
+export function caughtUp(holds: readonly Hold[], nowMs: number, timeMs: number, mostLagMs: number): readonly Hold[] {
+  if (holds.every(({ takenMs }) => takenMs - nowMs <= mostLagMs)) return holds
+  return holds.map((hold) => {
+    const { takenMs, untilMs } = hold
+    return takenMs - nowMs <= mostLagMs ? hold : { ...hold, takenMs: timeMs, untilMs: untilMs - (takenMs - timeMs) }
+  })
 }
 
 /** Gives back what the expired holds took. What a lease took has come back by itself. */

@@ -71,29 +71,35 @@ local function holding()
     if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
       entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
     end
-    local timeMs, stateBackMs = nowMs, 0
+    local timeMs, backMs, takenBackMs = nowMs, 0, 0
     local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
     if atMs - nowMs > mostLagMs then
       local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
       entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
-      stateBackMs = atMs - nowMs
+      -- A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
+      backMs, takenBackMs = atMs - nowMs, moved and atMs - struct.unpack('<d', moved) or atMs - nowMs
     else
       timeMs = math.max(atMs, nowMs)
     end
-    local isAhead = stateBackMs > 0
+    local isAhead = backMs > 0
     for _, hold in ipairs(entry.holds or {}) do
       isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
     end
     entry.holds = isAhead
         and entry.holds
         and map(entry.holds, function(hold)
-          local backMs = stateBackMs
-          if hold.takenMs - backMs - nowMs > mostLagMs then
-            backMs, entry.changed, entry.counted = hold.takenMs - nowMs, true, true
+          local takenMs, untilMs = hold.takenMs - takenBackMs, hold.untilMs - backMs
+          if takenMs - nowMs > mostLagMs then
+            takenMs, untilMs = timeMs, untilMs - (takenMs - timeMs)
+            entry.changed, entry.counted = true, true
           end
-          return backMs == 0 and hold or with(hold, hold.left, hold.takenMs - backMs, hold.untilMs - backMs)
+          return with(hold, hold.left, takenMs, untilMs)
         end)
       or entry.holds
+    -- The key was there when a hold was taken, also if nothing else tells of that any more.
+    for _, hold in ipairs(entry.holds or {}) do
+      timeMs = math.max(timeMs, hold.takenMs)
+    end
     return timeMs
   end
 
