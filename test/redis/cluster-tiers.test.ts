@@ -144,7 +144,7 @@ describe('tiers in several slots', () => {
     connection.before = failing('later', 'the node is gone')
     await expect(limiter.consume({ later: 'key' }, { id: 'request' })).rejects.toMatchObject({
       code: 'STORE_FAILED',
-      message: 'Redis did not decide by tiers: the node is gone',
+      message: 'Redis did not decide by sliding-log: the node is gone',
     })
   })
 

@@ -161,9 +161,10 @@ export class Breaker {
   }
 
   #tell(error: unknown): void {
-    const isDenied = kindOfFailure(error) === 'denied'
-    if (!this.#isDenialTold) this.#warn(isDenied ? 'STORE_DENIED' : 'STORE_DEGRADED', error)
-    if (isDenied) this.#isDenialTold = true
+    if (this.#isDenialTold) return
+    this.#isDenialTold = kindOfFailure(error) === 'denied'
+    if (this.#isDenialTold) this.#warn('STORE_DENIED', error)
+    else this.#warn('STORE_DEGRADED', error)
   }
 
   #warn(code: string, error: unknown): void {
