@@ -130,6 +130,6 @@ function ask(shelf: Shelf, { action, amount, ahead, nowMs }: Moment): Answer {
 }
 
 function verdictOf(verdict: Verdict): Verdict {
-  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = verdict
-  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
+  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs } = verdict
+  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
 }

@@ -110,7 +110,7 @@ function plainOf({ parameters, valid }) {
   return part('plain')
     .replaceAll('rule.step(', `step(${names.join(', ')}, `)
     .replaceAll('rule.limit', names[0])
-    .replaceAll('rule.isState(value)', `(${valid.replaceAll(/\bstate\b/g, 'value')})`)
+    .replaceAll('rule.timeOf(value)', `(${valid.replaceAll(/\bstate\b/g, 'value')})`)
 }
 
 function stepOf({ needs, step }) {
@@ -273,7 +273,7 @@ function tableOf({ name, parameters, holds, valid }, size) {
     ...(size === undefined ? [] : [`  name = '${name}',`, `  size = ${size},`]),
     `  limit = ${parameters[0].name},`,
     `  holds = '${holds}',`,
-    '  isState = function(state)',
+    '  timeOf = function(state)',
     `    return ${valid}`,
     '  end,',
     '  step = function(state, timeMs, cost, force, takenMs)',

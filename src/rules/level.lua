@@ -1,6 +1,14 @@
 -- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
 -- requests come back in every period.
 
+-- Its time, or nothing when it cannot be a level.
+local function timeOfLevel(atMs, used, periodMs, rate)
+  local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
+  local isUsed = used % 1 == 0 and used >= 0 and used <= EXACT
+  local isPeriod = periodMs % 1 == 0 and periodMs >= 1 and periodMs <= EXACT
+  return isTime and isUsed and isPeriod and rate % 1 == 0 and rate >= 1 and rate <= EXACT and atMs
+end
+
 -- One step of a bucket; with maxWaitMs it queues. isTheirs when the period and the rate are those of the level.
 local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs, state, nowMs, cost, force)
   local used, most = 0, (capacity + maxDebt) * periodMs

@@ -1,45 +1,70 @@
 -- A timeline is its newest time, its total, how long each cost counts, and pairs of time and cost, oldest first: 24 bytes, and 16 for
 -- each pair.
 
+-- Its own time, or nothing when it cannot be a timeline. To read all pairs would take longer than to decide: those are judged
+-- when they are read.
+local function timeOf(line)
+  local atMs, total, spanMs = struct.unpack('<ddd', line)
+  local newestMs, newest = struct.unpack('<dd', line, #line - 15)
+  -- Before 1970 it can be by a clock that was set back.
+  local isTime = newestMs == atMs and atMs % 1 == 0 and atMs >= -EXACT and atMs <= EXACT
+  local isSpan = spanMs % 1 == 0 and spanMs >= 1 and spanMs <= EXACT
+  local isWhole = newest % 1 == 0 and newest >= 1 and total % 1 == 0 and total <= 2 * EXACT
+  return isTime and isSpan and isWhole and (newest == total or (newest < total and #line > 40)) and atMs
+end
+
+-- The pair at line[at..], which is later than afterMs and not later than latestMs.
+local function pairAt(line, at, afterMs, latestMs)
+  local timeMs, cost = 0, 0
+  if at > 24 and at < #line then
+    timeMs, cost = struct.unpack('<dd', line, at)
+  end
+  local isLater = timeMs % 1 == 0 and timeMs > afterMs and timeMs <= latestMs
+  if not (isLater and cost % 1 == 0 and cost >= 1 and cost <= EXACT) then
+    error(FOREIGN, 0)
+  end
+  return timeMs, cost
+end
+
 -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
 local function movedBack(line, backMs)
   local atMs, total, madeMs = struct.unpack('<ddd', line)
-  local moved = { struct.pack('<ddd', atMs - backMs, total, madeMs) }
+  local moved, timeMs, cost = { struct.pack('<ddd', atMs - backMs, total, madeMs) }, -EXACT, nil
   for at = 25, #line, 16 do
-    local timeMs, cost = struct.unpack('<dd', line, at)
+    timeMs, cost = pairAt(line, at, timeMs, atMs)
     moved[#moved + 1] = struct.pack('<dd', timeMs - backMs, cost)
   end
   return table.concat(moved)
 end
 
--- The pairs in line[from..] after giving back amount, which is less than their total.
-local function withoutNewest(line, from, amount)
+-- The pairs in line[from..] after giving back amount, which is less than their total. The newest of them is of atMs.
+local function withoutNewest(line, from, amount, atMs)
   local at = #line - 15
-  local timeMs, cost = struct.unpack('<dd', line, at)
+  local timeMs, cost = pairAt(line, at, -EXACT, atMs)
   while cost <= amount do
     amount = amount - cost
     at = at - 16
-    timeMs, cost = struct.unpack('<dd', line, at)
+    timeMs, cost = pairAt(line, at, -EXACT, timeMs - 1)
   end
   return line:sub(from, at - 1) .. struct.pack('<dd', timeMs, cost - amount)
 end
 
-local function withoutOldest(line, from, amount)
-  local timeMs, cost = struct.unpack('<dd', line, from)
+local function withoutOldest(line, from, amount, atMs)
+  local timeMs, cost = pairAt(line, from, -EXACT, atMs)
   while cost <= amount do
     amount = amount - cost
     from = from + 16
-    timeMs, cost = struct.unpack('<dd', line, from)
+    timeMs, cost = pairAt(line, from, timeMs, atMs)
   end
   return struct.pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
 end
 
 -- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
-local function withoutTaken(line, from, amount, takenMs)
+local function withoutTaken(line, from, amount, takenMs, atMs)
   local first, last = from, #line - 15
   while first <= last do
     local at = first + 16 * math.floor((last - first) / 32)
-    local timeMs, cost = struct.unpack('<dd', line, at)
+    local timeMs, cost = pairAt(line, at, -EXACT, atMs)
     if timeMs == takenMs then
       local kept = cost > amount and struct.pack('<dd', timeMs, cost - amount) or ''
       return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math.min(amount, cost)
@@ -61,24 +86,29 @@ local function since(state, nowMs, ownMs)
   if atMs > nowMs then
     line, atMs = movedBack(line, atMs - nowMs), nowMs
   end
+  local timeMs, taken = -EXACT, nil
   while from < #line do
-    local timeMs, taken = struct.unpack('<dd', line, from)
+    timeMs, taken = pairAt(line, from, timeMs, atMs)
     if timeMs > nowMs - spanMs then
       break
     end
     total = total - taken
     from = from + 16
   end
+  -- Each pair counts at least once, and without pairs nothing counts.
+  if total < (#line + 1 - from) / 16 or (from > #line and total > 0) then
+    error(FOREIGN, 0)
+  end
   return line, atMs, total, from, spanMs
 end
 
 -- The time of the pair with which at least amount has left, oldest first.
-local function timeFreeing(line, from, amount)
-  local timeMs, freed = struct.unpack('<dd', line, from)
+local function timeFreeing(line, from, amount, atMs)
+  local timeMs, freed = pairAt(line, from, -EXACT, atMs)
   while freed < amount do
     local taken
     from = from + 16
-    timeMs, taken = struct.unpack('<dd', line, from)
+    timeMs, taken = pairAt(line, from, timeMs, atMs)
     freed = freed + taken
   end
   return timeMs
@@ -91,23 +121,26 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
     line, atMs, total, from, spanMs = since(state, nowMs, ownMs)
   end
   if not force and total + cost > limit then
-    local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
+    local retryAfterMs = timeFreeing(line, from, cost - (limit - total), atMs) + spanMs - nowMs
     return retryAfterMs, math.max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
   end
 
   local before, returned = total, 0
   local pairsLeft, added = nil, ''
   if cost < 0 and takenMs then
-    pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
+    pairsLeft, returned = withoutTaken(line, from, -cost, takenMs, atMs)
   elseif cost < 0 then
     returned = math.min(-cost, total)
-    pairsLeft = returned < total and without(line, from, returned)
+    pairsLeft = returned < total and without(line, from, returned, atMs)
   end
   total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
   spanMs = total > before and ownMs or spanMs
   if total == 0 then
     return 0, limit, 0, 0, nil, returned
   elseif cost < 0 then
+    if total < #pairsLeft / 16 or pairsLeft == '' then
+      error(FOREIGN, 0)
+    end
     atMs = struct.unpack('<d', pairsLeft, #pairsLeft - 15)
   elseif total == before then
     pairsLeft = line:sub(from)

@@ -164,6 +164,6 @@ describe('the header of tiers', () => {
 })
 
 const OF_THE_SERVER = [
-  ...['KEYS', 'ARGV', 'redis', 'struct', 'math', 'string', 'table', 'unpack'],
+  ...['KEYS', 'ARGV', 'redis', 'struct', 'math', 'string', 'table', 'unpack', 'pcall'],
   ...['tonumber', 'tostring', 'error', 'ipairs', 'pairs'],
 ]

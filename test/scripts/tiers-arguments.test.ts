@@ -183,6 +183,16 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
     await redis.del('id')
     await run(['a', 'id'], `${WINDOW} 1`, '1000')
     expect(await refusal(['a', 'b', 'id'], `${WINDOW} 1 ${BUCKET} 1`, '1000')).toBe(other)
+    const answer = (await redis.getBuffer('id')) as Buffer
+    for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0.5, -2, 1e300]) {
+      for (let at = 0; at < answer.length; at += 8) {
+        const broken = Buffer.from(answer)
+        broken.writeDoubleLE(number, at)
+        await redis.set('id', broken)
+        expect(await refusal(['a', 'id'], `${WINDOW} 1`, '1000'), `${number} at ${at}`).toBe(other)
+      }
+    }
+    await redis.set('id', answer)
     // Also when it is over: with a caller's time it lies there for a while.
     expect(await refusal(['a', 'b', 'id'], `${WINDOW} 1 ${BUCKET} 1`, '1000', '1700000001000')).toBe(other)
     expect((await run(['a', 'id'], `${WINDOW} 1`, '1000', '1700000001000')).slice(0, 2)).toEqual([1, 98])
@@ -198,11 +208,16 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
       const broken = Buffer.from(value)
       broken.writeDoubleLE(wrong, 8)
       await redis.set('a', broken)
-      expect(await refusal(['a'], `${WINDOW} changing:1`), `a text of ${wrong}`).toMatch(/^ERR sluice: /)
+      expect(await refusal(['a'], `${WINDOW} changing:1`), `a text of ${wrong}`).toBe(FOREIGN)
     }
     for (let size = 16; size < value.length; size += 8) {
       await redis.set('a', value.subarray(0, size))
-      expect(await refusal(['a'], `${WINDOW} changing:1`), `the first ${size} bytes`).toMatch(/^ERR sluice: /)
+      expect(await refusal(['a'], `${WINDOW} changing:1`), `the first ${size} bytes`).toBe(FOREIGN)
+    }
+    const rule = value.subarray(16, 16 + length).toString()
+    for (const text of ['sliding-window 100 60000 x', 'sliding-window 000 60000 -', 'sliding-window 100 60000']) {
+      await redis.set('a', Buffer.from(value.toString('latin1').replace(rule, text.padEnd(length)), 'latin1'))
+      expect(await refusal(['a'], `${WINDOW} changing:1`), text).toBe(FOREIGN)
     }
   })
 })
@@ -226,12 +241,7 @@ it('looks ahead from all tiers or from none, however the cost is spelt', async (
     expect(await redis.dbsize()).toBe(0)
     // A minute of 100 of which 20 seconds are over: in the next one a single request counts for nothing.
     const taken = await run(['a', 'b'], `${BUCKET} ahead:${cost} ${WINDOW} shadow:ahead:1`)
-    expect(taken, cost).toEqual([
-      ...[1, 8, 200, taken[3], 0],
-      ...[1, 99, 40_000, 100_000, 0],
-      Number(NOW),
-      Number(NOW),
-    ])
+    expect(taken, cost).toEqual([...[1, 8, 200, taken[3], 0], ...[1, 99, 40_000, 100_000, 0], Number(NOW), Number(NOW)])
     // Refused by the other: the bucket is only looked at, and still tells.
     const again = await run(['a', 'b'], `${BUCKET} ahead:1 ${WINDOW} 101`)
     expect(again.slice(0, 3), cost).toEqual([1, 8, 200])

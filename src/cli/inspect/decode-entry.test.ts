@@ -10,7 +10,7 @@ const bytesOf = (...numbers: number[]) => new Uint8Array(new Float64Array(number
 
 describe('what Redis keeps of a key', () => {
   it('is a state', () => {
-    const entry = decodeEntry(fixed, bytesOf(1_000, 3, 1_000))
+    const entry = decodeEntry(fixed, bytesOf(1_000, 3, -1_000))
     expect(entry).toMatchObject({ state: { atMs: 1_000, count: 3 }, parts: { atMs: 1_000, count: 3 }, holds: [] })
   })
 
@@ -31,7 +31,7 @@ describe('what Redis keeps of a key', () => {
 
   it('is slices, also of another number', () => {
     const state = { atMs: 1_000, counts: [1, 2], sliceMs: 500 }
-    expect(decodeEntry(strict, bytesOf(1_000, 1, 2, 500))).toMatchObject({ state, parts: state })
+    expect(decodeEntry(strict, bytesOf(1_000, 1, 2, -500))).toMatchObject({ state, parts: state })
   })
 
   it('is a log', () => {

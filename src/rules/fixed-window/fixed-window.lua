@@ -6,8 +6,14 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
 --
--- valid #state == 24 and struct.unpack('<d', state, 17) >= 1
+-- valid #state == 24 and timeOf(struct.unpack('<ddd', state))
 -- state fixed-window@1: start of the window, count, length of the window
+local function timeOf(atMs, count, windowMs)
+  local isWhole = atMs % 1 == 0 and count % 1 == 0 and windowMs % 1 == 0
+  local isCounted = atMs >= 0 and atMs <= EXACT and count >= 0 and count <= 2 * EXACT
+  return isWhole and isCounted and windowMs >= 1 and windowMs <= EXACT and atMs
+end
+
 local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
   local atMs, count, live, keeps = nil, 0, false, false
   if state then

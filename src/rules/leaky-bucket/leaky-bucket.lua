@@ -10,7 +10,7 @@
 -- needs      level
 -- holds      pooled
 --
--- valid #state == 32
+-- valid #state == 32 and timeOfLevel(struct.unpack('<dddd', state))
 -- state leaky-bucket@1: time, what is in the bucket in units of request * millisecond of a period, length of the period, requests that leak out in one
 local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
   local waitMs = mode == 'shape' and maxWaitMs or nil

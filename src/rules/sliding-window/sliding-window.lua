@@ -6,8 +6,14 @@
 -- exact     (limit + maxDebt) * windowMs
 -- holds     dated
 --
--- valid #state == 32 and struct.unpack('<d', state, 25) >= 1
+-- valid #state == 32 and timeOf(struct.unpack('<dddd', state))
 -- state sliding-window@1: start of the current window, its count, the count of the one before, length of the window
+local function timeOf(atMs, current, previous, windowMs)
+  local isWhole = windowMs % 1 == 0 and atMs % windowMs == 0 and current % 1 == 0 and previous % 1 == 0
+  local isCounted = current >= 0 and current <= EXACT and previous >= 0 and previous <= EXACT
+  return isWhole and isCounted and windowMs >= 1 and windowMs <= EXACT and atMs >= 0 and atMs <= EXACT and atMs
+end
+
 local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
   local atMs = nowMs - nowMs % windowMs
   local elapsedMs = nowMs - atMs

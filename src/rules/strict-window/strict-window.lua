@@ -6,8 +6,14 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
 --
--- valid #state >= 32 and #state % 8 == 0 and struct.unpack('<d', state, #state - 7) >= 1
--- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, length of a slice
+-- valid #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct.unpack('<d', state), struct.unpack('<d', state, #state - 7))
+-- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, minus the length of a slice
+local function timeOf(atMs, minusSliceMs)
+  local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
+  -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
+  return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs >= -EXACT and atMs
+end
+
 local function liveCounts(state, atMs, live, sliceMs)
   local counts, passed, used = {}, live, 0
   if state then
@@ -18,7 +24,11 @@ local function liveCounts(state, atMs, live, sliceMs)
     if passed > 0 then
       counts[slice] = slice + passed <= live and counts[slice + passed] or 0
     end
-    used = used + counts[slice]
+    local count = counts[slice]
+    if not (count % 1 == 0 and count >= 0 and count <= 2 * EXACT) then
+      error(FOREIGN, 0)
+    end
+    used = used + count
   end
   return counts, used
 end
@@ -37,7 +47,7 @@ end
 
 local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
   local sliceMs = math.ceil(windowMs / slices)
-  local madeMs = state and struct.unpack('<d', state, #state - 7) or sliceMs
+  local madeMs = state and -struct.unpack('<d', state, #state - 7) or sliceMs
   local madeSlices = state and #state / 8 - 3 or slices
   if madeMs ~= sliceMs or madeSlices ~= slices then
     local function theirs(...)
@@ -60,7 +70,7 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
   -- How many slices, from the start of the newest, until at least amount has left, oldest first.
   local function msUntilFree(amount)
     local slice, freed = 1, counts[1]
-    while freed < amount do
+    while freed < amount and slice < live do
       slice = slice + 1
       freed = freed + counts[slice]
     end
@@ -89,7 +99,7 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
     counts[live] = counts[live] + (total - used)
     used = total
   end
-  counts[live + 1] = sliceMs
+  counts[live + 1] = -sliceMs
   local next = struct.pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
   return 0, math.max(0, limit - used), msUntilEmpty(), 0, next, returned
 end

@@ -92,7 +92,7 @@ function slicesUntilFree(counts: readonly number[], amount: number): number {
   return slice + 1
 }
 
-/** A state as numbers, for `live` slices. */
+/** A state as numbers, for `live` slices, as its script keeps it: the length of a slice is below zero, which no count is. */
 export function strictWindowCells(live: number): StateCells<StrictWindowState> {
   return {
     count: live + 2,
@@ -101,12 +101,12 @@ export function strictWindowCells(live: number): StateCells<StrictWindowState> {
     write(state, row, at) {
       row[at] = state.atMs
       for (let slice = 0; slice < live; slice++) row[at + 1 + slice] = state.counts[slice] as number
-      row[at + 1 + live] = state.sliceMs
+      row[at + 1 + live] = -state.sliceMs
     },
     read(row, at, count = live + 2) {
       const counts = new Array<number>(count - 2)
       for (let slice = 0; slice < counts.length; slice++) counts[slice] = row[at + 1 + slice] as number
-      return { atMs: row[at] as number, counts, sliceMs: row[at + count - 1] as number }
+      return { atMs: row[at] as number, counts, sliceMs: -(row[at + count - 1] as number) }
     },
   }
 }

@@ -8,7 +8,7 @@
 -- needs     level
 -- holds     pooled
 --
--- valid #state == 32
+-- valid #state == 32 and timeOfLevel(struct.unpack('<dddd', state))
 -- state token-bucket@1: time, tokens used in units of token * millisecond of a period, length of the period, tokens that come back in one
 local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force, takenMs)
   return stepLevel(capacity, refill, periodMs, maxDebt, nil, false, state, nowMs, cost, force)

@@ -1,6 +1,6 @@
 -- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
--- times, and n holds are the number -n - 0.5 and five numbers each.
-local function readEntry(isState, value)
+-- times, and n holds are the number -n - 0.5 and five numbers each. What cannot be one of these is nothing that was written here.
+local function readEntry(timeOf, value)
   if not value then
     return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
   end
@@ -8,22 +8,26 @@ local function readEntry(isState, value)
   local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
   local mark = #value >= 8 and struct.unpack('<d', value) or 0
   if mark == -math.huge and #value >= 24 then
-    local _
-    _, entry.blockAtMs, entry.untilMs = struct.unpack('<ddd', value)
+    local _, blockAtMs, untilMs = struct.unpack('<ddd', value)
+    if
+      not (blockAtMs % 1 == 0 and blockAtMs >= 0 and untilMs % 1 == 0 and untilMs > blockAtMs and untilMs <= 2 * EXACT)
+    then
+      error(FOREIGN, 0)
+    end
+    entry.blockAtMs, entry.untilMs = blockAtMs, untilMs
     at, mark = 25, #value >= 32 and struct.unpack('<d', value, 25) or 0
   end
   local count = -mark - 0.5
   if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
     entry.holds = holding().read(value, at, count)
     at = at + 8 + count * 40
-    mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
   if at > 1 then
     entry.state = at <= #value and value:sub(at) or nil
     entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
   end
-  if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
-    error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+  if entry.state and not timeOf(entry.state) then
+    error(FOREIGN, 0)
   end
   return entry
 end

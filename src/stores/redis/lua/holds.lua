@@ -10,6 +10,12 @@ local function holding()
     local holds = {}
     for index = 1, count do
       local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+      -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
+      local isWhole = id % 1 == 0 and amount % 1 == 0 and takenMs % 1 == 0 and untilMs % 1 == 0
+      local isCounted = id >= 1 and id <= EXACT and amount >= 1 and amount <= EXACT and left >= 0 and left <= EXACT
+      if not (isWhole and isCounted and takenMs >= -EXACT and takenMs < untilMs and untilMs <= 2 * EXACT) then
+        error(FOREIGN, 0)
+      end
       holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
     end
     return holds

@@ -25,7 +25,7 @@ for index = 1, #KEYS do
     if state then
       value, keptMs, keepsEnd = state, resetAfterMs, keepsEnd and keeps
     elseif not allowed then
-      local entry = frame().readEntry(rule.isState, value)
+      local entry = frame().readEntry(rule.timeOf, value)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
       local noted = frame().noteEntry(key, entry, value)
       value, keptMs = noted, noted == value and keptMs or nil

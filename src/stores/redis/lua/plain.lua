@@ -4,8 +4,8 @@
 local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
-    local atMs = #value >= 8 and struct.unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not rule.isState(value) or atMs - nowMs > 60000 then
+    local atMs = rule.timeOf(value)
+    if not atMs or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math.max(nowMs, atMs)

@@ -1,6 +1,8 @@
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
 
+local FOREIGN = 'sluice: the key holds something else than a state of this rule, and it was left as it is'
+
 -- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
 local function whole(what, text, least, most)
   local number = tonumber(text)

@@ -50,12 +50,15 @@ local function readChanging(rule, ruleText, value, nowMs)
     for word in string.gmatch(madeStamp:sub(17), '%S+') do
       words[#words + 1] = word
     end
-    if words[1] ~= rule.name then
-      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    local isRule = words[1] == rule.name and #words == 1 + rule.size
+    if isRule and madeStamp:sub(17) ~= ruleText then
+      isRule, maker = pcall(ruleOf, words[1], words, 2)
     end
-    maker = madeStamp:sub(17) == ruleText and rule or ruleOf(words[1], words, 2)
+    if not isRule then
+      error(FOREIGN, 0)
+    end
   end
-  local entry = frame().readEntry(maker.isState, value)
+  local entry = frame().readEntry(maker.timeOf, value)
   entry.stamp = stampOf(-0.5)
   entry.asMade = { stamp = madeStamp or entry.stamp, state = entry.state, holds = entry.holds }
   if maker ~= rule then
@@ -129,7 +132,7 @@ local function entryOf(part, nowMs)
   if part.ruleText then
     return readChanging(part.rule, part.ruleText, part.value, nowMs)
   end
-  return frame().readEntry(part.rule.isState, part.value)
+  return frame().readEntry(part.rule.timeOf, part.value)
 end
 
 -- Decides every tier plainly into reply[at + 1..]. Answers whether all of them passed so, and then has noted what was taken.
@@ -206,20 +209,19 @@ end
 
 -- What an id was first answered with is kept under a key of its own: when that ends, and the reply. Answers nil when it is over.
 local function recall(known, count, nowMs)
-  local untilMs = #known == 8 * (6 * count + 1) and struct.unpack('<d', known) or -1
-  if not (untilMs >= 0 and untilMs <= 2 * EXACT and untilMs % 1 == 0) then
+  local numbers, isAnswer = {}, #known == 8 * (6 * count + 1)
+  for at = 1, #known - 7, 8 do
+    local number = struct.unpack('<d', known, at)
+    isAnswer = isAnswer and number % 1 == 0 and number >= -1 and number <= 4 * EXACT
+    numbers[#numbers + 1] = number
+  end
+  if not isAnswer then
     error(
       'sluice: the key of the id holds something else than an answer for as many tiers, and it was left as it is',
       0
     )
-  elseif untilMs <= nowMs then
-    return nil
   end
-  local reply = {}
-  for at = 9, #known, 8 do
-    reply[#reply + 1] = struct.unpack('<d', known, at)
-  end
-  return reply
+  return table.remove(numbers, 1) > nowMs and numbers or nil
 end
 
 -- One decision, or with n* as many over the same tiers, one after the other: what one takes the next sees.

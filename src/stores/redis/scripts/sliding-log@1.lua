@@ -17,6 +17,8 @@ local math_floor, math_max, math_min, struct_pack, struct_unpack = math.floor, m
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
 
+local FOREIGN = 'sluice: the key holds something else than a state of this rule, and it was left as it is'
+
 -- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
 local function whole(what, text, least, most)
   local number = tonumber(text)
@@ -47,45 +49,70 @@ end
 -- A timeline is its newest time, its total, how long each cost counts, and pairs of time and cost, oldest first: 24 bytes, and 16 for
 -- each pair.
 
+-- Its own time, or nothing when it cannot be a timeline. To read all pairs would take longer than to decide: those are judged
+-- when they are read.
+local function timeOf(line)
+  local atMs, total, spanMs = struct_unpack('<ddd', line)
+  local newestMs, newest = struct_unpack('<dd', line, #line - 15)
+  -- Before 1970 it can be by a clock that was set back.
+  local isTime = newestMs == atMs and atMs % 1 == 0 and atMs >= -EXACT and atMs <= EXACT
+  local isSpan = spanMs % 1 == 0 and spanMs >= 1 and spanMs <= EXACT
+  local isWhole = newest % 1 == 0 and newest >= 1 and total % 1 == 0 and total <= 2 * EXACT
+  return isTime and isSpan and isWhole and (newest == total or (newest < total and #line > 40)) and atMs
+end
+
+-- The pair at line[at..], which is later than afterMs and not later than latestMs.
+local function pairAt(line, at, afterMs, latestMs)
+  local timeMs, cost = 0, 0
+  if at > 24 and at < #line then
+    timeMs, cost = struct_unpack('<dd', line, at)
+  end
+  local isLater = timeMs % 1 == 0 and timeMs > afterMs and timeMs <= latestMs
+  if not (isLater and cost % 1 == 0 and cost >= 1 and cost <= EXACT) then
+    error(FOREIGN, 0)
+  end
+  return timeMs, cost
+end
+
 -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
 local function movedBack(line, backMs)
   local atMs, total, madeMs = struct_unpack('<ddd', line)
-  local moved = { struct_pack('<ddd', atMs - backMs, total, madeMs) }
+  local moved, timeMs, cost = { struct_pack('<ddd', atMs - backMs, total, madeMs) }, -EXACT, nil
   for at = 25, #line, 16 do
-    local timeMs, cost = struct_unpack('<dd', line, at)
+    timeMs, cost = pairAt(line, at, timeMs, atMs)
     moved[#moved + 1] = struct_pack('<dd', timeMs - backMs, cost)
   end
   return table.concat(moved)
 end
 
--- The pairs in line[from..] after giving back amount, which is less than their total.
-local function withoutNewest(line, from, amount)
+-- The pairs in line[from..] after giving back amount, which is less than their total. The newest of them is of atMs.
+local function withoutNewest(line, from, amount, atMs)
   local at = #line - 15
-  local timeMs, cost = struct_unpack('<dd', line, at)
+  local timeMs, cost = pairAt(line, at, -EXACT, atMs)
   while cost <= amount do
     amount = amount - cost
     at = at - 16
-    timeMs, cost = struct_unpack('<dd', line, at)
+    timeMs, cost = pairAt(line, at, -EXACT, timeMs - 1)
   end
   return line:sub(from, at - 1) .. struct_pack('<dd', timeMs, cost - amount)
 end
 
-local function withoutOldest(line, from, amount)
-  local timeMs, cost = struct_unpack('<dd', line, from)
+local function withoutOldest(line, from, amount, atMs)
+  local timeMs, cost = pairAt(line, from, -EXACT, atMs)
   while cost <= amount do
     amount = amount - cost
     from = from + 16
-    timeMs, cost = struct_unpack('<dd', line, from)
+    timeMs, cost = pairAt(line, from, timeMs, atMs)
   end
   return struct_pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
 end
 
 -- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
-local function withoutTaken(line, from, amount, takenMs)
+local function withoutTaken(line, from, amount, takenMs, atMs)
   local first, last = from, #line - 15
   while first <= last do
     local at = first + 16 * math_floor((last - first) / 32)
-    local timeMs, cost = struct_unpack('<dd', line, at)
+    local timeMs, cost = pairAt(line, at, -EXACT, atMs)
     if timeMs == takenMs then
       local kept = cost > amount and struct_pack('<dd', timeMs, cost - amount) or ''
       return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math_min(amount, cost)
@@ -107,24 +134,29 @@ local function since(state, nowMs, ownMs)
   if atMs > nowMs then
     line, atMs = movedBack(line, atMs - nowMs), nowMs
   end
+  local timeMs, taken = -EXACT, nil
   while from < #line do
-    local timeMs, taken = struct_unpack('<dd', line, from)
+    timeMs, taken = pairAt(line, from, timeMs, atMs)
     if timeMs > nowMs - spanMs then
       break
     end
     total = total - taken
     from = from + 16
   end
+  -- Each pair counts at least once, and without pairs nothing counts.
+  if total < (#line + 1 - from) / 16 or (from > #line and total > 0) then
+    error(FOREIGN, 0)
+  end
   return line, atMs, total, from, spanMs
 end
 
 -- The time of the pair with which at least amount has left, oldest first.
-local function timeFreeing(line, from, amount)
-  local timeMs, freed = struct_unpack('<dd', line, from)
+local function timeFreeing(line, from, amount, atMs)
+  local timeMs, freed = pairAt(line, from, -EXACT, atMs)
   while freed < amount do
     local taken
     from = from + 16
-    timeMs, taken = struct_unpack('<dd', line, from)
+    timeMs, taken = pairAt(line, from, timeMs, atMs)
     freed = freed + taken
   end
   return timeMs
@@ -137,23 +169,26 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
     line, atMs, total, from, spanMs = since(state, nowMs, ownMs)
   end
   if not force and total + cost > limit then
-    local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
+    local retryAfterMs = timeFreeing(line, from, cost - (limit - total), atMs) + spanMs - nowMs
     return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
   end
 
   local before, returned = total, 0
   local pairsLeft, added = nil, ''
   if cost < 0 and takenMs then
-    pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
+    pairsLeft, returned = withoutTaken(line, from, -cost, takenMs, atMs)
   elseif cost < 0 then
     returned = math_min(-cost, total)
-    pairsLeft = returned < total and without(line, from, returned)
+    pairsLeft = returned < total and without(line, from, returned, atMs)
   end
   total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
   spanMs = total > before and ownMs or spanMs
   if total == 0 then
     return 0, limit, 0, 0, nil, returned
   elseif cost < 0 then
+    if total < #pairsLeft / 16 or pairsLeft == '' then
+      error(FOREIGN, 0)
+    end
     atMs = struct_unpack('<d', pairsLeft, #pairsLeft - 15)
   elseif total == before then
     pairsLeft = line:sub(from)
@@ -226,6 +261,12 @@ local function frame()
       local holds = {}
       for index = 1, count do
         local id, amount, left, takenMs, untilMs = struct_unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+        -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
+        local isWhole = id % 1 == 0 and amount % 1 == 0 and takenMs % 1 == 0 and untilMs % 1 == 0
+        local isCounted = id >= 1 and id <= EXACT and amount >= 1 and amount <= EXACT and left >= 0 and left <= EXACT
+        if not (isWhole and isCounted and takenMs >= -EXACT and takenMs < untilMs and untilMs <= 2 * EXACT) then
+          error(FOREIGN, 0)
+        end
         holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
       end
       return holds
@@ -407,8 +448,8 @@ local function frame()
   end
 
   -- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
-  -- times, and n holds are the number -n - 0.5 and five numbers each.
-  local function readEntry(isState, value)
+  -- times, and n holds are the number -n - 0.5 and five numbers each. What cannot be one of these is nothing that was written here.
+  local function readEntry(timeOf, value)
     if not value then
       return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
     end
@@ -416,22 +457,26 @@ local function frame()
     local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
     local mark = #value >= 8 and struct_unpack('<d', value) or 0
     if mark == -math.huge and #value >= 24 then
-      local _
-      _, entry.blockAtMs, entry.untilMs = struct_unpack('<ddd', value)
+      local _, blockAtMs, untilMs = struct_unpack('<ddd', value)
+      if
+        not (blockAtMs % 1 == 0 and blockAtMs >= 0 and untilMs % 1 == 0 and untilMs > blockAtMs and untilMs <= 2 * EXACT)
+      then
+        error(FOREIGN, 0)
+      end
+      entry.blockAtMs, entry.untilMs = blockAtMs, untilMs
       at, mark = 25, #value >= 32 and struct_unpack('<d', value, 25) or 0
     end
     local count = -mark - 0.5
     if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
       entry.holds = holding().read(value, at, count)
       at = at + 8 + count * 40
-      mark = #value >= at + 7 and struct_unpack('<d', value, at) or 0
     end
     if at > 1 then
       entry.state = at <= #value and value:sub(at) or nil
       entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
     end
-    if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
-      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    if entry.state and not timeOf(entry.state) then
+      error(FOREIGN, 0)
     end
     return entry
   end
@@ -834,8 +879,8 @@ local nowMs, isServerTime = clock(isShort and string.sub(ARGV[3], 7) or ARGV[3])
 local rule = {
   limit = limit,
   holds = 'dated',
-  isState = function(state)
-    return #state >= 40 and #state % 16 == 8
+  timeOf = function(state)
+    return #state >= 40 and #state % 16 == 8 and timeOf(state)
   end,
   step = function(state, timeMs, cost, force, takenMs)
     return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -848,8 +893,8 @@ local rule = {
 local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
-    local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not (#value >= 40 and #value % 16 == 8) or atMs - nowMs > 60000 then
+    local atMs = (#value >= 40 and #value % 16 == 8 and timeOf(value))
+    if not atMs or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math_max(nowMs, atMs)
@@ -898,7 +943,7 @@ for index = 1, #KEYS do
     if state then
       value, keptMs, keepsEnd = state, resetAfterMs, keepsEnd and keeps
     elseif not allowed then
-      local entry = frame().readEntry(rule.isState, value)
+      local entry = frame().readEntry(rule.timeOf, value)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
       local noted = frame().noteEntry(key, entry, value)
       value, keptMs = noted, noted == value and keptMs or nil

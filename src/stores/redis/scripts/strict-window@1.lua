@@ -11,12 +11,14 @@
 -- =            before the first request: it is the only one and for all keys, and what follows comes right after it
 -- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
 -- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains
--- state        strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, length of a slice
+-- state        strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, minus the length of a slice
 
 local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = math.ceil, math.floor, math.max, math.min, struct.pack, struct.unpack
 
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
+
+local FOREIGN = 'sluice: the key holds something else than a state of this rule, and it was left as it is'
 
 -- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
 local function whole(what, text, least, most)
@@ -65,6 +67,12 @@ local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, 
   return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned, false, sooner
 end
 
+local function timeOf(atMs, minusSliceMs)
+  local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
+  -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
+  return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs >= -EXACT and atMs
+end
+
 local function liveCounts(state, atMs, live, sliceMs)
   local counts, passed, used = {}, live, 0
   if state then
@@ -75,7 +83,11 @@ local function liveCounts(state, atMs, live, sliceMs)
     if passed > 0 then
       counts[slice] = slice + passed <= live and counts[slice + passed] or 0
     end
-    used = used + counts[slice]
+    local count = counts[slice]
+    if not (count % 1 == 0 and count >= 0 and count <= 2 * EXACT) then
+      error(FOREIGN, 0)
+    end
+    used = used + count
   end
   return counts, used
 end
@@ -94,7 +106,7 @@ end
 
 local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
   local sliceMs = math_ceil(windowMs / slices)
-  local madeMs = state and struct_unpack('<d', state, #state - 7) or sliceMs
+  local madeMs = state and -struct_unpack('<d', state, #state - 7) or sliceMs
   local madeSlices = state and #state / 8 - 3 or slices
   if madeMs ~= sliceMs or madeSlices ~= slices then
     local function theirs(...)
@@ -117,7 +129,7 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
   -- How many slices, from the start of the newest, until at least amount has left, oldest first.
   local function msUntilFree(amount)
     local slice, freed = 1, counts[1]
-    while freed < amount do
+    while freed < amount and slice < live do
       slice = slice + 1
       freed = freed + counts[slice]
     end
@@ -146,7 +158,7 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
     counts[live] = counts[live] + (total - used)
     used = total
   end
-  counts[live + 1] = sliceMs
+  counts[live + 1] = -sliceMs
   local next = struct_pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
   return 0, math_max(0, limit - used), msUntilEmpty(), 0, next, returned
 end
@@ -204,6 +216,12 @@ local function frame()
       local holds = {}
       for index = 1, count do
         local id, amount, left, takenMs, untilMs = struct_unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+        -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
+        local isWhole = id % 1 == 0 and amount % 1 == 0 and takenMs % 1 == 0 and untilMs % 1 == 0
+        local isCounted = id >= 1 and id <= EXACT and amount >= 1 and amount <= EXACT and left >= 0 and left <= EXACT
+        if not (isWhole and isCounted and takenMs >= -EXACT and takenMs < untilMs and untilMs <= 2 * EXACT) then
+          error(FOREIGN, 0)
+        end
         holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
       end
       return holds
@@ -385,8 +403,8 @@ local function frame()
   end
 
   -- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
-  -- times, and n holds are the number -n - 0.5 and five numbers each.
-  local function readEntry(isState, value)
+  -- times, and n holds are the number -n - 0.5 and five numbers each. What cannot be one of these is nothing that was written here.
+  local function readEntry(timeOf, value)
     if not value then
       return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
     end
@@ -394,22 +412,26 @@ local function frame()
     local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
     local mark = #value >= 8 and struct_unpack('<d', value) or 0
     if mark == -math.huge and #value >= 24 then
-      local _
-      _, entry.blockAtMs, entry.untilMs = struct_unpack('<ddd', value)
+      local _, blockAtMs, untilMs = struct_unpack('<ddd', value)
+      if
+        not (blockAtMs % 1 == 0 and blockAtMs >= 0 and untilMs % 1 == 0 and untilMs > blockAtMs and untilMs <= 2 * EXACT)
+      then
+        error(FOREIGN, 0)
+      end
+      entry.blockAtMs, entry.untilMs = blockAtMs, untilMs
       at, mark = 25, #value >= 32 and struct_unpack('<d', value, 25) or 0
     end
     local count = -mark - 0.5
     if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
       entry.holds = holding().read(value, at, count)
       at = at + 8 + count * 40
-      mark = #value >= at + 7 and struct_unpack('<d', value, at) or 0
     end
     if at > 1 then
       entry.state = at <= #value and value:sub(at) or nil
       entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
     end
-    if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
-      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    if entry.state and not timeOf(entry.state) then
+      error(FOREIGN, 0)
     end
     return entry
   end
@@ -813,8 +835,8 @@ local nowMs, isServerTime = clock(isShort and string.sub(ARGV[3], 7) or ARGV[3])
 local rule = {
   limit = limit,
   holds = 'dated',
-  isState = function(state)
-    return #state >= 32 and #state % 8 == 0 and struct_unpack('<d', state, #state - 7) >= 1
+  timeOf = function(state)
+    return #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct_unpack('<d', state), struct_unpack('<d', state, #state - 7))
   end,
   step = function(state, timeMs, cost, force, takenMs)
     return step(limit, windowMs, slices, maxDebt, state, timeMs, cost, force, takenMs)
@@ -827,8 +849,8 @@ local rule = {
 local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
-    local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not (#value >= 32 and #value % 8 == 0 and struct_unpack('<d', value, #value - 7) >= 1) or atMs - nowMs > 60000 then
+    local atMs = (#value >= 32 and #value <= 8024 and #value % 8 == 0 and timeOf(struct_unpack('<d', value), struct_unpack('<d', value, #value - 7)))
+    if not atMs or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math_max(nowMs, atMs)
@@ -877,7 +899,7 @@ for index = 1, #KEYS do
     if state then
       value, keptMs, keepsEnd = state, resetAfterMs, keepsEnd and keeps
     elseif not allowed then
-      local entry = frame().readEntry(rule.isState, value)
+      local entry = frame().readEntry(rule.timeOf, value)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
       local noted = frame().noteEntry(key, entry, value)
       value, keptMs = noted, noted == value and keptMs or nil

@@ -23,6 +23,8 @@ local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = ma
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
 
+local FOREIGN = 'sluice: the key holds something else than a state of this rule, and it was left as it is'
+
 -- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
 local function whole(what, text, least, most)
   local number = tonumber(text)
@@ -123,8 +125,8 @@ end
 local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
-    local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not rule.isState(value) or atMs - nowMs > 60000 then
+    local atMs = rule.timeOf(value)
+    if not atMs or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math_max(nowMs, atMs)
@@ -165,6 +167,12 @@ local function frame()
       local holds = {}
       for index = 1, count do
         local id, amount, left, takenMs, untilMs = struct_unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+        -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
+        local isWhole = id % 1 == 0 and amount % 1 == 0 and takenMs % 1 == 0 and untilMs % 1 == 0
+        local isCounted = id >= 1 and id <= EXACT and amount >= 1 and amount <= EXACT and left >= 0 and left <= EXACT
+        if not (isWhole and isCounted and takenMs >= -EXACT and takenMs < untilMs and untilMs <= 2 * EXACT) then
+          error(FOREIGN, 0)
+        end
         holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
       end
       return holds
@@ -346,8 +354,8 @@ local function frame()
   end
 
   -- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
-  -- times, and n holds are the number -n - 0.5 and five numbers each.
-  local function readEntry(isState, value)
+  -- times, and n holds are the number -n - 0.5 and five numbers each. What cannot be one of these is nothing that was written here.
+  local function readEntry(timeOf, value)
     if not value then
       return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
     end
@@ -355,22 +363,26 @@ local function frame()
     local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
     local mark = #value >= 8 and struct_unpack('<d', value) or 0
     if mark == -math.huge and #value >= 24 then
-      local _
-      _, entry.blockAtMs, entry.untilMs = struct_unpack('<ddd', value)
+      local _, blockAtMs, untilMs = struct_unpack('<ddd', value)
+      if
+        not (blockAtMs % 1 == 0 and blockAtMs >= 0 and untilMs % 1 == 0 and untilMs > blockAtMs and untilMs <= 2 * EXACT)
+      then
+        error(FOREIGN, 0)
+      end
+      entry.blockAtMs, entry.untilMs = blockAtMs, untilMs
       at, mark = 25, #value >= 32 and struct_unpack('<d', value, 25) or 0
     end
     local count = -mark - 0.5
     if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
       entry.holds = holding().read(value, at, count)
       at = at + 8 + count * 40
-      mark = #value >= at + 7 and struct_unpack('<d', value, at) or 0
     end
     if at > 1 then
       entry.state = at <= #value and value:sub(at) or nil
       entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
     end
-    if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
-      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    if entry.state and not timeOf(entry.state) then
+      error(FOREIGN, 0)
     end
     return entry
   end
@@ -714,45 +726,70 @@ local function ruleOf(name, args, at)
     -- A timeline is its newest time, its total, how long each cost counts, and pairs of time and cost, oldest first: 24 bytes, and 16 for
     -- each pair.
 
+    -- Its own time, or nothing when it cannot be a timeline. To read all pairs would take longer than to decide: those are judged
+    -- when they are read.
+    local function timeOf(line)
+      local atMs, total, spanMs = struct_unpack('<ddd', line)
+      local newestMs, newest = struct_unpack('<dd', line, #line - 15)
+      -- Before 1970 it can be by a clock that was set back.
+      local isTime = newestMs == atMs and atMs % 1 == 0 and atMs >= -EXACT and atMs <= EXACT
+      local isSpan = spanMs % 1 == 0 and spanMs >= 1 and spanMs <= EXACT
+      local isWhole = newest % 1 == 0 and newest >= 1 and total % 1 == 0 and total <= 2 * EXACT
+      return isTime and isSpan and isWhole and (newest == total or (newest < total and #line > 40)) and atMs
+    end
+
+    -- The pair at line[at..], which is later than afterMs and not later than latestMs.
+    local function pairAt(line, at, afterMs, latestMs)
+      local timeMs, cost = 0, 0
+      if at > 24 and at < #line then
+        timeMs, cost = struct_unpack('<dd', line, at)
+      end
+      local isLater = timeMs % 1 == 0 and timeMs > afterMs and timeMs <= latestMs
+      if not (isLater and cost % 1 == 0 and cost >= 1 and cost <= EXACT) then
+        error(FOREIGN, 0)
+      end
+      return timeMs, cost
+    end
+
     -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
     local function movedBack(line, backMs)
       local atMs, total, madeMs = struct_unpack('<ddd', line)
-      local moved = { struct_pack('<ddd', atMs - backMs, total, madeMs) }
+      local moved, timeMs, cost = { struct_pack('<ddd', atMs - backMs, total, madeMs) }, -EXACT, nil
       for at = 25, #line, 16 do
-        local timeMs, cost = struct_unpack('<dd', line, at)
+        timeMs, cost = pairAt(line, at, timeMs, atMs)
         moved[#moved + 1] = struct_pack('<dd', timeMs - backMs, cost)
       end
       return table.concat(moved)
     end
 
-    -- The pairs in line[from..] after giving back amount, which is less than their total.
-    local function withoutNewest(line, from, amount)
+    -- The pairs in line[from..] after giving back amount, which is less than their total. The newest of them is of atMs.
+    local function withoutNewest(line, from, amount, atMs)
       local at = #line - 15
-      local timeMs, cost = struct_unpack('<dd', line, at)
+      local timeMs, cost = pairAt(line, at, -EXACT, atMs)
       while cost <= amount do
         amount = amount - cost
         at = at - 16
-        timeMs, cost = struct_unpack('<dd', line, at)
+        timeMs, cost = pairAt(line, at, -EXACT, timeMs - 1)
       end
       return line:sub(from, at - 1) .. struct_pack('<dd', timeMs, cost - amount)
     end
 
-    local function withoutOldest(line, from, amount)
-      local timeMs, cost = struct_unpack('<dd', line, from)
+    local function withoutOldest(line, from, amount, atMs)
+      local timeMs, cost = pairAt(line, from, -EXACT, atMs)
       while cost <= amount do
         amount = amount - cost
         from = from + 16
-        timeMs, cost = struct_unpack('<dd', line, from)
+        timeMs, cost = pairAt(line, from, timeMs, atMs)
       end
       return struct_pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
     end
 
     -- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
-    local function withoutTaken(line, from, amount, takenMs)
+    local function withoutTaken(line, from, amount, takenMs, atMs)
       local first, last = from, #line - 15
       while first <= last do
         local at = first + 16 * math_floor((last - first) / 32)
-        local timeMs, cost = struct_unpack('<dd', line, at)
+        local timeMs, cost = pairAt(line, at, -EXACT, atMs)
         if timeMs == takenMs then
           local kept = cost > amount and struct_pack('<dd', timeMs, cost - amount) or ''
           return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math_min(amount, cost)
@@ -774,24 +811,29 @@ local function ruleOf(name, args, at)
       if atMs > nowMs then
         line, atMs = movedBack(line, atMs - nowMs), nowMs
       end
+      local timeMs, taken = -EXACT, nil
       while from < #line do
-        local timeMs, taken = struct_unpack('<dd', line, from)
+        timeMs, taken = pairAt(line, from, timeMs, atMs)
         if timeMs > nowMs - spanMs then
           break
         end
         total = total - taken
         from = from + 16
       end
+      -- Each pair counts at least once, and without pairs nothing counts.
+      if total < (#line + 1 - from) / 16 or (from > #line and total > 0) then
+        error(FOREIGN, 0)
+      end
       return line, atMs, total, from, spanMs
     end
 
     -- The time of the pair with which at least amount has left, oldest first.
-    local function timeFreeing(line, from, amount)
-      local timeMs, freed = struct_unpack('<dd', line, from)
+    local function timeFreeing(line, from, amount, atMs)
+      local timeMs, freed = pairAt(line, from, -EXACT, atMs)
       while freed < amount do
         local taken
         from = from + 16
-        timeMs, taken = struct_unpack('<dd', line, from)
+        timeMs, taken = pairAt(line, from, timeMs, atMs)
         freed = freed + taken
       end
       return timeMs
@@ -804,23 +846,26 @@ local function ruleOf(name, args, at)
         line, atMs, total, from, spanMs = since(state, nowMs, ownMs)
       end
       if not force and total + cost > limit then
-        local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
+        local retryAfterMs = timeFreeing(line, from, cost - (limit - total), atMs) + spanMs - nowMs
         return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
       end
 
       local before, returned = total, 0
       local pairsLeft, added = nil, ''
       if cost < 0 and takenMs then
-        pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
+        pairsLeft, returned = withoutTaken(line, from, -cost, takenMs, atMs)
       elseif cost < 0 then
         returned = math_min(-cost, total)
-        pairsLeft = returned < total and without(line, from, returned)
+        pairsLeft = returned < total and without(line, from, returned, atMs)
       end
       total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
       spanMs = total > before and ownMs or spanMs
       if total == 0 then
         return 0, limit, 0, 0, nil, returned
       elseif cost < 0 then
+        if total < #pairsLeft / 16 or pairsLeft == '' then
+          error(FOREIGN, 0)
+        end
         atMs = struct_unpack('<d', pairsLeft, #pairsLeft - 15)
       elseif total == before then
         pairsLeft = line:sub(from)
@@ -848,14 +893,20 @@ local function ruleOf(name, args, at)
       size = 3,
       limit = limit,
       holds = 'leased',
-      isState = function(state)
-        return #state >= 40 and #state % 16 == 8
+      timeOf = function(state)
+        return #state >= 40 and #state % 16 == 8 and timeOf(state)
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, leaseMs, maxDebt, state, timeMs, cost, force, takenMs)
       end,
     }
   elseif name == 'fixed-window' then
+    local function timeOf(atMs, count, windowMs)
+      local isWhole = atMs % 1 == 0 and count % 1 == 0 and windowMs % 1 == 0
+      local isCounted = atMs >= 0 and atMs <= EXACT and count >= 0 and count <= 2 * EXACT
+      return isWhole and isCounted and windowMs >= 1 and windowMs <= EXACT and atMs
+    end
+
     local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
       local atMs, count, live, keeps = nil, 0, false, false
       if state then
@@ -906,8 +957,8 @@ local function ruleOf(name, args, at)
       size = 4,
       limit = limit,
       holds = 'dated',
-      isState = function(state)
-        return #state == 24 and struct_unpack('<d', state, 17) >= 1
+      timeOf = function(state)
+        return #state == 24 and timeOf(struct_unpack('<ddd', state))
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, anchor, maxDebt, state, timeMs, cost, force, takenMs)
@@ -916,6 +967,14 @@ local function ruleOf(name, args, at)
   elseif name == 'leaky-bucket' then
     -- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
     -- requests come back in every period.
+
+    -- Its time, or nothing when it cannot be a level.
+    local function timeOfLevel(atMs, used, periodMs, rate)
+      local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
+      local isUsed = used % 1 == 0 and used >= 0 and used <= EXACT
+      local isPeriod = periodMs % 1 == 0 and periodMs >= 1 and periodMs <= EXACT
+      return isTime and isUsed and isPeriod and rate % 1 == 0 and rate >= 1 and rate <= EXACT and atMs
+    end
 
     -- One step of a bucket; with maxWaitMs it queues. isTheirs when the period and the rate are those of the level.
     local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs, state, nowMs, cost, force)
@@ -976,8 +1035,8 @@ local function ruleOf(name, args, at)
       size = 6,
       limit = capacity,
       holds = 'pooled',
-      isState = function(state)
-        return #state == 32
+      timeOf = function(state)
+        return #state == 32 and timeOfLevel(struct_unpack('<dddd', state))
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -987,45 +1046,70 @@ local function ruleOf(name, args, at)
     -- A timeline is its newest time, its total, how long each cost counts, and pairs of time and cost, oldest first: 24 bytes, and 16 for
     -- each pair.
 
+    -- Its own time, or nothing when it cannot be a timeline. To read all pairs would take longer than to decide: those are judged
+    -- when they are read.
+    local function timeOf(line)
+      local atMs, total, spanMs = struct_unpack('<ddd', line)
+      local newestMs, newest = struct_unpack('<dd', line, #line - 15)
+      -- Before 1970 it can be by a clock that was set back.
+      local isTime = newestMs == atMs and atMs % 1 == 0 and atMs >= -EXACT and atMs <= EXACT
+      local isSpan = spanMs % 1 == 0 and spanMs >= 1 and spanMs <= EXACT
+      local isWhole = newest % 1 == 0 and newest >= 1 and total % 1 == 0 and total <= 2 * EXACT
+      return isTime and isSpan and isWhole and (newest == total or (newest < total and #line > 40)) and atMs
+    end
+
+    -- The pair at line[at..], which is later than afterMs and not later than latestMs.
+    local function pairAt(line, at, afterMs, latestMs)
+      local timeMs, cost = 0, 0
+      if at > 24 and at < #line then
+        timeMs, cost = struct_unpack('<dd', line, at)
+      end
+      local isLater = timeMs % 1 == 0 and timeMs > afterMs and timeMs <= latestMs
+      if not (isLater and cost % 1 == 0 and cost >= 1 and cost <= EXACT) then
+        error(FOREIGN, 0)
+      end
+      return timeMs, cost
+    end
+
     -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
     local function movedBack(line, backMs)
       local atMs, total, madeMs = struct_unpack('<ddd', line)
-      local moved = { struct_pack('<ddd', atMs - backMs, total, madeMs) }
+      local moved, timeMs, cost = { struct_pack('<ddd', atMs - backMs, total, madeMs) }, -EXACT, nil
       for at = 25, #line, 16 do
-        local timeMs, cost = struct_unpack('<dd', line, at)
+        timeMs, cost = pairAt(line, at, timeMs, atMs)
         moved[#moved + 1] = struct_pack('<dd', timeMs - backMs, cost)
       end
       return table.concat(moved)
     end
 
-    -- The pairs in line[from..] after giving back amount, which is less than their total.
-    local function withoutNewest(line, from, amount)
+    -- The pairs in line[from..] after giving back amount, which is less than their total. The newest of them is of atMs.
+    local function withoutNewest(line, from, amount, atMs)
       local at = #line - 15
-      local timeMs, cost = struct_unpack('<dd', line, at)
+      local timeMs, cost = pairAt(line, at, -EXACT, atMs)
       while cost <= amount do
         amount = amount - cost
         at = at - 16
-        timeMs, cost = struct_unpack('<dd', line, at)
+        timeMs, cost = pairAt(line, at, -EXACT, timeMs - 1)
       end
       return line:sub(from, at - 1) .. struct_pack('<dd', timeMs, cost - amount)
     end
 
-    local function withoutOldest(line, from, amount)
-      local timeMs, cost = struct_unpack('<dd', line, from)
+    local function withoutOldest(line, from, amount, atMs)
+      local timeMs, cost = pairAt(line, from, -EXACT, atMs)
       while cost <= amount do
         amount = amount - cost
         from = from + 16
-        timeMs, cost = struct_unpack('<dd', line, from)
+        timeMs, cost = pairAt(line, from, timeMs, atMs)
       end
       return struct_pack('<dd', timeMs, cost - amount) .. line:sub(from + 16)
     end
 
     -- The pairs in line[from..] after giving back up to amount of what was taken at takenMs, and how much that was. Times only rise.
-    local function withoutTaken(line, from, amount, takenMs)
+    local function withoutTaken(line, from, amount, takenMs, atMs)
       local first, last = from, #line - 15
       while first <= last do
         local at = first + 16 * math_floor((last - first) / 32)
-        local timeMs, cost = struct_unpack('<dd', line, at)
+        local timeMs, cost = pairAt(line, at, -EXACT, atMs)
         if timeMs == takenMs then
           local kept = cost > amount and struct_pack('<dd', timeMs, cost - amount) or ''
           return line:sub(from, at - 1) .. kept .. line:sub(at + 16), math_min(amount, cost)
@@ -1047,24 +1131,29 @@ local function ruleOf(name, args, at)
       if atMs > nowMs then
         line, atMs = movedBack(line, atMs - nowMs), nowMs
       end
+      local timeMs, taken = -EXACT, nil
       while from < #line do
-        local timeMs, taken = struct_unpack('<dd', line, from)
+        timeMs, taken = pairAt(line, from, timeMs, atMs)
         if timeMs > nowMs - spanMs then
           break
         end
         total = total - taken
         from = from + 16
       end
+      -- Each pair counts at least once, and without pairs nothing counts.
+      if total < (#line + 1 - from) / 16 or (from > #line and total > 0) then
+        error(FOREIGN, 0)
+      end
       return line, atMs, total, from, spanMs
     end
 
     -- The time of the pair with which at least amount has left, oldest first.
-    local function timeFreeing(line, from, amount)
-      local timeMs, freed = struct_unpack('<dd', line, from)
+    local function timeFreeing(line, from, amount, atMs)
+      local timeMs, freed = pairAt(line, from, -EXACT, atMs)
       while freed < amount do
         local taken
         from = from + 16
-        timeMs, taken = struct_unpack('<dd', line, from)
+        timeMs, taken = pairAt(line, from, timeMs, atMs)
         freed = freed + taken
       end
       return timeMs
@@ -1077,23 +1166,26 @@ local function ruleOf(name, args, at)
         line, atMs, total, from, spanMs = since(state, nowMs, ownMs)
       end
       if not force and total + cost > limit then
-        local retryAfterMs = timeFreeing(line, from, cost - (limit - total)) + spanMs - nowMs
+        local retryAfterMs = timeFreeing(line, from, cost - (limit - total), atMs) + spanMs - nowMs
         return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
       end
 
       local before, returned = total, 0
       local pairsLeft, added = nil, ''
       if cost < 0 and takenMs then
-        pairsLeft, returned = withoutTaken(line, from, -cost, takenMs)
+        pairsLeft, returned = withoutTaken(line, from, -cost, takenMs, atMs)
       elseif cost < 0 then
         returned = math_min(-cost, total)
-        pairsLeft = returned < total and without(line, from, returned)
+        pairsLeft = returned < total and without(line, from, returned, atMs)
       end
       total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
       spanMs = total > before and ownMs or spanMs
       if total == 0 then
         return 0, limit, 0, 0, nil, returned
       elseif cost < 0 then
+        if total < #pairsLeft / 16 or pairsLeft == '' then
+          error(FOREIGN, 0)
+        end
         atMs = struct_unpack('<d', pairsLeft, #pairsLeft - 15)
       elseif total == before then
         pairsLeft = line:sub(from)
@@ -1121,14 +1213,20 @@ local function ruleOf(name, args, at)
       size = 3,
       limit = limit,
       holds = 'dated',
-      isState = function(state)
-        return #state >= 40 and #state % 16 == 8
+      timeOf = function(state)
+        return #state >= 40 and #state % 16 == 8 and timeOf(state)
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
       end,
     }
   elseif name == 'sliding-window' then
+    local function timeOf(atMs, current, previous, windowMs)
+      local isWhole = windowMs % 1 == 0 and atMs % windowMs == 0 and current % 1 == 0 and previous % 1 == 0
+      local isCounted = current >= 0 and current <= EXACT and previous >= 0 and previous <= EXACT
+      return isWhole and isCounted and windowMs >= 1 and windowMs <= EXACT and atMs >= 0 and atMs <= EXACT and atMs
+    end
+
     local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
       local atMs = nowMs - nowMs % windowMs
       local elapsedMs = nowMs - atMs
@@ -1195,14 +1293,20 @@ local function ruleOf(name, args, at)
       size = 3,
       limit = limit,
       holds = 'dated',
-      isState = function(state)
-        return #state == 32 and struct_unpack('<d', state, 25) >= 1
+      timeOf = function(state)
+        return #state == 32 and timeOf(struct_unpack('<dddd', state))
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, maxDebt, state, timeMs, cost, force, takenMs)
       end,
     }
   elseif name == 'strict-window' then
+    local function timeOf(atMs, minusSliceMs)
+      local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
+      -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
+      return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs >= -EXACT and atMs
+    end
+
     local function liveCounts(state, atMs, live, sliceMs)
       local counts, passed, used = {}, live, 0
       if state then
@@ -1213,7 +1317,11 @@ local function ruleOf(name, args, at)
         if passed > 0 then
           counts[slice] = slice + passed <= live and counts[slice + passed] or 0
         end
-        used = used + counts[slice]
+        local count = counts[slice]
+        if not (count % 1 == 0 and count >= 0 and count <= 2 * EXACT) then
+          error(FOREIGN, 0)
+        end
+        used = used + count
       end
       return counts, used
     end
@@ -1232,7 +1340,7 @@ local function ruleOf(name, args, at)
 
     local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
       local sliceMs = math_ceil(windowMs / slices)
-      local madeMs = state and struct_unpack('<d', state, #state - 7) or sliceMs
+      local madeMs = state and -struct_unpack('<d', state, #state - 7) or sliceMs
       local madeSlices = state and #state / 8 - 3 or slices
       if madeMs ~= sliceMs or madeSlices ~= slices then
         local function theirs(...)
@@ -1255,7 +1363,7 @@ local function ruleOf(name, args, at)
       -- How many slices, from the start of the newest, until at least amount has left, oldest first.
       local function msUntilFree(amount)
         local slice, freed = 1, counts[1]
-        while freed < amount do
+        while freed < amount and slice < live do
           slice = slice + 1
           freed = freed + counts[slice]
         end
@@ -1284,7 +1392,7 @@ local function ruleOf(name, args, at)
         counts[live] = counts[live] + (total - used)
         used = total
       end
-      counts[live + 1] = sliceMs
+      counts[live + 1] = -sliceMs
       local next = struct_pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
       return 0, math_max(0, limit - used), msUntilEmpty(), 0, next, returned
     end
@@ -1298,8 +1406,8 @@ local function ruleOf(name, args, at)
       size = 4,
       limit = limit,
       holds = 'dated',
-      isState = function(state)
-        return #state >= 32 and #state % 8 == 0 and struct_unpack('<d', state, #state - 7) >= 1
+      timeOf = function(state)
+        return #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct_unpack('<d', state), struct_unpack('<d', state, #state - 7))
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, slices, maxDebt, state, timeMs, cost, force, takenMs)
@@ -1308,6 +1416,14 @@ local function ruleOf(name, args, at)
   elseif name == 'token-bucket' then
     -- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
     -- requests come back in every period.
+
+    -- Its time, or nothing when it cannot be a level.
+    local function timeOfLevel(atMs, used, periodMs, rate)
+      local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
+      local isUsed = used % 1 == 0 and used >= 0 and used <= EXACT
+      local isPeriod = periodMs % 1 == 0 and periodMs >= 1 and periodMs <= EXACT
+      return isTime and isUsed and isPeriod and rate % 1 == 0 and rate >= 1 and rate <= EXACT and atMs
+    end
 
     -- One step of a bucket; with maxWaitMs it queues. isTheirs when the period and the rate are those of the level.
     local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs, state, nowMs, cost, force)
@@ -1365,8 +1481,8 @@ local function ruleOf(name, args, at)
       size = 4,
       limit = capacity,
       holds = 'pooled',
-      isState = function(state)
-        return #state == 32
+      timeOf = function(state)
+        return #state == 32 and timeOfLevel(struct_unpack('<dddd', state))
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(capacity, refill, periodMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -1429,12 +1545,15 @@ local function readChanging(rule, ruleText, value, nowMs)
     for word in string.gmatch(madeStamp:sub(17), '%S+') do
       words[#words + 1] = word
     end
-    if words[1] ~= rule.name then
-      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    local isRule = words[1] == rule.name and #words == 1 + rule.size
+    if isRule and madeStamp:sub(17) ~= ruleText then
+      isRule, maker = pcall(ruleOf, words[1], words, 2)
     end
-    maker = madeStamp:sub(17) == ruleText and rule or ruleOf(words[1], words, 2)
+    if not isRule then
+      error(FOREIGN, 0)
+    end
   end
-  local entry = frame().readEntry(maker.isState, value)
+  local entry = frame().readEntry(maker.timeOf, value)
   entry.stamp = stampOf(-0.5)
   entry.asMade = { stamp = madeStamp or entry.stamp, state = entry.state, holds = entry.holds }
   if maker ~= rule then
@@ -1508,7 +1627,7 @@ local function entryOf(part, nowMs)
   if part.ruleText then
     return readChanging(part.rule, part.ruleText, part.value, nowMs)
   end
-  return frame().readEntry(part.rule.isState, part.value)
+  return frame().readEntry(part.rule.timeOf, part.value)
 end
 
 -- Decides every tier plainly into reply[at + 1..]. Answers whether all of them passed so, and then has noted what was taken.
@@ -1585,20 +1704,19 @@ end
 
 -- What an id was first answered with is kept under a key of its own: when that ends, and the reply. Answers nil when it is over.
 local function recall(known, count, nowMs)
-  local untilMs = #known == 8 * (6 * count + 1) and struct_unpack('<d', known) or -1
-  if not (untilMs >= 0 and untilMs <= 2 * EXACT and untilMs % 1 == 0) then
+  local numbers, isAnswer = {}, #known == 8 * (6 * count + 1)
+  for at = 1, #known - 7, 8 do
+    local number = struct_unpack('<d', known, at)
+    isAnswer = isAnswer and number % 1 == 0 and number >= -1 and number <= 4 * EXACT
+    numbers[#numbers + 1] = number
+  end
+  if not isAnswer then
     error(
       'sluice: the key of the id holds something else than an answer for as many tiers, and it was left as it is',
       0
     )
-  elseif untilMs <= nowMs then
-    return nil
   end
-  local reply = {}
-  for at = 9, #known, 8 do
-    reply[#reply + 1] = struct_unpack('<d', known, at)
-  end
-  return reply
+  return table.remove(numbers, 1) > nowMs and numbers or nil
 end
 
 -- One decision, or with n* as many over the same tiers, one after the other: what one takes the next sees.

@@ -18,6 +18,8 @@ local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = ma
 -- Whole numbers above this one cannot be told from their neighbours.
 local EXACT = 9007199254740991
 
+local FOREIGN = 'sluice: the key holds something else than a state of this rule, and it was left as it is'
+
 -- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
 local function whole(what, text, least, most)
   local number = tonumber(text)
@@ -65,6 +67,14 @@ end
 
 -- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
 -- requests come back in every period.
+
+-- Its time, or nothing when it cannot be a level.
+local function timeOfLevel(atMs, used, periodMs, rate)
+  local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
+  local isUsed = used % 1 == 0 and used >= 0 and used <= EXACT
+  local isPeriod = periodMs % 1 == 0 and periodMs >= 1 and periodMs <= EXACT
+  return isTime and isUsed and isPeriod and rate % 1 == 0 and rate >= 1 and rate <= EXACT and atMs
+end
 
 -- One step of a bucket; with maxWaitMs it queues. isTheirs when the period and the rate are those of the level.
 local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs, state, nowMs, cost, force)
@@ -165,6 +175,12 @@ local function frame()
       local holds = {}
       for index = 1, count do
         local id, amount, left, takenMs, untilMs = struct_unpack('<ddddd', value, at + 8 + (index - 1) * 40)
+        -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
+        local isWhole = id % 1 == 0 and amount % 1 == 0 and takenMs % 1 == 0 and untilMs % 1 == 0
+        local isCounted = id >= 1 and id <= EXACT and amount >= 1 and amount <= EXACT and left >= 0 and left <= EXACT
+        if not (isWhole and isCounted and takenMs >= -EXACT and takenMs < untilMs and untilMs <= 2 * EXACT) then
+          error(FOREIGN, 0)
+        end
         holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
       end
       return holds
@@ -346,8 +362,8 @@ local function frame()
   end
 
   -- A state starts with its own time, a whole number. What comes before it starts with another one: a block is -math.huge and two
-  -- times, and n holds are the number -n - 0.5 and five numbers each.
-  local function readEntry(isState, value)
+  -- times, and n holds are the number -n - 0.5 and five numbers each. What cannot be one of these is nothing that was written here.
+  local function readEntry(timeOf, value)
     if not value then
       return { exists = false, changed = false, counted = false, resetAfterMs = 0, state = nil, timeMs = 0 }
     end
@@ -355,22 +371,26 @@ local function frame()
     local entry, at = { exists = true, changed = false, counted = false, resetAfterMs = 0, state = value, timeMs = 0 }, 1
     local mark = #value >= 8 and struct_unpack('<d', value) or 0
     if mark == -math.huge and #value >= 24 then
-      local _
-      _, entry.blockAtMs, entry.untilMs = struct_unpack('<ddd', value)
+      local _, blockAtMs, untilMs = struct_unpack('<ddd', value)
+      if
+        not (blockAtMs % 1 == 0 and blockAtMs >= 0 and untilMs % 1 == 0 and untilMs > blockAtMs and untilMs <= 2 * EXACT)
+      then
+        error(FOREIGN, 0)
+      end
+      entry.blockAtMs, entry.untilMs = blockAtMs, untilMs
       at, mark = 25, #value >= 32 and struct_unpack('<d', value, 25) or 0
     end
     local count = -mark - 0.5
     if count >= 1 and count % 1 == 0 and #value >= at + 7 + count * 40 then
       entry.holds = holding().read(value, at, count)
       at = at + 8 + count * 40
-      mark = #value >= at + 7 and struct_unpack('<d', value, at) or 0
     end
     if at > 1 then
       entry.state = at <= #value and value:sub(at) or nil
       entry.asMade = entry.holds and { state = entry.state, holds = entry.holds }
     end
-    if entry.state and not (mark % 1 == 0 and isState(entry.state)) then
-      error('sluice: the key holds something else than a state of this rule, and it was left as it is', 0)
+    if entry.state and not timeOf(entry.state) then
+      error(FOREIGN, 0)
     end
     return entry
   end
@@ -775,8 +795,8 @@ local nowMs, isServerTime = clock(isShort and string.sub(ARGV[4], 7) or ARGV[4])
 local rule = {
   limit = capacity,
   holds = 'pooled',
-  isState = function(state)
-    return #state == 32
+  timeOf = function(state)
+    return #state == 32 and timeOfLevel(struct_unpack('<dddd', state))
   end,
   step = function(state, timeMs, cost, force, takenMs)
     return step(capacity, refill, periodMs, maxDebt, state, timeMs, cost, force, takenMs)
@@ -789,8 +809,8 @@ local rule = {
 local function decidePlainly(rule, value, cost, nowMs, isAhead)
   local timeMs = nowMs
   if value then
-    local atMs = #value >= 8 and struct_unpack('<d', value) or 0.5
-    if atMs % 1 ~= 0 or not (#value == 32) or atMs - nowMs > 60000 then
+    local atMs = (#value == 32 and timeOfLevel(struct_unpack('<dddd', value)))
+    if not atMs or atMs - nowMs > 60000 then
       return nil
     end
     timeMs = math_max(nowMs, atMs)
@@ -839,7 +859,7 @@ for index = 1, #KEYS do
     if state then
       value, keptMs, keepsEnd = state, resetAfterMs, keepsEnd and keeps
     elseif not allowed then
-      local entry = frame().readEntry(rule.isState, value)
+      local entry = frame().readEntry(rule.timeOf, value)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
       local noted = frame().noteEntry(key, entry, value)
       value, keptMs = noted, noted == value and keptMs or nil
