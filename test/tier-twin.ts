@@ -96,12 +96,13 @@ export const calls = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<RandomCall[]> =>
     )
     .map((list) => list.map(withId))
 
-// Only what consumes has an id. Each time that it is sent it looks ahead, or never.
+// Only what consumes has an id. Each time that it is sent it may look ahead, or not.
 function withId({ id, ...call }: RandomCall): RandomCall {
   if (id === undefined) return { ...call, id }
   const asked = call.asked.map((part) => {
     const amount = 'amount' in part.request ? Math.max(1, Math.min(12, part.request.amount)) : 1
-    return { ...part, request: { action: 'consume' as const, amount, blockForMs: 250, ahead: id % 2 === 0 } }
+    const { ahead } = part.request
+    return { ...part, request: { action: 'consume' as const, amount, blockForMs: 250, ahead } }
   })
   return { ...call, id, asked }
 }
@@ -133,11 +134,11 @@ export async function askTiers(
       shadow: tier.shadow,
     })
   }
-  const memo: Memo | undefined = call.id === undefined ? undefined : { id: `~${call.id}-${orders.length}`, ms: 1_000 }
+  // An id belongs to the tiers that a call names.
+  const named = orders.map(({ shelf }) => shelves.indexOf(shelf)).join('-')
+  const memo: Memo | undefined = call.id === undefined ? undefined : { id: `~${call.id}-${named}`, ms: 1_000 }
   const verdicts = await store.decideTogether(orders, nowMs, memo)
-  return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs: nextMs }) => {
-    // With an id a zero may be missing: a store may not know whether the first to send it looked ahead.
-    const nextAfterMs = memo !== undefined && nextMs === 0 ? undefined : nextMs
+  return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }) => {
     return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
   })
 }

@@ -1,5 +1,6 @@
 import type { Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { toldById } from '../../core/repeated.ts'
 import { isTaking, type Request } from '../../core/request.ts'
 import type { Memo } from '../../core/store.ts'
 import { isCrossSlot } from './clients/server-words.ts'
@@ -38,14 +39,14 @@ export async function decideAcrossSlots(
   if (groups.length === 1) return decideTogether(runner, orders, nowMs, memo)
   const first = nameOf(orders[0] as RedisOrder)
   const known = memo && (await recall(runner, first, memo, nowMs))
-  if (known !== undefined) return known
+  if (known !== undefined) return toldById(known, orders)
   const decision = new SlotDecision(runner, groups, nowMs, orders.length)
   await decision.decide()
   if (memo === undefined || decision.isRefused) return decision.verdicts
   // When that fails nobody knows whether it was kept: what was taken stays taken, or an id could stand for nothing.
-  if (await remember(runner, first, memo, nowMs, decision.verdicts)) return decision.verdicts
+  if (await remember(runner, first, memo, nowMs, decision.verdicts)) return toldById(decision.verdicts, orders)
   await decision.giveBack()
-  return (await recall(runner, first, memo, nowMs)) ?? decideAcrossSlots(runner, orders, nowMs, memo)
+  return decideAcrossSlots(runner, orders, nowMs, memo)
 }
 
 async function decideTogether(

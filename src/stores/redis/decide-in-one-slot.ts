@@ -1,4 +1,5 @@
 import type { Verdict } from '../../core/decision.ts'
+import { toldById } from '../../core/repeated.ts'
 import { watching } from '../../core/request.ts'
 import type { Memo, Order } from '../../core/store.ts'
 import { NUMBERS, numbersOf, verdictAt } from './decode-verdict.ts'
@@ -62,10 +63,10 @@ export function requestTextOf({ shelf, request, shadow }: RedisOrder): string {
   return `${shelf.isChanging ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${asked}`
 }
 
-// What passed may have passed before, with the same id and without a look ahead: then a zero says nothing.
+// A refusal is not kept, so it is the first answer.
 function known(orders: readonly RedisOrder[], verdicts: readonly Verdict[]): readonly Verdict[] {
-  if (verdicts.some(({ allowed }, index) => !allowed && orders[index]?.shadow === false)) return verdicts
-  return verdicts.map((verdict) => (verdict.nextAfterMs === 0 ? { ...verdict, nextAfterMs: undefined } : verdict))
+  const isRefused = verdicts.some(({ allowed }, index) => !allowed && orders[index]?.shadow === false)
+  return isRefused ? verdicts : toldById(verdicts, orders)
 }
 
 /** What the key of an order is called on the server. */
