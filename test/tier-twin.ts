@@ -138,8 +138,8 @@ export async function askTiers(
   const named = orders.map(({ shelf }) => shelves.indexOf(shelf)).join('-')
   const memo: Memo | undefined = call.id === undefined ? undefined : { id: `~${call.id}-${named}`, ms: 1_000 }
   const verdicts = await store.decideTogether(orders, nowMs, memo)
-  return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }) => {
-    return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
+  return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }) => {
+    return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
   })
 }
 
