@@ -85,7 +85,7 @@ describe('what it prints', () => {
       '12 requests a second at random, for 30s, one key, seed 1',
       '',
       expect.stringMatching(/^rule +admitted +refused +worst +÷ limit +over +early +keys +bytes +wait +ns$/),
-      expect.stringMatching(/^fixed-window limit=10 window=1s +282 +55 +16 +1\.60× +\d+\.\d % +0\.0 % +1 +16 +[\d,]+$/),
+      expect.stringMatching(/^fixed-window limit=10 window=1s +282 +55 +16 +1\.60× +\d+\.\d % +0\.0 % +1 +24 +[\d,]+$/),
       expect.stringMatching(/^leaky-bucket .* 1\.00× .* 626, 897 +[\d,]+$/),
       '',
       expect.stringMatching(/^ {2}worst {2}the most that passed/),
@@ -211,8 +211,8 @@ describe('what it prints', () => {
     const lines = terminal.text().split('\n')
     expect(lines[0]).toMatch(/^rule +poisson +bursts +adversary +worst +burst +bytes +ns +for$/)
     expect(lines.find((line) => line.startsWith('sliding-log'))).toMatch(
-      /100 %, 1\.00× +100 %, 1\.00× +100 %, 1\.00× +1\.00× +1\.00× +1,600 → [\d,]+ +[\d,]+ → [\d,]+ +a hard ceiling, exact, small limits$/,
+      /100 %, 1\.00× +100 %, 1\.00× +100 %, 1\.00× +1\.00× +1\.00× +1,608 → [\d,]+ +[\d,]+ → [\d,]+ +a hard ceiling, exact, small limits$/,
     )
-    expect(lines.find((line) => line.startsWith('fixed-window '))).toMatch(/2\.00× +2\.00× +16 /)
+    expect(lines.find((line) => line.startsWith('fixed-window '))).toMatch(/2\.00× +2\.00× +24 /)
   }, 120_000)
 })

@@ -244,11 +244,12 @@ function standing<S extends RuleState>(rule: Rule<S>, held: Current<S>, next: Ke
 }
 
 function found<S extends RuleState>(ruling: Ruling<S>): Ruling<S> {
-  return { ...ruling, allowed: true, retryAfterMs: 0, delayMs: 0, reason: undefined }
+  return { ...ruling, allowed: true, retryAfterMs: 0, delayMs: 0, reason: undefined, blockedMs: undefined }
 }
 
 function ended<S extends RuleState>(ruling: Ruling<S>): Ruling<S> {
-  return { ...ruling, allowed: false, retryAfterMs: Number.POSITIVE_INFINITY, delayMs: 0, reason: 'hold-ended' }
+  const retryAfterMs = Number.POSITIVE_INFINITY
+  return { ...ruling, allowed: false, retryAfterMs, delayMs: 0, reason: 'hold-ended', blockedMs: undefined }
 }
 
 // Only a refusal for want of room blocks, and only once until something has passed: a client that was told during a block when its

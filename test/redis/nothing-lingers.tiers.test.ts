@@ -50,7 +50,7 @@ it('keeps what an id was answered with for its time, and then counts it anew', a
     idMs: 150,
   })
   await limiter.consume('one', { id: 'order 7' })
-  const name = '{sluice:ids:fixed-window@1:one}id~ids:order%207'
+  const name = '{sluice:ids:fixed-window@1:one}id~["ids","order%207"]'
   const ttlMs = await redis.pttl(name)
   expect(ttlMs).toBeGreaterThan(0)
   expect(ttlMs).toBeLessThanOrEqual(400)

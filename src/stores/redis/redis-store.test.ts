@@ -93,7 +93,7 @@ describe('a decision', () => {
       'sluice:plans:fixed-window@1+rule:user:42',
       'sluice:tagged~all%3A%20of%20us:token-bucket@1+rule:',
       'sluice:tagged~user:fixed-window@1:{a%7Bb%7D}',
-      '{sluice:chat~user:fixed-window@1:user:42}id~user,all:%20of%20us:order%207',
+      '{sluice:chat~user:fixed-window@1:user:42}id~["user","all:%20of%20us","order%207"]',
     ])
   })
 
