@@ -11,17 +11,18 @@ export class MemoryShelf implements Shelf {
   readonly #rule: Rule
   readonly scope: string
   readonly space: Space
-  readonly #counting: Counting
+  /** By which rule it counts, for the space that it leaves one day. */
+  readonly counting: Counting
 
   constructor(rule: Rule, scope: string, space: Space) {
     this.#rule = rule
     this.scope = scope
     this.space = space
-    this.#counting = space.join(rule, this)
+    this.counting = space.join(rule, this)
   }
 
   close(): void {
-    this.space.leave(this, this.#counting)
+    this.space.leave(this, this.counting)
   }
 
   decide(key: string, request: Request, givenMs: number, rule: Rule = this.#rule): Verdict {
