@@ -1,9 +1,9 @@
 import { plainVerdict } from '../../core/decide.ts'
 import type { Verdict } from '../../core/decision.ts'
-import { type Block, type Entry, freshAfterMs, type Ruling } from '../../core/entry.ts'
-import type { Hold } from '../../core/holds.ts'
+import { type Entry, freshAfterMs, type Ruling } from '../../core/entry.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { PackedCells, Rule, RuleState, StateCells } from '../../core/rule.ts'
+import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
 import { Table } from './table.ts'
 
 /** How many keys are looked at to find one that may be forgotten. */
@@ -27,20 +27,6 @@ interface Stamped extends RuleState {
   readonly state: RuleState
   readonly madeBy: Rule
   readonly takenOver: boolean | undefined
-}
-
-/** The holds of a key, until the key as a whole is as if untouched: what expired holds give back is not yet in its state. */
-interface HoldList extends RuleState {
-  readonly key: string
-  readonly holds: readonly Hold[]
-  readonly madeBy: Rule | undefined
-  readonly takenOver: boolean | undefined
-  readonly freshMs: number
-}
-
-/** A block until the key as a whole is as if untouched: one that is over still tells that nothing has passed since. */
-interface KeptBlock extends Block {
-  readonly freshMs: number
 }
 
 /** A rule, and how many shelves count by its parameters. */
@@ -171,7 +157,7 @@ export class Space {
     const list = this.#holds.size === 0 ? undefined : this.#holdsOf(key, byMs)
     const slot = this.#states.find(key)
     const kept = slot < 0 ? undefined : this.#states.read(slot)
-    const block = this.#blocks.size === 0 ? undefined : read(this.#blocks, key, byMs)
+    const block = this.#blocks.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
     const { madeBy, takenOver } = this.#stampOf(kept) ?? list ?? UNSTAMPED
     return {
       state: this.#stateIn(kept),
@@ -212,19 +198,19 @@ export class Space {
     const restamped = madeBy !== found.madeBy || (this.#changing && takenOver !== found.takenOver)
     const changed = state !== found.state || restamped
     if (block !== found.block || (changed && block !== undefined)) {
-      write(this.#blocks, key, block && { ...block, freshMs: nowMs + resetAfterMs }, nowMs, resetAfterMs)
+      writeKept(this.#blocks, key, block && { ...block, freshMs: nowMs + resetAfterMs }, nowMs, resetAfterMs)
     }
     if (holds !== found.holds || (changed && holds !== undefined)) {
       const list = holds?.length
         ? { atMs: nowMs, key, holds, madeBy, takenOver, freshMs: nowMs + resetAfterMs }
         : undefined
-      write(this.#holds, key, list, nowMs, resetAfterMs)
+      writeKept(this.#holds, key, list, nowMs, resetAfterMs)
     }
     if (found.shared) this.shared++
     if (!changed) return
     const kept = state !== undefined && madeBy !== undefined ? { atMs: state.atMs, state, madeBy, takenOver } : state
     if (found.shared) this.#strangers = kept
-    else write(this.#states, key, kept, nowMs, resetAfterMs)
+    else writeKept(this.#states, key, kept, nowMs, resetAfterMs)
   }
 
   #newStates(): Table<RuleState> {
@@ -240,7 +226,7 @@ export class Space {
   }
 
   #holdsOf(key: string, byMs: number): HoldList | undefined {
-    const list = read(this.#holds, key, byMs)
+    const list = readKept(this.#holds, key, byMs)
     if (list === undefined || list.freshMs > byMs) return list
     this.#holds.delete(key)
     this.#states.delete(key)
@@ -309,41 +295,4 @@ export class Space {
 const UNSTAMPED: Pick<Stamped, 'takenOver'> & { readonly madeBy: undefined } = {
   madeBy: undefined,
   takenOver: undefined,
-}
-
-function lifeMs({ freshMs }: KeptBlock | HoldList, nowMs: number): number {
-  return Math.max(0, freshMs - nowMs)
-}
-
-function read<State extends RuleState>(table: Table<State>, key: string, byMs: number): State | undefined {
-  table.reclaim(byMs)
-  const slot = table.find(key)
-  return slot < 0 ? undefined : table.read(slot)
-}
-
-function write<State extends RuleState>(
-  table: Table<State>,
-  key: string,
-  value: State | undefined,
-  nowMs: number,
-  lifeMs: number,
-): void {
-  const slot = table.find(key)
-  if (value === undefined) table.delete(key)
-  else if (slot >= 0) table.write(slot, value)
-  else table.append(value, nowMs, lifeMs)
-}
-
-const blockCells: StateCells<KeptBlock> = {
-  count: 3,
-  write(block, row, at) {
-    row[at] = block.atMs
-    row[at + 1] = block.untilMs
-    row[at + 2] = block.freshMs
-  },
-  read: (row, at) => ({
-    atMs: row[at] as number,
-    untilMs: row[at + 1] as number,
-    freshMs: row[at + 2] as number,
-  }),
 }

@@ -1,0 +1,59 @@
+import type { Block } from '../../core/entry.ts'
+import type { Hold } from '../../core/holds.ts'
+import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { Table } from './table.ts'
+
+/** A block until the key as a whole is as if untouched: one that is over still tells that nothing has passed since. */
+export interface KeptBlock extends Block {
+  readonly freshMs: number
+}
+
+/** The holds of a key, until the key as a whole is as if untouched: what expired holds give back is not yet in its state. */
+export interface HoldList extends RuleState {
+  readonly key: string
+  readonly holds: readonly Hold[]
+  readonly madeBy: Rule | undefined
+  readonly takenOver: boolean | undefined
+  readonly freshMs: number
+}
+
+/** Time until the key as a whole is as if untouched. */
+export function lifeMs({ freshMs }: KeptBlock | HoldList, nowMs: number): number {
+  return Math.max(0, freshMs - nowMs)
+}
+
+/** A block as numbers. */
+export const blockCells: StateCells<KeptBlock> = {
+  count: 3,
+  write(block, row, at) {
+    row[at] = block.atMs
+    row[at + 1] = block.untilMs
+    row[at + 2] = block.freshMs
+  },
+  read: (row, at) => ({
+    atMs: row[at] as number,
+    untilMs: row[at + 1] as number,
+    freshMs: row[at + 2] as number,
+  }),
+}
+
+/** What a table keeps of a key, after it has forgotten a little of what has expired by then. */
+export function readKept<State extends RuleState>(table: Table<State>, key: string, byMs: number): State | undefined {
+  table.reclaim(byMs)
+  const slot = table.find(key)
+  return slot < 0 ? undefined : table.read(slot)
+}
+
+/** Keeps a value of a key for a time, or forgets the key. */
+export function writeKept<State extends RuleState>(
+  table: Table<State>,
+  key: string,
+  value: State | undefined,
+  nowMs: number,
+  lifeMs: number,
+): void {
+  const slot = table.find(key)
+  if (value === undefined) table.delete(key)
+  else if (slot >= 0) table.write(slot, value)
+  else table.append(value, nowMs, lifeMs)
+}
