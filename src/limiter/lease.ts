@@ -52,7 +52,7 @@ export async function createLease({ decision, renew, release, everyMs, timer }: 
     beat()
   } catch (error) {
     // Its caller gets no lease, and so could not release it.
-    await release().catch(() => {})
+    await Promise.allSettled([release()])
     throw error
   }
   const released = async (): Promise<Decision> => {

@@ -109,6 +109,20 @@ describe('wait', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
+  it('runs nothing for a key that was blocked while it sat out the delay, and gives its place back', async () => {
+    const clock = manualClock()
+    const shape = leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' })
+    const places = concurrency({ limit: 1, leaseMs: 60_000 })
+    const limiter = createLimiter({ name: 'tiers', tiers: { shape, places }, clock })
+    await limiter.consume({ shape: 'luis' })
+    const scheduled = limiter.schedule('luis', () => 'ran', { maxWaitMs: 200 })
+    await clock.run(50)
+    await limiter.block({ shape: 'luis' }, 1_000)
+    await clock.run(500)
+    expect(await scheduled).toMatchObject({ ran: false, decision: { reason: 'blocked' } })
+    expect(await limiter.peek({ places: 'luis' })).toMatchObject({ remaining: 1 })
+  })
+
   it('is not hindered by a block of a tier that only watches', async () => {
     const clock = manualClock()
     const shape = leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' })

@@ -65,6 +65,17 @@ it('a strict window packs counts up to 2^26 - 1, and leaves larger ones as they 
   expect([count, read(row, 0)]).toEqual([4, most])
 })
 
+it('a bucket says the same in the long row and in the packed one', () => {
+  const { cells, packed } = tokenBucket({ capacity: 20, refill: 7, periodMs: 1_000 })
+  const state = { atMs: 1_700_000_000_000, used: 9, periodMs: 1_000, rate: 7 }
+  for (const layout of [cells, packed]) {
+    const { count, write, read } = layout as NonNullable<typeof cells>
+    const row = new Float64Array(count)
+    write(state, row, 0)
+    expect(read(row, 0)).toEqual(state)
+  }
+})
+
 it('a strict window says the same in the long row and in the packed one', () => {
   const { cells, packed } = strictWindow({ limit: 20, windowMs: 1_000, slices: 4 })
   const state = { atMs: 1_700_000_000_000, counts: [1, 0, 3, 4, 5], sliceMs: 250 }

@@ -1,6 +1,6 @@
 import type { Block, Entry } from '../../core/entry.ts'
 import type { Hold } from '../../core/holds.ts'
-import type { Rule } from '../../core/rule.ts'
+import type { Rule, StateCells } from '../../core/rule.ts'
 
 /** What Redis keeps of a key, read from its bytes. */
 export interface StoredEntry extends Entry {
@@ -32,7 +32,7 @@ export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefi
   if (holds.length > 0) at += 1 + holds.length * HOLD_NUMBERS
   const rest = numbers.subarray(at)
   if (rest.length === 0) return { state: undefined, parts: undefined, taken: [], block, holds }
-  return rule.cells === undefined ? readLog(rest, block, holds) : readRow(rule, rest, block, holds)
+  return rule.cells === undefined ? readLog(rest, block, holds) : readRow(rule.cells, rest, block, holds)
 }
 
 function readHolds(numbers: Float64Array, from: number, count: number): readonly Hold[] {
@@ -44,13 +44,11 @@ function readHolds(numbers: Float64Array, from: number, count: number): readonly
 }
 
 function readRow(
-  rule: Rule,
+  cells: StateCells,
   row: Float64Array,
   block: Block | undefined,
   holds: readonly Hold[],
 ): StoredEntry | undefined {
-  const { cells } = rule
-  if (cells === undefined) return undefined
   const isOfSize = cells.least === undefined ? row.length === cells.count : row.length >= cells.least
   if (!isOfSize) return undefined
   const state = cells.read(row, 0, row.length)

@@ -146,9 +146,8 @@ export class Breaker {
     } catch (error) {
       const isNews = kindOfFailure(error) === 'denied' && kindOfFailure(this.#error) !== 'denied'
       this.#error = error
-      if (!this.isOpen) return
-      this.#probeLater()
-      if (isNews) this.#denyLate(error)
+      if (this.isOpen) this.#probeLater()
+      if (this.isOpen && isNews) this.#denyLate(error)
       return
     }
     if (this.isOpen) this.#close()

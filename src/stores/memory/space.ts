@@ -41,7 +41,7 @@ export class Space {
   /** The rules that the keys are counted by, one of each set of parameters: a state is expired when it is for all of them. */
   #rules: readonly Counting[] = []
   readonly #left = new FinalizationRegistry<Counting>((counting) => this.#leave(counting))
-  readonly #deserted: () => void
+  readonly #deserted: (() => void) | undefined
   #shelves = 0
   #states: Table<RuleState>
   #blocks: Table<KeptBlock>
@@ -59,12 +59,7 @@ export class Space {
    * @param changing whether every state has a rule of its own.
    * @param deserted is told when there is no shelf any more through which somebody could ask.
    */
-  constructor(
-    maxKeys: number,
-    cells: StateCells | PackedCells | undefined,
-    changing: boolean,
-    deserted: () => void = () => {},
-  ) {
+  constructor(maxKeys: number, cells: StateCells | PackedCells | undefined, changing: boolean, deserted?: () => void) {
     this.#deserted = deserted
     this.#maxKeys = maxKeys
     this.#changing = changing
@@ -255,7 +250,7 @@ export class Space {
       this.#rules = this.#rules.filter((other) => other !== counting)
     }
     this.#shelves--
-    if (this.#shelves === 0) this.#deserted()
+    if (this.#shelves === 0) this.#deserted?.()
   }
 
   /** Where there is no room for another block, forgets one that is over, if a few show one. */
