@@ -22,7 +22,8 @@ describe('the live view', () => {
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(100)
 
     await expect.poll(() => cells(page, '.policies', 'api'), PATIENT).toEqual(['102', '30', expect.any(String)])
-    expect((await cells(page, '.policies', 'messages')).slice(0, 2)).toEqual(['8', '0'])
+    const messages = async () => (await cells(page, '.policies', 'messages')).slice(0, 2)
+    await expect.poll(messages, PATIENT).toEqual(['8', '0'])
     await expect.poll(() => textOf(page.locator('.policies')), PATIENT).toContain('would have refused 3')
     await expect.poll(() => cells(page, '[aria-label="Busiest keys"]', 'user:42'), PATIENT).toEqual(['100', '30'])
     expect(await cells(page, '[aria-label="Busiest keys"]', 'user:7')).toEqual(['2', '0'])
