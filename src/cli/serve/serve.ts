@@ -83,8 +83,8 @@ async function serveUntilEnd(
     const address = await listenOn(service, options.host, options.port)
     const url = urlOf(address)
     const told = { page: pageUrl(url, token), reads: readsText(address, options.allowHost ?? []) }
-    log.started({ service, url, ...told, token, place: redis?.place, file: options.policies })
     if (options.policies !== undefined) stops.push(keepReloading(service, options.policies, options.watch, log))
+    log.started({ service, url, ...told, token, place: redis?.place, file: options.policies })
     if (options.demo === true) stops.push(startDemoTraffic(() => service.limiters()))
     if (!signal.aborted) await once(signal, 'abort')
     log.closing()
