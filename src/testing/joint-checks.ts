@@ -101,6 +101,12 @@ export const jointChecks: readonly StoreCheck[] = [
       clock.advance(3_000)
       assert.equal((await limiter.consume('a', { cost: 3 })).remaining, 0)
       assert.equal((await hold.cancel()).remaining, 2)
+      const refilled = await limiter.reserve('b', { estimate: 4 })
+      const exceeded = await limiter.reserve('b', { estimate: 1 })
+      clock.advance(3_000)
+      // Two are still used, and then five.
+      assert.equal((await exceeded.settle(4)).remaining, 0)
+      assert.equal((await refilled.cancel()).remaining, 2)
       const slow = askingLimiter({
         name: `${name} slow`,
         rule: tokenBucket({ capacity: 10, refill: 1, periodMs: 3_600_000 }),
@@ -112,6 +118,25 @@ export const jointChecks: readonly StoreCheck[] = [
       const next = await slow.reserve('a', { estimate: 1 })
       await first.cancel()
       assert.deepEqual([(await next.cancel()).remaining, (await slow.peek('a')).resetAfterMs], [10, 0])
+    },
+  },
+  {
+    title: 'holds: last as long as they were meant to when the clock is set back within their window',
+    async check(store, name) {
+      const clock = manualClock()
+      const limiter = askingLimiter({ name, rule: fixedWindow({ limit: 10, windowMs: 3_600_000 }), store, clock })
+      clock.set(50_000)
+      await limiter.reserve('a', { estimate: 3, holdMs: 3_500_000 })
+      clock.set(3_000_000)
+      await limiter.reserve('a', { estimate: 4, holdMs: 5_000 })
+      const remainingAt = async (nowMs: number): Promise<number> => {
+        clock.set(nowMs)
+        return (await limiter.peek('a')).remaining
+      }
+      // One minute is waited out, and more moves the hold that is ahead.
+      assert.deepEqual([await remainingAt(2_940_000), await remainingAt(2_945_000)], [3, 3])
+      assert.deepEqual([await remainingAt(100_000), await remainingAt(104_999), await remainingAt(105_000)], [3, 3, 7])
+      assert.deepEqual([await remainingAt(3_549_999), await remainingAt(3_550_000)], [7, 10])
     },
   },
   {

@@ -44,6 +44,7 @@ export const operationExamples: readonly WorkedExample[] = [
       [0, 'block', 9_000, { retryAfterMs: 9_000 }],
       [50, 'block', 100, { retryAfterMs: 8_950 }],
       [50, 'unblock', 0, { allowed: true, remaining: 2, retryAfterMs: 0 }],
+      [50, 'consume', 1, { allowed: true, remaining: 1 }],
       [50, 'block', 100, { retryAfterMs: 100 }],
     ],
   },

@@ -1,0 +1,24 @@
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
+
+// The unit tests that notice a wrong decision: `npm run test:mutation` runs them on every change.
+const config: ViteUserConfig = defineConfig({
+  test: {
+    runner: 'scripts/mutation/runner.mjs',
+    setupFiles: ['test/every-file.setup.ts', 'test/mutation.setup.ts'],
+    include: [
+      'src/rules/**/*.test.ts',
+      'src/core/{rule,decide-together}.test.ts',
+      'src/limiter/{hold,lease,ahead,tiers}.test.ts',
+      'src/stores/memory/memory-{store,shelf}.test.ts',
+      'test/*-properties.test.ts',
+      'test/expired-and-back.test.ts',
+    ],
+    // All files in one process, which knows the changes that earlier tests have noticed.
+    isolate: false,
+    fileParallelism: false,
+    testTimeout: 30_000,
+    reporters: ['dot'],
+  },
+})
+
+export default config
