@@ -8,7 +8,9 @@ import { absent, absentTold, inFlight, killed, told, twice } from './scenarios/r
 import { halfOpen, lostConnection, mute, stopped } from './scenarios/silence.ts'
 
 /** All of them, in the order of the table, by the files of tests that run at the same time. */
-export const scenarios: Readonly<Record<'gone' | 'failing', readonly Scenario[]>> = {
-  gone: [killed, told, twice, inFlight, absent, absentTold, stopped, halfOpen, lostConnection, mute, policies],
-  failing: [sentinel, cluster, latency, lostReplies, lostAndDecided, scriptFlush, flushAll, full, serverTime, ownTime],
+export const scenarios: Readonly<Record<'restarts' | 'silence' | 'failovers' | 'failing', readonly Scenario[]>> = {
+  restarts: [killed, told, twice, inFlight, absent, absentTold],
+  silence: [stopped, halfOpen, lostConnection, mute, policies],
+  failovers: [sentinel, cluster, latency, lostReplies, lostAndDecided],
+  failing: [scriptFlush, flushAll, full, serverTime, ownTime],
 }

@@ -94,13 +94,17 @@ export class Crew {
     return Math.max(...(await Promise.all(this.loads.map((load) => load.backOnRedis(sinceMs, longestMs)))))
   }
 
-  stop(): Promise<Tally[]> {
+  /** Ends them where nothing is left to recover from: a busy machine may have made one of them take Redis for gone just now. */
+  async stop(): Promise<Tally[]> {
+    await this.backOnRedis(LONGEST_CALM_MS)
     return Promise.all(this.loads.map((load) => load.stop()))
   }
 }
 
 // Each says after one, two, four and eight seconds that it is there, and hears of those that have said so before.
 const COUNTED_MS = 5_000
+
+const LONGEST_CALM_MS = 5_000
 
 const DEFAULTS = {
   topology: 'single',

@@ -4,6 +4,7 @@ import { adjust, consume, decide, peek } from '../src/core/decide.ts'
 import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
 import * as rules from '../src/rules/index.ts'
+import { runs } from './effort.ts'
 import { starts } from './schedules.ts'
 
 // The rule of a key changes, to another of the same kind with other numbers.
@@ -48,7 +49,7 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
         const parts = before.holds === 'pooled' && usedUnits > 0 ? usedUnits - 1 : usedUnits
         expect(remaining).toBeLessThanOrEqual(after.limit - Math.ceil((parts * after.limit) / before.limit))
       }),
-      { numRuns: 300 },
+      { numRuns: runs('schedule') },
     )
   })
 
@@ -64,7 +65,7 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
         const half = consume(after, asked, 1, nowMs + Math.floor(asked.retryAfterMs / 2))
         expect(consume(after, half, 1, nowMs + asked.retryAfterMs).allowed).toBe(true)
       }),
-      { numRuns: 300 },
+      { numRuns: runs('schedule') },
     )
   })
 
@@ -83,7 +84,7 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
           entry = ruling
         }
       }),
-      { numRuns: 100 },
+      { numRuns: runs('schedule') },
     )
   })
 
@@ -95,7 +96,7 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
         const there = decide(after, entry, { action: 'charge', amount: 1 }, nowMs)
         expect(peek(before, there, 1, nowMs).remaining).toBeLessThanOrEqual(remaining)
       }),
-      { numRuns: 300 },
+      { numRuns: runs('schedule') },
     )
   })
 })

@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import * as decide from '../src/core/decide.ts'
 import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { runs } from './effort.ts'
 
 /** What a rule promises to a client that sends exactly at its limit. */
 export interface Fairness {
@@ -32,7 +33,7 @@ export function expectFairness({ even, passes = (_, asked) => asked }: Fairness)
         expect(countPassed(rule, asked, timeMs), what).toBeGreaterThanOrEqual(passes(rule, asked))
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runs('schedule') },
   )
 }
 

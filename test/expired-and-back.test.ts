@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fixedWindow } from '../src/rules/index.ts'
 import { memoryStore } from '../src/stores/memory/memory-store.ts'
+import { runs } from './effort.ts'
 import { mapStore } from './map-store.ts'
 import { starts, type Wait, waits } from './schedules.ts'
 import { askTiers, calls, openTiers, tiers, traceOf, waitAfter } from './tier-twin.ts'
@@ -43,6 +44,6 @@ describe('in memory', () => {
         }
       },
     )
-    await fc.assert(property, { numRuns: 300 })
+    await fc.assert(property, { numRuns: runs('limiter') })
   })
 })

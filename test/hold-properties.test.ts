@@ -4,6 +4,7 @@ import { consume, decide, peek } from '../src/core/decide.ts'
 import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
 import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { runs } from './effort.ts'
 import { starts } from './schedules.ts'
 import { kinds } from './tier-twin.ts'
 
@@ -68,7 +69,7 @@ describe.each([
           expect(consume(rule, asked, cost, nowMs + retryAfterMs).allowed, `at ${retryAfterMs}`).toBe(true)
         })
       }),
-      { numRuns: 400 },
+      { numRuns: runs('schedule') },
     )
   })
 
@@ -86,7 +87,7 @@ describe.each([
           if (resetAfterMs > 1) expect(peek(rule, asked, 1, nowMs + resetAfterMs - 1).resetAfterMs).toBe(1)
         })
       }),
-      { numRuns: 400 },
+      { numRuns: runs('schedule') },
     )
   })
 })
@@ -127,10 +128,37 @@ describe('a key with holds', () => {
           const asIfNever = peek(rule, without, 1, nowMs).remaining
           expect(left).toBe(asIfNever)
         }),
-        { numRuns: 500 },
+        { numRuns: runs('schedule') },
       )
     },
   )
+
+  it('lets a hold that is renewed end later and changes nothing else, in debt too', () => {
+    const debts = fc.integer({ min: 0, max: 20 })
+    fc.assert(
+      fc.property(rules, amounts, debts, waits, holdTimes, starts, (rule, amount, debt, wait, holdMs, startMs) => {
+        // A lease lasts for as long as its rule says.
+        const heldMs = Number(rule.parameters.leaseMs ?? wait + 1)
+        if (wait >= heldMs) return
+        const hold = (entry: Entry, id: number) =>
+          decide(rule, entry, { action: 'hold', id, amount, holdMs: heldMs }, startMs)
+        const other = hold(hold(UNTOUCHED, 1), 2)
+        if (!other.allowed) return
+        const charged = debt === 0 ? other : decide(rule, other, { action: 'charge', amount: debt }, startMs)
+        const nowMs = startMs + wait
+        const renewedMs = Number(rule.parameters.leaseMs ?? heldMs + holdMs)
+        const renewed = decide(rule, charged, { action: 'renew', id: 1, holdMs: renewedMs }, nowMs)
+        expect(renewed).toMatchObject({ allowed: true, remaining: peek(rule, charged, 1, nowMs).remaining })
+        const settle = (entry: Entry, id: number, atMs: number) =>
+          decide(rule, entry, { action: 'settle', id, amount: 0 }, atMs)
+        expect(settle(renewed, 1, nowMs).remaining).toBe(settle(charged, 1, nowMs).remaining)
+        expect(settle(renewed, 2, startMs + heldMs).reason).toBe('hold-ended')
+        expect(settle(renewed, 1, nowMs + renewedMs - 1).allowed).toBe(true)
+        expect(settle(renewed, 1, nowMs + renewedMs).reason).toBe('hold-ended')
+      }),
+      { numRuns: runs('schedule') },
+    )
+  })
 
   it('ends a hold once: by settling or by expiring, whatever is tried after that', () => {
     fc.assert(

@@ -4,6 +4,7 @@ import { adjust, consume, peek } from '../src/core/decide.ts'
 import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
 import * as rules from '../src/rules/index.ts'
+import { runs } from './effort.ts'
 import { outlivingKinds } from './outliving-kinds.ts'
 import { starts } from './schedules.ts'
 
@@ -45,7 +46,7 @@ describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change',
           expect(usedOf(after, entry, nowMs)).toBe(Math.min(after.limit, used))
         } else expect(usedOf(after, entry, nowMs)).toBeLessThanOrEqual(used)
       }),
-      { numRuns: 500 },
+      { numRuns: runs('schedule') },
     )
   })
 
@@ -65,7 +66,7 @@ describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change',
         expect(consume(after, next, cost, nowMs + retryAfterMs - 1).allowed).toBe(false)
         expect(consume(after, next, cost, nowMs + retryAfterMs).allowed).toBe(true)
       }),
-      { numRuns: 500 },
+      { numRuns: runs('schedule') },
     )
   })
 
@@ -77,7 +78,7 @@ describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change',
         const indebted = adjust(after, UNTOUCHED, after.limit + Number(after.parameters.maxDebt), nowMs)
         expect(retryAfterMs).toBeLessThanOrEqual(indebted.resetAfterMs)
       }),
-      { numRuns: 500 },
+      { numRuns: runs('schedule') },
     )
   })
 
@@ -93,7 +94,7 @@ describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change',
           entry = kept(ruling)
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs('schedule') },
     )
   })
 
@@ -113,7 +114,7 @@ describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change',
         if (asked.resetAfterMs > 0)
           expect(peek(after, kept(asked), 1, nowMs + asked.resetAfterMs - 1).resetAfterMs).toBe(1)
       }),
-      { numRuns: 300 },
+      { numRuns: runs('schedule') },
     )
   })
 })

@@ -135,6 +135,7 @@ export const sidebar: Item[] = [
     ['Contributing', '/contributing'],
     ['Changelog', '/changelog'],
     ['Security', '/security'],
+    ['Code of conduct', '/code-of-conduct'],
   ]),
 ]
 

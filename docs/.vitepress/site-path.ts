@@ -2,6 +2,7 @@
 const PLACES: readonly (readonly [source: RegExp, page: string])[] = [
   [/^docs\/(.+)$/, '$1'],
   [/^README\.md$/, 'overview.md'],
+  [/^CODE_OF_CONDUCT\.md$/, 'code-of-conduct.md'],
   [/^src\/rules\/[^/]+\/([^/]+)$/, 'rules/$1'],
   [/^src\/(.+)$/, 'code/$1'],
   [/^examples\/([^/]+)\/README\.md$/, 'examples/$1.md'],

@@ -69,8 +69,9 @@ describe('in real time', () => {
     vi.spyOn(performance, 'now').mockImplementation(() => Date.now() + 0.25 - earlyMs)
   })
   afterEach(() => {
-    vi.useRealTimers()
+    // In this order: the mocks stand in front of fake timers.
     vi.restoreAllMocks()
+    vi.useRealTimers()
   })
 
   it.each([undefined, systemClock, { nowMs: () => 0 }])('rings once, after that long', (clock) => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert'
 import { setImmediate as turn } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
+import { collectGarbage } from '../../test/collect-garbage.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { Deadlines, type Waiting } from './deadlines.ts'
 
@@ -99,8 +98,6 @@ describe('what waits', () => {
   })
 
   it('is forgotten when it has its answer, also behind one that has none', async () => {
-    setFlagsFromString('--expose-gc')
-    const collectGarbage = runInNewContext('gc') as () => void
     const deadlines = new Deadlines(1_000, manualClock())
     add(deadlines, 'never answered')
     const answered = Array.from({ length: 5_000 }, (_, count) => {
@@ -129,8 +126,9 @@ describe('in real time', () => {
     timeouts = vi.spyOn(globalThis, 'setTimeout')
   })
   afterEach(() => {
-    vi.useRealTimers()
+    // In this order: the mocks stand in front of fake timers.
     vi.restoreAllMocks()
+    vi.useRealTimers()
   })
 
   it('nobody waits in vain: the process is kept alive for so long, and no longer', () => {

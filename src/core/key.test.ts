@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../test/effort.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { encodeScope, encodeSubject, type Subject } from './key.ts'
 
@@ -41,7 +42,7 @@ describe('encodeSubject', () => {
         if (JSON.stringify(one) === JSON.stringify(other)) expect(encodeSubject(one)).toBe(encodeSubject(other))
         else expect(encodeSubject(one)).not.toBe(encodeSubject(other))
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs('formula') },
     )
   })
 

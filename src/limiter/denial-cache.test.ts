@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { calls, expectTwins, limits, starts } from '../../test/denial-twin.ts'
+import { runs } from '../../test/effort.ts'
 import { remoteStore } from '../../test/remote-store.ts'
 import type { Request } from '../core/request.ts'
 import type { Store } from '../core/store.ts'
@@ -403,7 +404,7 @@ describe('with everything that a process does', () => {
         const limitList = count === 1 ? { user } : { user, ip }
         await expectTwins(remoteStore(), `run ${run++}`, limitList, callList, startMs, compared)
       }),
-      { numRuns: 300 },
+      { numRuns: runs('limiter') },
     )
     expect(compared.known / compared.decisions).toBeGreaterThan(0.1)
   })

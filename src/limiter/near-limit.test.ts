@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { runs } from '../../test/effort.ts'
 import { limiterWith, lose, remoteStage } from '../../test/remote-stage.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
@@ -127,7 +128,7 @@ describe('the event nearLimit', () => {
         }
         expect(used).toEqual([(percent * limit) / 100])
       }),
-      { numRuns: 30 },
+      { numRuns: runs('limiter') },
     )
   })
 

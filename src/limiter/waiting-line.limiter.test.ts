@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
+import { runs } from '../../test/effort.ts'
 import type { Rule } from '../core/rule.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { leakyBucket } from '../rules/leaky-bucket/leaky-bucket.ts'
@@ -281,7 +282,7 @@ describe('for random arrivals, costs, patience, aborts and wakes', () => {
           expect([line.size, clock.pendingTimers, schedule.listeners, schedule.inFlight]).toEqual([0, 0, 0, 0])
           expect(schedule.emptied).toHaveBeenCalled()
         }),
-        { numRuns: 150 },
+        { numRuns: runs('limiter') },
       )
     },
   )

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../test/effort.ts'
 import type { Rule } from '../core/rule.ts'
 import * as exportedForms from '../rules/forms.ts'
 import { type RuleForm, wordOf } from '../rules/rule-form.ts'
@@ -182,7 +183,7 @@ describe('what nobody would write', () => {
           expect(error).toBeInstanceOf(PoliciesError)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs('limiter') },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { runs } from '../../test/effort.ts'
 import { play, starts, turns, waits } from '../../test/schedules.ts'
 import type { PackedCells, Rule } from '../core/rule.ts'
 import { concurrency } from './concurrency/concurrency.ts'
@@ -43,7 +44,7 @@ it.each(rules.map((rule) => [rule.kind, rule] as const))(
           }
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runs('structure') },
     )
     expect(fitted).toBeGreaterThan(100)
   },

@@ -6,7 +6,8 @@ import { limiterOf } from '../../src/policies/limiter-of.ts'
 import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
-import { type RunningServer, startServer } from '../servers/start-server.ts'
+import type { Address } from '../servers/ask.ts'
+import { useServer } from '../servers/shared-servers.ts'
 
 /** A policy of each rule. */
 export const RULES = `policies:
@@ -31,7 +32,7 @@ export const TIERS = `policies:
 
 /** A server with somebody connected to it. */
 export interface KeyStage {
-  readonly server: RunningServer
+  readonly server: Address
   readonly redis: ConnectedRedis
   readonly url: string
   /** The limiter of a policy on that server, until the test ends. */
@@ -41,7 +42,7 @@ export interface KeyStage {
 
 /** Starts a server for commands about keys. */
 export async function startKeyStage(): Promise<KeyStage> {
-  const server = await startServer()
+  const server = await useServer()
   const url = `redis://127.0.0.1:${server.port}`
   const redis = await connectRedis(url)
   return {
@@ -54,7 +55,6 @@ export async function startKeyStage(): Promise<KeyStage> {
     },
     async stop() {
       await redis.close()
-      await server.stop()
     },
   }
 }

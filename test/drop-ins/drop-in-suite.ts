@@ -7,7 +7,8 @@ import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { patient } from '../patient.ts'
-import { type RunningServer, startServer } from '../servers/start-server.ts'
+import type { Address } from '../servers/ask.ts'
+import { useServer } from '../servers/shared-servers.ts'
 
 /** A real server on loopback behind the other library's middleware. */
 export interface Site {
@@ -46,13 +47,13 @@ export function keyOf(client: unknown): string {
 
 /** Runs tests on one memory store, and on stores that share one server, as those of several processes do. */
 export function describeOnStores(run: (createStore: () => Store, name: () => string) => void): void {
-  let server: RunningServer
+  let server: Address
   let redis: Redis
   let names = 0
   // A name of its own for every test, instead of flushing.
   const name = (): string => `t${names}`
   beforeAll(async () => {
-    server = await startServer()
+    server = await useServer()
     redis = new Redis(server.port, server.host)
   })
   afterEach(() => {
@@ -60,7 +61,6 @@ export function describeOnStores(run: (createStore: () => Store, name: () => str
   })
   afterAll(async () => {
     redis.disconnect()
-    await server.stop()
   })
   const memory = memoryStore()
   describe('in memory', () => run(() => memory, name))

@@ -3,7 +3,8 @@ import { createLimiter, memoryStore, type Store } from 'sluice'
 import { redisStore } from 'sluice/redis'
 import { afterAll, afterEach, beforeAll, describe } from 'vitest'
 import { patient } from '../patient.ts'
-import { type RunningServer, startServer } from '../servers/start-server.ts'
+import type { Address } from '../servers/ask.ts'
+import { useServer } from '../servers/shared-servers.ts'
 import { admission } from './admission.ts'
 import { answers } from './answers.ts'
 import { counting } from './counting.ts'
@@ -26,12 +27,12 @@ export interface Stage<Request> {
 /** What every adapter promises, asked by whole requests through a real server of the framework, on memory and on Redis. */
 export function adapterSuite<Request>(frame: Frame<Request>): void {
   describe.each(['memory', 'redis'])(`${frame.name} on %s`, (kind) => {
-    let server: RunningServer | undefined
+    let server: Address | undefined
     let client: Redis | undefined
     let store: Store
     const apps: App[] = []
     beforeAll(async () => {
-      server = kind === 'redis' ? await startServer() : undefined
+      server = kind === 'redis' ? await useServer() : undefined
       client = server && new Redis(server.port, server.host, { maxRetriesPerRequest: 0 })
       store = client === undefined ? memoryStore() : redisStore(client)
     })
@@ -40,7 +41,6 @@ export function adapterSuite<Request>(frame: Frame<Request>): void {
     })
     afterAll(async () => {
       client?.disconnect()
-      await server?.stop()
     })
     let names = 0
     const stage: Stage<Request> = {

@@ -1,11 +1,10 @@
 import { createServer } from 'node:http'
 import type { UnderlyingSource } from 'node:stream/web'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { concurrency, createLimiter, fixedWindow } from 'sluice'
 import { rateLimit } from 'sluice/fetch'
 import { describe, expect, it } from 'vitest'
 import { untilRead } from '../../src/adapters/fetch/until-read.ts'
+import { collectGarbage } from '../collect-garbage.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { listening } from './listening.ts'
 
@@ -182,12 +181,10 @@ describe('a place that is taken for an answer of fetch', () => {
   })
 
   it('is free when somebody has put the answer aside unread', async () => {
-    setFlagsFromString('--expose-gc')
-    const collect = runInNewContext('gc') as () => void
     const { limited, free } = stage()
     await limited(() => twoParts())(asked())
     await waitUntil(async () => {
-      collect()
+      collectGarbage()
       return (await free()) === 1 ? undefined : 'the place is still taken'
     })
   })

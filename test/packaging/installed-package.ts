@@ -1,46 +1,21 @@
-import { existsSync } from 'node:fs'
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import manifest from '../../package.json' with { type: 'json' }
-import { output } from './run.ts'
+import { join } from 'node:path'
+import { share } from '../shared.ts'
 
-/** The root of the repository. */
-export const ROOT: string = fileURLToPath(new URL('../../', import.meta.url))
-
-const CONSUMERS = [
-  new URL('./consumers/decisions.mjs', import.meta.url),
-  new URL('./consumers/decisions.cjs', import.meta.url),
-  new URL('./consumers/exported-names.mjs', import.meta.url),
-]
-
-/** A project outside of the repository that has installed the packed package, what it depends on, and nothing else. */
+/** A project of the test file's own that has installed the packed package, what it depends on, and nothing else. */
 export interface InstalledPackage {
-  /** The project, with `decisions.mjs` and the other consumers in it. */
+  /** The project, with the tarballs, `decisions.mjs` and the other consumers in it. */
   readonly folder: string
   /** What the tarball holds, relative to the package. */
   readonly files: readonly string[]
   remove(): Promise<void>
 }
 
-/** Packs what was built and installs the tarball, without network and without running scripts. */
+/** Copies the project in which the package was installed once for all test files. */
 export async function installPackage(): Promise<InstalledPackage> {
-  if (!existsSync(join(ROOT, 'dist/index.mjs'))) throw new Error('dist is empty: npm run build comes first')
+  const { folder: packed, files } = await share('package', 'once')
   const folder = await mkdtemp(join(tmpdir(), 'sluice-packaging-'))
-  // Without a network npm cannot ask for what the package depends on: the same version is packed beside it.
-  const needed = Object.keys(manifest.dependencies).map((name) => `./node_modules/${name}`)
-  const pack = ['pack', '.', ...needed, '--ignore-scripts', '--json', '--pack-destination', folder]
-  const packed = JSON.parse(await output('npm', pack, ROOT)) as { filename: string; files: { path: string }[] }[]
-  const [tarball] = packed as [(typeof packed)[number]]
-  for (const consumer of CONSUMERS) await copyFile(consumer, join(folder, basename(consumer.pathname)))
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true }))
-  const tarballs = packed.map(({ filename }) => `./${filename}`)
-  const install = ['install', ...tarballs, '--offline', '--ignore-scripts', '--no-audit', '--no-fund']
-  await output('npm', install, folder)
-  return {
-    folder,
-    files: tarball.files.map((file) => file.path),
-    remove: () => rm(folder, { recursive: true }),
-  }
+  await cp(packed, folder, { recursive: true, verbatimSymlinks: true })
+  return { folder, files, remove: () => rm(folder, { recursive: true }) }
 }

@@ -12,8 +12,9 @@ import {
   createSentinel as createSentinel5,
 } from 'redis5'
 import type { RedisClient } from '../../src/stores/redis/clients/connect.ts'
+import type { SharedServers } from '../servers/shared-servers.ts'
 import type { ClientMaker, UnconnectedClient } from './redis-clients.ts'
-import type { Topologies, Topology } from './topologies.ts'
+import type { Topology } from './topologies.ts'
 
 /** node-redis 6, 5 and 4: clients, pools, sentinels and clusters, as far as the version has them. */
 export const nodeRedisClients: readonly ClientMaker[] = [
@@ -29,12 +30,12 @@ export const nodeRedisClients: readonly ClientMaker[] = [
   entry('node-redis 4 cluster', 'cluster', (servers) => createCluster4(cluster(servers))),
 ]
 
-const single = ({ single: { host, port } }: Topologies) => ({ socket: { host, port } })
-const sentinel = ({ sentinel: { masterName, sentinels } }: Topologies) => ({
+const single = ({ single: { host, port } }: SharedServers) => ({ socket: { host, port } })
+const sentinel = ({ sentinel: { masterName, sentinels } }: SharedServers) => ({
   name: masterName,
   sentinelRootNodes: [...sentinels],
 })
-const cluster = ({ cluster: { nodes } }: Topologies) => ({
+const cluster = ({ cluster: { nodes } }: SharedServers) => ({
   rootNodes: nodes.map(({ host, port }) => ({ socket: { host, port } })),
 })
 
@@ -47,7 +48,7 @@ type AnyClient = RedisClient & {
   disconnect?(): Promise<unknown>
 }
 
-function entry(title: string, topology: Topology, make: (servers: Topologies) => AnyClient): ClientMaker {
+function entry(title: string, topology: Topology, make: (servers: SharedServers) => AnyClient): ClientMaker {
   return { title, topology, create: async (servers) => unconnected(make(servers), title) }
 }
 

@@ -1,15 +1,16 @@
 import type { RedisClient } from '../../src/stores/redis/clients/connect.ts'
+import type { SharedServers } from '../servers/shared-servers.ts'
 import { glideClients } from './glide-clients.ts'
 import { ioredisClients } from './ioredis-clients.ts'
 import { nodeRedisClients } from './node-redis-clients.ts'
-import type { Topologies, Topology } from './topologies.ts'
+import type { Topology } from './topologies.ts'
 
 /** One kind of client on one kind of Redis. */
 export interface ClientMaker {
   readonly title: string
   readonly topology: Topology
   /** Makes a client that has not connected yet. */
-  create(servers: Topologies): Promise<UnconnectedClient>
+  create(servers: SharedServers): Promise<UnconnectedClient>
 }
 
 /** A client that waits for `connect`, or for the first command when it connects by itself. */
@@ -28,7 +29,7 @@ export interface OpenClient {
 /** One row of the table. */
 export interface RedisClientEntry extends ClientMaker {
   /** Makes a client and connects it. */
-  open(servers: Topologies): Promise<OpenClient>
+  open(servers: SharedServers): Promise<OpenClient>
 }
 
 /** Every client, in every major version, on every kind of Redis that it has a client for. */
@@ -36,7 +37,7 @@ export const redisClients: readonly RedisClientEntry[] = [...ioredisClients, ...
   (maker) => ({ ...maker, open: (servers) => open(maker, servers) }),
 )
 
-async function open(maker: ClientMaker, servers: Topologies): Promise<OpenClient> {
+async function open(maker: ClientMaker, servers: SharedServers): Promise<OpenClient> {
   const { client, connect, close } = await maker.create(servers)
   try {
     await connect()

@@ -1,5 +1,6 @@
-import type { Topologies, Topology } from '../redis-clients/topologies.ts'
+import type { Topology } from '../redis-clients/topologies.ts'
 import { ask } from '../servers/ask.ts'
+import type { SharedServers } from '../servers/shared-servers.ts'
 import { startCluster } from '../servers/start-cluster.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { startProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
@@ -8,7 +9,7 @@ import { waitUntil } from '../servers/wait-until.ts'
 /** One Redis of each kind whose primary tells clients the address of a proxy, so that all they say passes through it. */
 export interface ProxiedTopologies {
   /** As clients see them. */
-  readonly servers: Topologies
+  readonly servers: SharedServers
   /** The primary of a kind, past its proxy, and the proxy. */
   readonly behind: Readonly<Record<Topology, { readonly primary: RunningServer; readonly proxy: TcpProxy }>>
   stop(): Promise<void>
@@ -34,7 +35,7 @@ export async function startProxiedTopologies(): Promise<ProxiedTopologies> {
     cluster: { nodes: [toNode] },
   }
   return {
-    servers: servers as unknown as Topologies,
+    servers: servers as unknown as SharedServers,
     behind: {
       single: { primary: single, proxy: toSingle },
       sentinel: { primary: watched, proxy: toWatched },

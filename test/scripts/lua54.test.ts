@@ -8,6 +8,7 @@ import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { requestText } from '../../src/stores/redis/request-text.ts'
 import { getScript, listScripts, type Script } from '../../src/stores/redis/script-catalog.ts'
+import { runs } from '../effort.ts'
 import { mapStore } from '../map-store.ts'
 import { anything, type Moment, play, requestOf, starts, steps, waits } from '../schedules.ts'
 import { askTiers, calls, openTiers, tiers, traceOf, waitAfter } from '../tier-twin.ts'
@@ -108,7 +109,7 @@ it.each(Object.entries(configurations))('%s decides on Lua 5.4 as in memory', (n
         expect(run(name, source, key, args)).toBe(replyOf(moment))
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs('long') },
   )
 })
 
@@ -145,7 +146,7 @@ it.each([
       }
     },
   )
-  await fc.assert(property, { numRuns: 100 })
+  await fc.assert(property, { numRuns: runs('long') })
 })
 
 it('says on Lua 5.4 what is wrong in whole numbers', () => {

@@ -10,7 +10,7 @@ export type MoveStep = 'marked' | 'batch' | 'owned'
  * so that a test can look at the cluster in between.
  */
 export async function moveSlot(
-  cluster: RunningCluster,
+  cluster: Pick<RunningCluster, 'primaries'>,
   slot: number,
   fromIndex: number,
   toIndex: number,
@@ -35,7 +35,7 @@ export async function moveSlot(
   await onStep('owned')
 }
 
-function primaryAt(cluster: RunningCluster, index: number): ClusterNode {
+function primaryAt(cluster: Pick<RunningCluster, 'primaries'>, index: number): ClusterNode {
   const node = cluster.primaries[index]
   if (node === undefined) throw new Error(`the cluster has ${cluster.primaries.length} primaries, got index ${index}`)
   return node

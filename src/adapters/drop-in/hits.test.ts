@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/effort.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
@@ -50,7 +51,7 @@ describe('a subject', () => {
         const isSame = one?.[0] === other?.[0]
         expect(subjectOf(one?.[1], one?.[0]) === subjectOf(other?.[1], other?.[0])).toBe(isSame)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs('formula') },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { runs } from '../../../test/effort.ts'
 import { type Behaviour, remoteStore } from '../../../test/remote-store.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
@@ -91,7 +92,7 @@ it('whatever fails when, no window has more than the limit and every share, and 
       expect(late).toBe(0)
       expect(mostIn(admissions)).toBeLessThanOrEqual(LIMIT + instances * Math.floor(LIMIT / instances))
     }),
-    { numRuns: 200 },
+    { numRuns: runs('limiter') },
   )
 })
 
@@ -142,6 +143,6 @@ it('instances that are counted keep to their shares, however often the server is
       const instances = processes.length
       expect(mostIn(admissions)).toBeLessThanOrEqual(instances * Math.floor(LIMIT / instances))
     }),
-    { numRuns: 40 },
+    { numRuns: runs('long') },
   )
 })

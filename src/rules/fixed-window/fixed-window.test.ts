@@ -1,28 +1,4 @@
-import fc from 'fast-check'
-import { describe } from 'vitest'
 import { describeProperties } from '../../../test/rule-properties.ts'
-import { fixedWindow } from './fixed-window.ts'
+import { promises } from './fixed-window.promises.ts'
 
-describe.each(['clock', 'first-hit'] as const)('fixedWindow, anchor %s', (anchor) => {
-  describeProperties({
-    rules: fc
-      .record({
-        limit: fc.integer({ min: 1, max: 20 }),
-        windowMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
-        maxDebt: fc.nat(30),
-        anchor: fc.constant(anchor),
-      })
-      .map(fixedWindow),
-    extremes: fc
-      .record({
-        limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-        windowMs: fc.constantFrom(1, 86_400_000, 315_619_200_000),
-        anchor: fc.constant(anchor),
-      })
-      .map(fixedWindow),
-    most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? 2 * limit : Number.POSITIVE_INFINITY),
-    alignedToClock: anchor === 'clock',
-    periodMs: ({ windowMs = 0 }) => windowMs,
-    even: (limit, windowMs) => [fixedWindow({ limit, windowMs, anchor })],
-  })
-})
+describeProperties(promises)

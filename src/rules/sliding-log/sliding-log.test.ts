@@ -1,30 +1,12 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeProperties } from '../../../test/rule-properties.ts'
 import type { Timeline } from '../timeline.ts'
+import { promises } from './sliding-log.promises.ts'
 import { slidingLog } from './sliding-log.ts'
 
-describe('slidingLog', () => {
-  describeProperties({
-    rules: fc
-      .record({
-        limit: fc.integer({ min: 1, max: 20 }),
-        windowMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
-        maxDebt: fc.nat(30),
-      })
-      .map(slidingLog),
-    extremes: fc
-      .record({
-        limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-        windowMs: fc.constantFrom(1, 86_400_000, 315_619_200_000),
-      })
-      .map(slidingLog),
-    most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? limit : Number.POSITIVE_INFINITY),
-    alignedToClock: false,
-    periodMs: ({ windowMs = 0 }) => windowMs,
-    even: (limit, windowMs) => [slidingLog({ limit, windowMs })],
-  })
+describeProperties(promises)
 
+describe('slidingLog', () => {
   const rule = slidingLog({ limit: 50, windowMs: 100 })
   const step = (state: Timeline | undefined, nowMs: number, cost: number): Timeline =>
     rule.step(state, nowMs, cost, true).state as Timeline

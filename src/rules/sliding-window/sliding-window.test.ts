@@ -1,27 +1,4 @@
-import fc from 'fast-check'
-import { describe } from 'vitest'
 import { describeProperties } from '../../../test/rule-properties.ts'
-import { slidingWindow } from './sliding-window.ts'
+import { promises } from './sliding-window.promises.ts'
 
-describe('slidingWindow', () => {
-  describeProperties({
-    rules: fc
-      .record({
-        limit: fc.integer({ min: 1, max: 20 }),
-        windowMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
-        maxDebt: fc.nat(30),
-      })
-      .map(slidingWindow),
-    extremes: fc
-      .constantFrom(1, 86_400_000, 315_619_200_000)
-      .chain((windowMs) =>
-        fc
-          .integer({ min: 1, max: Math.floor(Number.MAX_SAFE_INTEGER / windowMs) })
-          .map((limit) => slidingWindow({ limit, windowMs })),
-      ),
-    most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? 2 * limit : Number.POSITIVE_INFINITY),
-    alignedToClock: true,
-    periodMs: ({ windowMs = 0 }) => windowMs,
-    even: (limit, windowMs) => [slidingWindow({ limit, windowMs })],
-  })
-})
+describeProperties(promises)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { runs } from '../../../test/effort.ts'
 import { KeyIndex } from './key-index.ts'
 import { KeyText } from './key-text.ts'
 import { PAGE } from './pages.ts'
@@ -45,7 +46,7 @@ it('finds every key that was added and not removed, and no other, whatever its c
         for (const turn of turns) expect(index.find(turn.key)).toBe(keys.indexOf(turn.key))
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runs('structure') },
   )
 })
 

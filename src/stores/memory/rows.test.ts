@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { runs } from '../../../test/effort.ts'
 import type { PackedCells, RuleState, StateCells } from '../../core/rule.ts'
 import { PAGE } from './pages.ts'
 import { createRows } from './rows.ts'
@@ -57,6 +58,6 @@ it.each([
         }
       }
     }),
-    { numRuns: 40 },
+    { numRuns: runs('structure') },
   )
 })

@@ -1,13 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import { collectGarbage } from '../../../test/collect-garbage.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { MemoryShelf } from './memory-shelf.ts'
 import { Space } from './space.ts'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 it('counts by every rule that somebody can still ask by, and forgets those of limiters that are gone', async () => {
   const space = new Space(100, undefined, false)

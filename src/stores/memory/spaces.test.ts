@@ -1,16 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { collectGarbage } from '../../../test/collect-garbage.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import type { MemoryShelf } from './memory-shelf.ts'
 import { memoryStore } from './memory-store.ts'
 import { Spaces } from './spaces.ts'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
 const place = (limiterName: string) => ({ limiterName, rule })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { runs } from '../../../test/effort.ts'
 import type { RuleState, StateCells } from '../../core/rule.ts'
 import { Table } from './table.ts'
 
@@ -64,6 +65,6 @@ it.each([
         expect(table.insert(`last:${key}`, { atMs: nowMs, untilMs: nowMs + 9 }, nowMs, 9)).toBe(true)
       if (maxKeys < 200) expect(table.insert('one too many', { atMs: nowMs, untilMs: nowMs + 9 }, nowMs, 9)).toBe(false)
     }),
-    { numRuns: 200 },
+    { numRuns: runs('structure') },
   )
 })

@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { run } from '../../src/cli/program.ts'
+import { connectRedis } from '../../src/cli/redis-url.ts'
+import { limiterOf } from '../../src/policies/limiter-of.ts'
+import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { recordingTerminal } from '../recording-terminal.ts'
+import { type SharedServers, useCluster } from '../servers/shared-servers.ts'
+import { inspected, type KeyStage, RULES, said, startKeyStage, TIERS } from './key-stage.ts'
+import { fileOf } from './policy-file.ts'
+
+let stage: KeyStage
+let url: string
+beforeAll(async () => {
+  stage = await startKeyStage()
+  url = stage.url
+})
+afterAll(() => stage?.stop())
+
+const names = readPolicies(RULES, '').map(({ name }) => name)
+
+describe.each(names)('inspect, by %s,', (name) => {
+  const key = `user:${name}`
+  const look = async (...args: string[]) => {
+    const file = await fileOf(RULES)
+    return (await inspected(key, '--policies', file, '--policy', name, '--redis', url, ...args))[0]
+  }
+
+  it('tells of a key that is not there', async () => {
+    const { decision, limits } = await look()
+    expect(decision).toMatchObject({ allowed: true, remaining: 5, limitedBy: null, reason: null })
+    expect(limits[0].stored).toMatchObject({ type: 'none', ttlMs: null, bytes: null, state: null, debt: 0, holds: [] })
+  })
+
+  it('tells what is counted, held, owed and blocked, and changes nothing by that', async () => {
+    const limiter = stage.limiterNamed(RULES, name)
+    await limiter.consume(key, { cost: 2 })
+    await limiter.reserve(key, { estimate: 1, holdMs: 3_000_000 })
+    const before = await stage.redis.client.getBuffer(await keyName())
+    const used = await look('--cost', '3')
+    expect(used).toMatchObject({ policy: name, key, cost: 3, place: `127.0.0.1:${stage.server.port}` })
+    expect(used.decision).toMatchObject({ allowed: false, remaining: 2, reason: 'limit', limitedBy: name })
+    expect(used.limits[0].stored).toMatchObject({ type: 'string', debt: 0, blockedUntilMs: null })
+    expect(used.limits[0].stored.bytes).toBeGreaterThan(50)
+    expect(used.limits[0].stored.ttlMs).toBeGreaterThan(used.decision.resetAfterMs - 5_000)
+    expect(used.limits[0].stored.holds).toMatchObject([{ amount: 1 }])
+    expect(await stage.redis.client.getBuffer(await keyName())).toEqual(before)
+
+    await limiter.charge(key, 7)
+    await limiter.block(key, 600_000)
+    const owed = await look()
+    expect(owed.decision).toMatchObject({ allowed: false, remaining: 0, reason: 'blocked' })
+    expect(owed.limits[0].stored.debt).toBe(5)
+    const leftMs = owed.limits[0].stored.blockedUntilMs - owed.atMs
+    expect(leftMs).toBeGreaterThan(540_000)
+    expect(leftMs).toBeLessThanOrEqual(600_000)
+    expect((await look('--cost', '6')).decision).toMatchObject({ reason: 'cost-exceeds-limit', retryAfterMs: null })
+
+    await limiter.reset(key)
+    await limiter.block(key, 600_000)
+    expect((await look()).limits[0].stored).toMatchObject({ state: null, debt: 0, blockedUntilMs: expect.any(Number) })
+
+    async function keyName(): Promise<string> {
+      return (await look()).limits[0].stored.name
+    }
+  })
+})
+
+describe('inspect for people', () => {
+  it('says what, why, by which limit and when', async () => {
+    const file = await fileOf(TIERS)
+    const limiter = stage.limiterNamed(TIERS, 'messages')
+    await limiter.consume({ user: '42', ip: { kind: 'ip', name: '::1' }, all: 'all' }, { cost: 2 })
+    await limiter.reserve({ ip: { kind: 'ip', name: '::1' } }, { estimate: 1, holdMs: 900_000 })
+    await limiter.charge({ ip: { kind: 'ip', name: '::1' } }, 2)
+    await limiter.block({ user: '42' }, 60_000)
+    const { code, out } = await said(
+      ...['inspect', 'user=42,ip=ip~::1,all=all', '--policies', file, '--policy', 'messages', '--redis', url],
+    )
+    expect(code).toBe(0)
+    const moment = '[\\d-]{10} [\\d:.]{12}'
+    for (const line of [
+      `user=42, ip=ip~::1, all=all by the policy messages, at 127\\.0\\.0\\.1:${stage.server.port}`,
+      'is refused now with a cost of 1: ip, the limit is used up',
+      `  blocked for   (?:1 m|5\\d\\.\\d s), until ${moment}`,
+      '  rule          fixed-window, limit 100, windowMs 3600000, anchor first-hit, maxDebt 100',
+      '  remaining     0 of 100',
+      `  free in       (?:1 m|5\\d\\.\\d s) \\(\\d+ ms\\), at ${moment}`,
+      '  key           sluice:messages~user:fixed-window@1:\\{42\\}',
+      '  rule          token-bucket, capacity 3, refill 1, periodMs 3600000, maxDebt 3',
+      `  free in       1 h 59 m \\(\\d+ ms\\), at ${moment}`,
+      '  debt          2',
+      '  hold          1, comes back in (?:15 m|14 m 59 s) unless it is settled',
+      '  key           sluice:messages~ip:token-bucket@1:\\{ip~::1\\}',
+      '  rule          fixed-window, limit 2, .*; only watches',
+      '                string, \\d+ bytes, goes in .*',
+      '  state         atMs \\d{13}, count 2, windowMs 3600000',
+    ]) {
+      expect(out).toMatch(new RegExp(`^${line}$`, 'm'))
+    }
+    const passing = await said('inspect', 'other', '--policies', file, '--policy', 'messages', '--redis', url)
+    expect(passing.out).toContain('other by the policy messages')
+    expect(passing.out).toContain('\nwould pass now with a cost of 1\n')
+    expect(passing.out).toContain('not there: nothing is counted')
+    const never = await said(
+      'inspect',
+      'other',
+      '--cost',
+      '200',
+      '--policies',
+      file,
+      '--policy',
+      'messages',
+      '--redis',
+      url,
+    )
+    expect(never.out).toMatch(
+      /is refused now with a cost of 200: \w+, the cost is greater than the limit, and never passes/,
+    )
+    expect(never.out).toMatch(/ {2}free in {7}never$/m)
+  })
+
+  it('says how long a request would wait for its turn, and of one limit not its name', async () => {
+    const text = 'policies:\n  mail: { rule: leaky-bucket, capacity: 5, leak: 1, period: 1h, mode: shape }\n'
+    const file = await fileOf(text)
+    const limiter = stage.limiterNamed(text, 'mail')
+    await limiter.consume('')
+    const { out } = await said('inspect', '', '--policies', file, '--policy', 'mail', '--redis', url)
+    expect(out).toMatch(
+      /^"" by the policy mail.*\nwould pass now with a cost of 1, after waiting (?:1 h|59 m 59 s) for its turn$/m,
+    )
+    await limiter.consume('', { cost: 4 })
+    const full = await said('inspect', '', '--policies', file, '--policy', 'mail', '--redis', url)
+    expect(full.out).toContain('\nis refused now with a cost of 1: the limit is used up\n')
+  })
+
+  it('without a policy lists those that have counted the key', async () => {
+    const file = await fileOf(RULES)
+    await stage.limiterNamed(RULES, 'bucket').consume('ann')
+    await stage.limiterNamed(RULES, 'fixed').consume('ann')
+    const found = await inspected('ann', '--policies', file, '--redis', url)
+    expect(found.map(({ policy }: { policy: string }) => policy)).toEqual(['bucket', 'fixed'])
+    const { out } = await said('inspect', 'nobody', '--policies', file, '--redis', url)
+    expect(out).toBe('no policy has counted anything for nobody\n')
+  })
+})
+
+describe('inspect elsewhere', () => {
+  it('finds keys under another prefix, and by the environment', async () => {
+    const file = await fileOf(RULES)
+    const terminal = recordingTerminal({ env: { SLUICE_REDIS_URL: url } })
+    const args = ['inspect', 'x', '--policies', file, '--policy', 'fixed', '--prefix', 'shop:']
+    expect(await run(args, terminal)).toBe(0)
+    expect(terminal.text()).toContain('  key           shop:fixed:fixed-window@1:x\n')
+  })
+
+  describe('on a Cluster', () => {
+    let cluster: SharedServers['cluster']
+    beforeAll(async () => {
+      cluster = await useCluster()
+    })
+
+    it('finds the keys of all tiers, wherever they lie', async () => {
+      const at = `redis-cluster://127.0.0.1:${cluster.nodes[0]?.port}`
+      const text = TIERS.replace('    sharedTag: true\n', '')
+      const connected = await connectRedis(at)
+      onTestFinished(() => connected.close())
+      const [policy] = readPolicies(text, '') as [Policy]
+      const limiter = limiterOf(policy, { store: redisStore(connected.client) })
+      onTestFinished(() => limiter.close())
+      await limiter.consume({ user: '42', ip: '::1' })
+      const file = await fileOf(text)
+      const [{ limits }] = await inspected('user=42, ip=::1', '--policies', file, '--policy', 'messages', '--redis', at)
+      expect(limits.map(({ name, stored }: { name: string; stored: { type: string } }) => [name, stored.type])).toEqual(
+        [
+          ['user', 'string'],
+          ['ip', 'string'],
+        ],
+      )
+      const reset = await said('reset', 'user=42,ip=::1', '--policies', file, '--policy', 'messages', '--redis', at)
+      expect(reset).toEqual({ code: 0, out: 'user=42,ip=::1 starts anew by the policy messages\n', err: '' })
+      expect((await limiter.peek({ user: '42', ip: '::1' })).remaining).toBe(3)
+    })
+  })
+})

@@ -1,0 +1,208 @@
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
+import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
+import tsdownConfig from '../../tsdown.config.ts'
+import { type InstalledPackage, installPackage } from './installed-package.ts'
+import { ROOT } from './pack.ts'
+import { output } from './run.ts'
+import { type Compiled, compileConsumers, type Project } from './typed-consumer.ts'
+
+// npm and tsc take seconds where tests take milliseconds.
+const SLOW_MS = 60_000
+
+// Made of NestJS' own decorators and exceptions, of OpenTelemetry's API, and of prom-client's counters.
+const STAND_ON_PEERS = ['./nestjs', './otel', './prometheus']
+
+let installed: InstalledPackage
+
+beforeAll(async () => {
+  installed = await installPackage()
+}, SLOW_MS)
+
+afterAll(() => installed?.remove())
+
+const runScript = (script: string, ...args: string[]) =>
+  output(process.execPath, [join(installed.folder, script), ...args], installed.folder)
+
+const decision = {
+  limit: 2,
+  retryAfterMs: 0,
+  resetAfterMs: 1_000,
+  delayMs: 0,
+  decidedBy: 'memory',
+  wouldRefuse: [],
+  tiers: {},
+}
+const EXPECTED = [
+  { ...decision, allowed: true, remaining: 1 },
+  { ...decision, allowed: true, remaining: 0 },
+  { ...decision, allowed: false, remaining: 0, retryAfterMs: 1_000, limitedBy: 'consumer', reason: 'limit' },
+  { ...decision, allowed: true, remaining: 1 },
+]
+
+describe('the tarball', () => {
+  it('holds what was built and the documents, and nothing else', () => {
+    const besidesDist = installed.files.filter((file) => !file.startsWith('dist/'))
+    const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'grafana/sluice.json', 'package.json']
+    expect(besidesDist.sort()).toEqual(documents)
+  })
+
+  it('holds every file that package.json points to', () => {
+    const { './lua/*.lua': _, ...exported } = manifest.exports
+    const targets = [manifest.main, manifest.module, manifest.types, ...leaves(exported)]
+    const missing = targets.filter((target) => !installed.files.includes(target.slice('./'.length)))
+    expect(missing).toEqual([])
+  })
+
+  it('holds the newest version of every script as a plain file', () => {
+    const scripts = listScripts().map(({ name }) => `dist/lua/${name}.lua`)
+    expect(installed.files.filter((file) => file.startsWith('dist/lua/')).sort()).toEqual(scripts.sort())
+    for (const { name } of listScripts()) {
+      const text = readFileSync(join(installed.folder, `node_modules/sluice/dist/lua/${name}.lua`), 'utf8')
+      expect(text).toBe(getScript(name).source)
+    }
+  })
+
+  it('says nothing about the machine that built it', () => {
+    const telling = installed.files.filter((file) => {
+      const text = readFileSync(join(installed.folder, 'node_modules/sluice', file), 'utf8')
+      return text.includes(ROOT.slice(0, -1)) || /file:\/\/\/|\/home\/|\/Users\/|[A-Z]:\\\\/.test(text)
+    })
+    expect(telling).toEqual([])
+  })
+
+  it('brings no other package with it than one that parses addresses', () => {
+    const packages = readdirSync(join(installed.folder, 'node_modules')).filter((name) => !name.startsWith('.'))
+    expect(packages).toEqual(['ipaddr.js', 'sluice'])
+  })
+})
+
+describe('the exports', () => {
+  it('are the entries of the build, each with types for both kinds of module', () => {
+    const exported: Record<string, unknown> = {
+      './lua/*.lua': './dist/lua/*.lua',
+      './package.json': './package.json',
+    }
+    for (const entry of Object.keys(tsdownConfig.entry as Record<string, string>)) {
+      exported[entry === 'index' ? '.' : `./${entry}`] = {
+        import: { types: `./dist/${entry}.d.mts`, default: `./dist/${entry}.mjs` },
+        require: { types: `./dist/${entry}.d.cts`, default: `./dist/${entry}.cjs` },
+      }
+    }
+    expect(manifest.exports).toEqual(exported)
+  })
+
+  // A process each: a build whose chunks load each other in a circle works or fails with what was loaded first.
+  const subpaths = Object.keys(manifest.exports).filter(
+    (path) => !/\.\w+$/.test(path) && !STAND_ON_PEERS.includes(path),
+  )
+  it.each(subpaths)('%s loads with no framework present, with the same names for ESM and CommonJS', async (subpath) => {
+    const { esm, cjs } = JSON.parse(await runScript('exported-names.mjs', posix.join('sluice', subpath)))
+    expect(esm).not.toEqual([])
+    expect(cjs).toEqual(esm)
+  })
+})
+
+describe('the command line', () => {
+  it('is the program of the package, and stands on nothing but what it brought', async () => {
+    const program = join(installed.folder, 'node_modules', '.bin', 'sluice')
+    expect(await output(program, ['--version'], installed.folder)).toBe(`${manifest.version}\n`)
+    expect(await output(program, ['scripts', 'print', 'fixed-window'], installed.folder)).toBe(
+      getScript('fixed-window').source,
+    )
+  })
+
+  it.each([
+    ['cli', 'commander'],
+    ['page', 'uplot'],
+  ])('says whose code is bundled in %s, and SECURITY.md says the same', (folder, name) => {
+    const home = join(installed.folder, 'node_modules/sluice')
+    const licences = readFileSync(join(home, 'dist', folder, 'third-party-licences.txt'), 'utf8')
+    const bundled = licences.split('\n\n----\n\n').map((text) => text.split('\n')[0])
+    expect(bundled).toContainEqual(expect.stringMatching(new RegExp(`^${name} \\d`)))
+    const [, said = ''] =
+      new RegExp(`^\\| \`dist/${folder}\` +\\| (.*?) +\\|$`, 'm').exec(
+        readFileSync(join(home, 'SECURITY.md'), 'utf8'),
+      ) ?? []
+    expect(said.split(', ')).toEqual(bundled)
+  })
+})
+
+describe('a consumer', () => {
+  it.each(['decisions.mjs', 'decisions.cjs'])('gets the decisions of the rule in %s', async (script) => {
+    expect(JSON.parse(await runScript(script))).toEqual(EXPECTED)
+  })
+
+  const source = 'typed'
+  const kinds: Project[] = [
+    { name: 'an ESM package', type: 'module', compilerOptions: { module: 'nodenext' }, source },
+    { name: 'a CommonJS package', type: 'commonjs', compilerOptions: { module: 'nodenext' }, source },
+    { name: 'a bundler', type: 'module', compilerOptions: { module: 'esnext', moduleResolution: 'bundler' }, source },
+  ]
+  // With and without the types of the browser, and nowhere those of Node.
+  const libs = { 'the default lib': {}, 'lib es2022': { lib: ['es2022'] } }
+  const projects = kinds.flatMap((kind) =>
+    Object.entries(libs).map(([libName, lib]) => ({
+      ...kind,
+      name: `${kind.name} with ${libName}`,
+      compilerOptions: { ...kind.compilerOptions, ...lib },
+    })),
+  )
+
+  describe('in TypeScript', () => {
+    let compiled: readonly Compiled[]
+    beforeAll(async () => {
+      compiled = await compileConsumers(installed.folder, projects)
+    })
+
+    it.each(projects.map(({ name }, index) => [name, index] as const))(
+      'compiles strictly and runs as %s',
+      async (_, index) => {
+        const { errors, script } = compiled[index] as Compiled
+        expect(errors).toEqual([])
+        expect(JSON.parse(await output(process.execPath, [script], installed.folder))).toEqual(EXPECTED)
+      },
+    )
+  })
+
+  describe('beside the frameworks', () => {
+    const types = ['module', 'commonjs'] as const
+    let compiled: readonly Compiled[]
+    beforeAll(async () => {
+      lend('express', 'fastify', 'hono', 'koa', '@types')
+      const compilerOptions = { module: 'nodenext', skipLibCheck: true, types: ['node'], esModuleInterop: true }
+      const withTypes = (type: (typeof types)[number]): Project => ({
+        ...{ name: `frameworks ${type}`, type, compilerOptions, source: 'frameworks' },
+      })
+      compiled = await compileConsumers(installed.folder, types.map(withTypes))
+    })
+
+    it.each(types.map((type, index) => [type, index] as const))(
+      'compiles against their types, as type %s',
+      (_, index) => {
+        expect(compiled[index]?.errors).toEqual([])
+      },
+    )
+  })
+
+  it.each(STAND_ON_PEERS)('loads %s where its peers are, with the same names for ESM and CommonJS', async (subpath) => {
+    lend('@nestjs', '@opentelemetry', 'prom-client', 'reflect-metadata', 'rxjs')
+    const { esm, cjs } = JSON.parse(await runScript('exported-names.mjs', posix.join('sluice', subpath)))
+    expect(esm).not.toEqual([])
+    expect(cjs).toEqual(esm)
+  })
+})
+
+/** Lets the project have packages that this repository has, under its own roof. */
+function lend(...names: string[]): void {
+  for (const name of names) {
+    const link = join(installed.folder, 'node_modules', name)
+    if (!existsSync(link)) symlinkSync(join(ROOT, 'node_modules', name), link)
+  }
+}
+
+function leaves(node: object | string): string[] {
+  return typeof node === 'string' ? [node] : Object.values(node).flatMap(leaves)
+}

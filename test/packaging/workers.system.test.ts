@@ -1,0 +1,49 @@
+import { copyFile, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { partitionKey } from 'sluice/http'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type InstalledPackage, installPackage } from './installed-package.ts'
+import { ROOT } from './pack.ts'
+import { type RunningWorker, startWorker } from './start-worker.ts'
+
+// The package as it is installed, in the program that Cloudflare runs Workers with. Timers are numbers there, a module may draw no
+// random numbers, and what a request has started ends with it.
+
+let installed: InstalledPackage
+let worker: RunningWorker
+
+beforeAll(async () => {
+  installed = await installPackage()
+  await symlink(join(ROOT, 'node_modules/hono'), join(installed.folder, 'node_modules/hono'))
+  await copyFile(new URL('./consumers/worker.mjs', import.meta.url), join(installed.folder, 'worker.mjs'))
+  worker = await startWorker(installed.folder, 'worker.mjs')
+}, 60_000)
+
+afterAll(async () => {
+  await worker?.stop()
+  await installed?.remove()
+})
+
+const ask = (path: string) => fetch(`${worker.url}${path}`)
+
+it.each(['/fetch', '/hono'])('a Worker limits requests through %s', async (path) => {
+  const answers = [await ask(path), await ask(path), await ask(path)]
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+  expect(answers[2]?.headers.get('retry-after')).toMatch(/^\d+$/)
+})
+
+it('a Worker takes places and gives them back', async () => {
+  expect(await (await ask('/acquire')).json()).toEqual([true, false, true, false, true, false])
+})
+
+it('a Worker waits for its turn', async () => {
+  expect(await (await ask('/wait')).json()).toEqual([true, true, true])
+})
+
+it('a Worker runs functions one after the other', async () => {
+  expect(await (await ask('/schedule')).json()).toMatchObject([{ value: 2 }, { value: 4 }, { value: 6 }])
+})
+
+it('a Worker counts for a key that has to be hashed', async () => {
+  expect(await (await ask('/hashed')).json()).toEqual([true, partitionKey('secret', 'ann')])
+})

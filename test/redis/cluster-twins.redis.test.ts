@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { Verdict } from '../../src/core/decision.ts'
+import type { Request } from '../../src/core/request.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { runs } from '../effort.ts'
+import { redisClients } from '../redis-clients/redis-clients.ts'
+import { starts, waits } from '../schedules.ts'
+import { type SharedServers, useCluster } from '../servers/shared-servers.ts'
+import {
+  askTiers,
+  calls,
+  openTiers,
+  type RandomCall,
+  type RandomTier,
+  tiers,
+  traceOf,
+  waitAfter,
+} from '../tier-twin.ts'
+
+// The tiers of one decision lie in several slots, where no script reaches all of them.
+let cluster: SharedServers['cluster']
+let count = 0
+
+beforeAll(async () => {
+  // A node that is late on a busy machine must not count as gone.
+  cluster = await useCluster()
+})
+
+describe.each(redisClients.filter(({ topology }) => topology === 'cluster'))(
+  'tiers on a Cluster by $title',
+  (entry) => {
+    it('are decided as in memory on random schedules, with holds and ids', async ({ onTestFinished }) => {
+      const opened = await entry.open({ cluster } as SharedServers)
+      onTestFinished(opened.close)
+      const onCluster = redisStore(opened.client)
+      const property = fc.asyncProperty(comparable, calls(waits), starts, async (tierList, callList, startMs) => {
+        const [memory, name, trace] = [memoryStore(), `twins ${count++}`, [] as string[]]
+        const shelves = { memory: openTiers(memory, name, tierList), cluster: openTiers(onCluster, name, tierList) }
+        let nowMs = startMs
+        for (const [turn, randomCall] of callList.entries()) {
+          const call = comparableCall(randomCall, turn)
+          const expected = await askTiers(memory, shelves.memory, tierList, call, nowMs)
+          const seen = await askTiers(onCluster, shelves.cluster, tierList, call, nowMs)
+          trace.push(traceOf(tierList, call, nowMs))
+          const pair = [seen, expected].map((verdicts) => withoutOpenWindows(tierList, call, verdicts))
+          if (!isDeepStrictEqual(pair[0], pair[1])) expect(pair[0], trace.join('\n')).toEqual(pair[1])
+          nowMs += waitAfter(call.wait, expected)
+        }
+      })
+      await fc.assert(property, { numRuns: runs('long') })
+    })
+  },
+)
+
+// What is given back leaves the window open that it had opened, and leaves a state counted by the rule that it was taken by.
+const comparable = tiers(fc.constant(false)).filter((tierList) =>
+  tierList.every(({ rules: [rule] }) => rule.parameters.anchor !== 'first-hit'),
+)
+
+function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCall, verdicts: readonly Verdict[]) {
+  const present = tierList.filter((_, index) => index === 0 || asked[index]?.isPresent)
+  return verdicts.map((verdict, index) =>
+    present[index]?.rules[0].kind === 'fixed-window' ? { ...verdict, resetAfterMs: undefined } : verdict,
+  )
+}
+
+/**
+ * The call without what differs. Only the tier that refuses first blocks its key; an id belongs to the same tiers each time; and
+ * no two holds have the same id, as they never have.
+ */
+function comparableCall(call: RandomCall, turn: number): RandomCall {
+  const requestFor = (request: Request): Request => {
+    if (request.action === 'consume') return { ...request, blockForMs: undefined }
+    if (request.action === 'settle' || request.action === 'renew')
+      return { ...request, id: 1 + Math.abs(turn - request.id) }
+    if (request.action !== 'hold') return request
+    return { ...request, id: 1 + turn, blockForMs: undefined }
+  }
+  const asked = call.asked.map((part) => ({
+    ...part,
+    isPresent: part.isPresent || call.id !== undefined,
+    request: requestFor(part.request),
+  }))
+  return { ...call, asked }
+}

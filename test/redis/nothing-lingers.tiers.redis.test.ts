@@ -1,0 +1,212 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { STORE_TIME } from '../../src/core/clock.ts'
+import type { Verdict } from '../../src/core/decision.ts'
+import { encodeScope } from '../../src/core/key.ts'
+import type { Request } from '../../src/core/request.ts'
+import type { Rule } from '../../src/core/rule.ts'
+import type { Memo, Order } from '../../src/core/store.ts'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
+import { concurrency, fixedWindow, slidingLog, slidingWindow, tokenBucket } from '../../src/rules/index.ts'
+import { memoKey } from '../../src/stores/redis/decide-in-one-slot.ts'
+import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { patient } from '../patient.ts'
+import type { Address } from '../servers/ask.ts'
+import { useServer } from '../servers/shared-servers.ts'
+import { waitUntil } from '../servers/wait-until.ts'
+import { expectKept, isSame, milliseconds, NONE, type Stored, storedAt } from './observed-key.ts'
+import { shortRules } from './short-rules.ts'
+
+let server: Address
+let redis: Redis
+let store: RedisStore
+let runs = 0
+
+beforeAll(async () => {
+  server = await useServer()
+  redis = new Redis(server.port, server.host)
+  // What is looked at after each decision must not wait for it to find company.
+  store = redisStore(redis, { maxBatch: 1 })
+  await store.warmUp()
+  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, ...patient }).peek('one')
+})
+afterAll(async () => {
+  redis?.disconnect()
+})
+
+it('keeps every key of a decision over tiers for as long as its verdict says, and in the end nothing', async () => {
+  await Promise.all(Array.from({ length: 300 }, playForReal))
+  await waitUntil(async () => ((await redis.dbsize()) === 0 ? undefined : 'there are still keys'), 3_000)
+})
+
+it('keeps what an id was answered with for its time, and then counts it anew', async () => {
+  const limiter = createLimiter({
+    name: 'ids',
+    rule: fixedWindow({ limit: 9, windowMs: 86_400_000 }),
+    store,
+    ...patient,
+    idMs: 150,
+  })
+  await limiter.consume('one', { id: 'order 7' })
+  const name = '{sluice:ids:fixed-window@1:one}id~["ids","order%207"]'
+  const ttlMs = await redis.pttl(name)
+  expect(ttlMs).toBeGreaterThan(0)
+  expect(ttlMs).toBeLessThanOrEqual(400)
+  expect((await limiter.consume('one', { id: 'order 7' })).remaining).toBe(8)
+  await waitUntil(async () => ((await redis.exists(name)) === 0 ? undefined : 'the answer is still there'), 3_000)
+  expect((await limiter.consume('one', { id: 'order 7' })).remaining).toBe(7)
+  await redis.flushall()
+})
+
+it('deletes the keys when the last hold is settled and nothing was used', async () => {
+  const limiter = createLimiter({
+    name: 'budget',
+    tiers: {
+      log: slidingLog({ limit: 9, windowMs: 60_000 }),
+      window: slidingWindow({ limit: 9, windowMs: 60_000 }),
+      bucket: tokenBucket({ capacity: 9, refill: 1, periodMs: 60_000 }),
+    },
+    store,
+    ...patient,
+  })
+  const first = await limiter.reserve('one', { estimate: 4 })
+  const second = await limiter.reserve({ log: 'one', window: 'one' }, { estimate: 3 })
+  const keys = await redis.keys('sluice:budget~*')
+  expect(keys).toHaveLength(3)
+  for (const key of keys) expect(await redis.pttl(key)).toBeGreaterThan(50_000)
+  await first.settle(0)
+  expect(await redis.keys('sluice:budget~*')).toHaveLength(2)
+  await second.settle(0)
+  expect(await redis.keys('sluice:budget~*')).toEqual([])
+})
+
+it('keeps a lease for its time, longer when it is renewed, and not at all when it is released', async () => {
+  const limiter = createLimiter({ name: 'jobs', rule: concurrency({ limit: 2, leaseMs: 60_000 }), store, ...patient })
+  const lease = await limiter.acquire('one', { heartbeat: false })
+  const ttl = (): Promise<number> => redis.pttl('sluice:jobs:concurrency@1:one')
+  await delay(300)
+  const beforeMs = await ttl()
+  expect(beforeMs).toBeLessThanOrEqual(59_700)
+  await lease.renew()
+  expect(await ttl()).toBeGreaterThan(beforeMs)
+  await lease.release()
+  expect(await redis.exists('sluice:jobs:concurrency@1:one')).toBe(0)
+})
+
+/** A part of one call on a tier: what is asked, and the key as it is afterwards. */
+interface Seen {
+  stored: Stored
+  lateMs: number
+}
+
+/** One random run on keys of its own. It is not made smaller when it fails: every wait in it is a real one. */
+async function playForReal(): Promise<void> {
+  const property = fc.asyncProperty(tiers, turns, async (ruleList, turnList) => {
+    const limiterName = `run ${runs++}`
+    const shelves = ruleList.map((rule, index) => store.open({ limiterName, tierName: `${index}`, rule }))
+    const names = ruleList.map(
+      (rule, index) => `sluice:${encodeScope({ limiterName, tierName: `${index}`, rule })}:one`,
+    )
+    const seen = ruleList.map((): Seen => ({ stored: NONE, lateMs: 0 }))
+    for (const { asked, id, waitMs } of turnList) {
+      if (waitMs > 0) await delay(waitMs)
+      const orders = ruleList.map((rule, index): Order => {
+        const request = requestOf(rule, asked[index] as Request, id !== undefined)
+        return { shelf: shelves[index] as Order['shelf'], key: 'one', request, rule, shadow: false }
+      })
+      const memo = id === undefined ? undefined : { id: `~${id}`, ms: 100 }
+      const observed = await observe(names, orders, memo)
+      expectAllKept(seen, orders, observed, memo)
+    }
+  })
+  await fc.assert(property, { numRuns: 1, endOnFailure: true })
+}
+
+interface Observed {
+  readonly verdicts: readonly Verdict[]
+  readonly stored: readonly Stored[]
+  readonly answer: Stored
+  readonly beforeMs: number
+  readonly afterMs: number
+}
+
+/** Decides and looks at all keys. All is written at once, so that nothing comes in between. */
+async function observe(names: readonly string[], orders: readonly Order[], memo: Memo | undefined): Promise<Observed> {
+  const [before, verdicts, stored, answer, after] = await Promise.all([
+    redis.time(),
+    store.decideTogether(orders, STORE_TIME, memo),
+    Promise.all(names.map((name) => storedAt(redis, name))),
+    storedAt(redis, memo === undefined ? 'none' : memoKey(names[0] as string, memo.id)),
+    redis.time(),
+  ])
+  return { verdicts, stored, answer, beforeMs: milliseconds(before), afterMs: milliseconds(after) }
+}
+
+function expectAllKept(seen: Seen[], orders: readonly Order[], observed: Observed, memo: Memo | undefined): void {
+  const { verdicts, stored, answer, beforeMs, afterMs } = observed
+  const isRefused = orders.some(({ request }, index) => isTaking(request) && verdicts[index]?.allowed === false)
+  if (answer.value !== undefined) expect(answer.ttlMs, 'an answer stays too long').toBeLessThanOrEqual(memo?.ms ?? 0)
+  for (const [index, { request }] of orders.entries()) {
+    const [last, now] = [seen[index] as Seen, stored[index] as Stored]
+    const isUntouched = isSame(now, last.stored)
+    // A key that is written may go on to end when it did before.
+    const isEndUntouched = now.untilMs === last.stored.untilMs
+    // An answer that is given again says how things stood then.
+    if (memo === undefined || isRefused) {
+      const decision = verdicts[index] as Verdict
+      expectKept({ decision, stored: now, beforeMs, afterMs }, isEndUntouched ? last.lateMs : 0)
+    }
+    if (now.value !== undefined) expect(now.ttlMs, 'a key without an end').toBeGreaterThanOrEqual(0)
+    if (isRefused && isTaking(request) && blockForOf(request) === undefined) {
+      expect(isUntouched || now.value === undefined, 'a refusal has written').toBe(true)
+    }
+    seen[index] = { stored: now, lateMs: isEndUntouched ? last.lateMs : afterMs - beforeMs }
+  }
+}
+
+function isTaking({ action }: Request): boolean {
+  return action === 'consume' || action === 'hold'
+}
+
+function blockForOf(request: Request): number | undefined {
+  return 'blockForMs' in request ? request.blockForMs : undefined
+}
+
+/** What is asked of a rule: a lease lasts as long as the rule says, and what has an id consumes. */
+function requestOf(rule: Rule, request: Request, hasId: boolean): Request {
+  if (hasId) return { action: 'consume', amount: 1 }
+  const { leaseMs } = rule.parameters
+  return typeof leaseMs === 'number' && 'holdMs' in request ? { ...request, holdMs: leaseMs } : request
+}
+
+const rules = fc.oneof(...shortRules.map((short) => short.rules))
+const tiers = fc.array(rules, { minLength: 1, maxLength: 3 })
+const amount = fc.integer({ min: 1, max: 5 })
+const id = fc.integer({ min: 1, max: 4 })
+const holdMs = fc.integer({ min: 1, max: 150 })
+const blockForMs = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined, freq: 4 })
+const request: fc.Arbitrary<Request> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ action: fc.constant('consume' as const), amount, blockForMs }) },
+  { weight: 6, arbitrary: fc.record({ action: fc.constant('hold' as const), amount, id, holdMs, blockForMs }) },
+  { weight: 3, arbitrary: fc.record({ action: fc.constant('settle' as const), id, amount: fc.nat(6) }) },
+  { weight: 2, arbitrary: fc.record({ action: fc.constant('renew' as const), id, holdMs }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ action: fc.constantFrom('peek' as const, 'charge' as const, 'giveBack' as const), amount }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ action: fc.constant('block' as const), amount: fc.integer({ min: 1, max: 60 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ action: fc.constantFrom('unblock' as const, 'reset' as const) }) },
+)
+const turns = fc.array(
+  fc.record({
+    asked: fc.array(request, { minLength: 3, maxLength: 3 }),
+    id: fc.option(fc.nat(2), { nil: undefined, freq: 4 }),
+    waitMs: fc.oneof(fc.constant(0), fc.nat(60)),
+  }),
+  { minLength: 1, maxLength: 30, size: 'max' },
+)

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { Cluster } from 'ioredis'
+import { Cluster as IovalkeyCluster } from 'iovalkey'
+import { createCluster } from 'redis'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import type { Decision } from '../../src/core/decision.ts'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
+import type { Limiter } from '../../src/limiter/limiter.ts'
+import { fixedWindow } from '../../src/rules/index.ts'
+import type { RedisClient } from '../../src/stores/redis/clients/connect.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { slotOf } from '../../src/stores/redis/slot-of.ts'
+import { runs } from '../effort.ts'
+import { loadGlide } from '../redis-clients/glide-clients.ts'
+import { moveSlot } from '../servers/move-slot.ts'
+import { type RunningCluster, startCluster } from '../servers/start-cluster.ts'
+import { waitUntil } from '../servers/wait-until.ts'
+
+const LIMIT = 300
+const SUBJECTS = 20
+const IN_FLIGHT = 24
+
+let cluster: RunningCluster
+
+beforeAll(async () => {
+  // A node that is late on a busy machine must not count as gone.
+  cluster = await startCluster({ args: ['--cluster-node-timeout', '20000'] })
+})
+afterAll(() => cluster?.stop())
+
+type Nodes = { host: string; port: number }[]
+
+/** The clients with the options that they come with. Only GLIDE's own 250 ms are too short for a machine that runs every suite at once. */
+const clients: Readonly<Record<string, (nodes: Nodes) => Promise<{ client: RedisClient; close(): void }>>> = {
+  ioredis: async (nodes) => closing(new Cluster(nodes), (client) => client.disconnect()),
+  iovalkey: async (nodes) => closing(new IovalkeyCluster(nodes), (client) => client.disconnect()),
+  'node-redis': async (nodes) => {
+    const client = createCluster({ rootNodes: nodes.map((socket) => ({ socket })) })
+    client.on('error', () => {})
+    await client.connect()
+    return closing(client, () => client.destroy())
+  },
+  'Valkey GLIDE': async (addresses) => {
+    const { GlideClusterClient } = await loadGlide()
+    return closing(await GlideClusterClient.createClient({ addresses, requestTimeout: 10_000 }), (client) =>
+      client.close(),
+    )
+  },
+}
+
+function closing<Client extends RedisClient>(client: Client, close: (client: Client) => void) {
+  return { client, close: () => close(client) }
+}
+
+it.each(Object.keys(clients))(
+  '%s: exactly the limit is admitted by Redis while a slot moves there and back',
+  async (name) => {
+    const nodes = cluster.primaries.map(({ host, port }) => ({ host, port }))
+    const { client, close } = await (clients[name] as (typeof clients)[string])(nodes)
+    onTestFinished(close)
+    const tag = randomUUID()
+    const rule = fixedWindow({ limit: LIMIT, windowMs: 3_600_000, anchor: 'first-hit' })
+    const store = redisStore(client, { prefix: `{${tag}}:` })
+    // Refused from memory, the traffic would never reach the servers, and never let them be heard.
+    const limiter = createLimiter({ name: 'api', rule, store, deadlineMs: 10_000, denialCacheMs: 0 })
+    onTestFinished(() => limiter.close())
+    const traffic = startTraffic(limiter)
+    const slot = slotOf(tag)
+    const home = Math.floor((slot * 3) / 16_384)
+    const away = (home + 1) % 3
+    await limiter.consume('with an id')
+    let withId: Promise<Decision> | undefined
+    const onStep = () => {
+      // It has a key that is here and one that is nowhere: it cannot be decided before the slot has moved.
+      withId ??= limiter.consume('with an id', { id: randomUUID() })
+      return traffic.further(IN_FLIGHT)
+    }
+    for (let times = 0; times < runs('rounds'); times++) {
+      await moveSlot(cluster, slot, home, away, onStep)
+      await moveSlot(cluster, slot, away, home, onStep)
+    }
+    await traffic.finish()
+    expect(traffic.failures).toEqual([])
+    expect(traffic.admitted).toEqual(traffic.admitted.map(() => LIMIT))
+    expect(await withId).toMatchObject({ decidedBy: 'redis', remaining: LIMIT - 2 })
+    const after = await Promise.all(traffic.admitted.map((_, subject) => limiter.consume(`${subject}`)))
+    expect(after.filter(({ allowed }) => allowed)).toEqual([])
+  },
+  60_000,
+)
+
+/** Requests on every subject in turn, many at once. */
+function startTraffic(limiter: Limiter) {
+  const admitted = Array.from({ length: SUBJECTS }, () => 0)
+  const failures: string[] = []
+  limiter.on('storeFailed', ({ error }) => failures.push(String(error)))
+  let [started, decided, isFinishing] = [0, 0, false]
+  const keepRequesting = async () => {
+    while (!isFinishing || admitted.some((count) => count < LIMIT)) {
+      const subject = started++ % SUBJECTS
+      const { allowed } = await limiter.consume(`${subject}`)
+      decided += 1
+      if (allowed) admitted[subject] = (admitted[subject] as number) + 1
+      if (failures.length > 0) return
+    }
+  }
+  const done = Promise.all(Array.from({ length: IN_FLIGHT }, keepRequesting))
+  const further = async (count: number) => {
+    const wanted = decided + count
+    await Promise.race([done, waitUntil(async () => (decided < wanted ? `${decided} of ${wanted}` : undefined))])
+  }
+  const finish = async () => {
+    isFinishing = true
+    await done
+  }
+  return { admitted, failures, further, finish }
+}

@@ -1,0 +1,124 @@
+import { readdirSync } from 'node:fs'
+import fc from 'fast-check'
+import { Redis } from 'ioredis5'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Verdict } from '../../src/core/decision.ts'
+import type { Rule } from '../../src/core/rule.ts'
+import type { Answer, Shelf } from '../../src/core/store.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { requestText } from '../../src/stores/redis/request-text.ts'
+import { getScript } from '../../src/stores/redis/script-catalog.ts'
+import { runs } from '../effort.ts'
+import type { Parameters, RulePromise } from '../rule-promise.ts'
+import { anything, type Moment, play, requestOf, starts, steps, waits } from '../schedules.ts'
+import { useServer } from '../servers/shared-servers.ts'
+
+// Compares a rule's script on a real server with its step in memory, decision by decision, on random schedules.
+
+const folders = readdirSync(new URL('../../src/rules', import.meta.url), { withFileTypes: true })
+const everyPromise: RulePromise[] = []
+for (const { name } of folders.filter((entry) => entry.isDirectory())) {
+  const { promises } = await import(`../../src/rules/${name}/${name}.promises.ts`)
+  everyPromise.push(...promises)
+}
+
+let redis: Redis
+let count = 0
+
+beforeAll(async () => {
+  const { port, host } = await useServer()
+  redis = new Redis(port, host)
+})
+afterAll(() => redis.quit())
+
+function shelvesOf(rule: Rule): { redis: Shelf; memory: Shelf } {
+  const place = { limiterName: `twin ${count++}`, rule }
+  return { redis: redisStore(redis).open(place), memory: memoryStore().open(place) }
+}
+
+describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }) => {
+  const periodMs = (rule: Rule): number => promise.periodMs(rule.parameters as Parameters)
+
+  it('decides as in memory on random schedules', async () => {
+    await fc.assert(
+      fc.asyncProperty(rules, anything(waits), starts, async (rule, turnList, startMs) => {
+        const history = play(rule, turnList, startMs, periodMs(rule))
+        const { redis, memory } = shelvesOf(rule)
+        const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
+        const fromMemory = await Promise.all(history.map((moment) => ask(memory, moment)))
+        expect(fromRedis).toEqual(fromMemory.map(verdictOf))
+      }),
+      { numRuns: runs('twin') },
+    )
+  })
+
+  it('decides as in memory whatever the clock does', async () => {
+    await fc.assert(
+      fc.asyncProperty(rules, anything(fc.oneof(waits, steps)), starts, async (rule, turnList, startMs) => {
+        const history = play(rule, turnList, startMs, periodMs(rule))
+        const { redis } = shelvesOf(rule)
+        const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
+        expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
+      }),
+      { numRuns: runs('twin') },
+    )
+  })
+
+  it('decides as in memory at the largest numbers', async () => {
+    const shares = fc.array(fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), wait: waits }), {
+      minLength: 1,
+      maxLength: 20,
+    })
+    await fc.assert(
+      fc.asyncProperty(extremes, shares, starts, async (rule, shareList, startMs) => {
+        const turnList = shareList.map(({ share, wait }, index) => ({
+          action: (['consume', 'consume', 'charge', 'giveBack', 'peek'] as const)[index % 5] ?? 'consume',
+          amount: Math.max(1, Math.floor(share * rule.limit)),
+          wait,
+          ahead: index % 2 === 0,
+        }))
+        // Past 2^53 ms there is no such time to ask about.
+        const history = play(rule, turnList, startMs, 1).filter(({ nowMs }) => Number.isSafeInteger(nowMs))
+        const { redis } = shelvesOf(rule)
+        const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
+        expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
+      }),
+      { numRuns: runs('twin') },
+    )
+  })
+
+  it('decides many keys in one call as one after the other', async () => {
+    const subjects = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 40, maxLength: 40 })
+    await fc.assert(
+      fc.asyncProperty(rules, anything(fc.constant('none')), subjects, starts, async (rule, turnList, of, startMs) => {
+        const script = getScript(rule.kind)
+        const value = (name: string): string => `${rule.parameters[name]}`
+        await redis.script('LOAD', script.source)
+        const run = count++
+        for (const nowMs of [startMs, startMs + periodMs(rule), startMs + 2 * periodMs(rule)]) {
+          const keys = turnList.map((_, index) => `batch ${run} ${of[index]}`)
+          const requests = turnList.map(({ action, amount, ahead }) => requestText(requestOf(action, amount, ahead)))
+          const parameters = [...script.required.map(value), `${nowMs}`, ...requests, ...script.optional.map(value)]
+          const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...parameters)) as number[]
+          const alone: number[] = []
+          for (const [index, request] of requests.entries()) {
+            const args = [...script.required.map(value), `${nowMs}`, request, ...script.optional.map(value)]
+            alone.push(...((await redis.evalsha(script.sha1, 1, `alone ${run} ${of[index]}`, ...args)) as number[]))
+          }
+          expect(batch).toEqual(alone)
+        }
+      }),
+      { numRuns: runs('long') },
+    )
+  })
+})
+
+function ask(shelf: Shelf, { action, amount, ahead, nowMs }: Moment): Answer {
+  return shelf.decide('key', requestOf(action, amount, ahead), nowMs)
+}
+
+function verdictOf(verdict: Verdict): Verdict {
+  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs } = verdict
+  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
+}

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Cluster } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { STORE_TIME } from '../../src/core/clock.ts'
+import { fixedWindow } from '../../src/rules/index.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { slotOf } from '../../src/stores/redis/slot-of.ts'
+import { redisClients } from '../redis-clients/redis-clients.ts'
+import { ask } from '../servers/ask.ts'
+import type { SharedServers } from '../servers/shared-servers.ts'
+import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
+import { waitUntil } from '../servers/wait-until.ts'
+import { LIMIT, oneShelf, serverNameOf } from './one-shelf.ts'
+
+let cluster: RunningCluster
+let node: ClusterNode
+
+beforeAll(async () => {
+  cluster = await startCluster({ primaries: 1 })
+  node = cluster.nodes[0] as ClusterNode
+})
+afterAll(() => cluster?.stop())
+
+/** Takes the slot of a key away from the only server there is, and returns how it comes back. */
+async function orphan(key: string): Promise<() => Promise<void>> {
+  const slot = slotOf(serverNameOf(key))
+  await ask(node, 'CLUSTER', 'DELSLOTS', slot)
+  // Also when the test fails. It is no error that the slot is back already.
+  onTestFinished(async () => void (await ask(node, 'CLUSTER', 'ADDSLOTS', slot).catch(() => {})))
+  return async () => {
+    await ask(node, 'CLUSTER', 'ADDSLOTS', slot)
+    await waitUntil(async () => {
+      const info = `${await ask(node, 'CLUSTER', 'INFO')}`
+      return info.includes('cluster_state:ok') ? undefined : info
+    })
+  }
+}
+
+const onCluster = redisClients.filter(({ topology }) => topology === 'cluster')
+
+describe.each(onCluster)('$title', ({ title, open }) => {
+  it('CLUSTERDOWN: nobody has the slot', async () => {
+    const { client, close } = await open({ cluster } as unknown as SharedServers)
+    onTestFinished(close)
+    // Some try for seconds.
+    const shelf = oneShelf(client, 10_000)
+    await shelf.take('before')
+    const bringBack = await orphan(title)
+    const { message } = await shelf.expectToFail('STORE_FAILED', 'the cluster does not serve this slot now (', title)
+    expect(message).toMatch(/CLUSTERDOWN Hash slot not served\)$/)
+    await bringBack()
+    expect((await shelf.take(title)).remaining).toBe(LIMIT - 1)
+  })
+})
+
+it('an id whose key holds something else is told by that key, and takes nothing', async () => {
+  const client = new Cluster([...cluster.nodes])
+  onTestFinished(() => client.disconnect())
+  const store = redisStore(client)
+  const rule = fixedWindow({ limit: LIMIT, windowMs: 60_000 })
+  const orders = ['user', 'ip'].map((tierName) => {
+    const shelf = store.open({ limiterName: 'ids', tierName, rule })
+    return { shelf, key: tierName, request: { action: 'consume', amount: 1 } as const, rule, shadow: false }
+  })
+  const name = '{sluice:ids~user:fixed-window@1:user}id'
+  const decide = async () => store.decideTogether(orders, STORE_TIME, { id: 'id', ms: 60_000 })
+  for (const [foreign, why] of [
+    ['mine', 'Unexpected token'],
+    ['{}', 'it has no verdicts'],
+  ] as const) {
+    await client.set(name, foreign)
+    await expect(decide()).rejects.toMatchObject({
+      code: 'FOREIGN_KEY',
+      message: expect.stringContaining(`the key "${name}" holds something that Sluice has not written`),
+      cause: expect.objectContaining({ message: expect.stringContaining(why) }),
+    })
+    expect(await client.get(name)).toBe(foreign)
+  }
+  await client.del(name)
+  expect((await decide()).map(({ remaining }) => remaining)).toEqual([LIMIT - 1, LIMIT - 1])
+})
+
+// GLIDE tries for seconds too, and knows no way to be stopped.
+describe.each(onCluster.filter(({ title }) => !title.includes('GLIDE')))('$title', ({ title, open }) => {
+  it('does not count what was given up, even if it was about to try again', async () => {
+    const { client, close } = await open({ cluster } as unknown as SharedServers)
+    onTestFinished(close)
+    const shelf = oneShelf(client, 250)
+    await shelf.take('before')
+    const key = `${title}, given up`
+    const bringBack = await orphan(key)
+    await expect(shelf.take(key)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await bringBack()
+    // As long as ioredis waits before it tries again, and longer.
+    await delay(300)
+    expect((await shelf.take(key)).remaining).toBe(LIMIT - 1)
+  })
+})

@@ -1,0 +1,148 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Request } from '../../src/core/request.ts'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
+import { fixedWindow } from '../../src/rules/index.ts'
+import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { patient } from '../patient.ts'
+import type { Address } from '../servers/ask.ts'
+import { useServer } from '../servers/shared-servers.ts'
+import { everyRule, NOON_MS, ruleOf } from './every-rule.ts'
+
+let server: Address
+let redis: Redis
+let store: RedisStore
+
+beforeAll(async () => {
+  server = await useServer()
+  redis = new Redis(server.port, server.host)
+  store = redisStore(redis)
+  await store.warmUp()
+})
+afterAll(async () => {
+  redis?.disconnect()
+})
+
+describe.each(everyRule)('$title', (named) => {
+  const clock = named.aroundMs === undefined ? {} : { clock: { nowMs: () => named.aroundMs as number } }
+
+  it('only reads for a refusal, a peek and what has nothing to undo', async () => {
+    const limiter = createLimiter({
+      name: named.title,
+      rule: ruleOf(named, named.options(3)),
+      store,
+      ...patient,
+      ...clock,
+    })
+    await limiter.consume('used up', { cost: 3 })
+    await limiter.consume('blocked')
+    await limiter.block('blocked', 3_600_000)
+    const before = await everything()
+    await redis.config('RESETSTAT')
+
+    const refusals = [
+      await limiter.consume('used up'),
+      await limiter.consume('blocked'),
+      await limiter.consume('used up', { cost: 4 }),
+      await limiter.consume('blocked', { cost: 4 }),
+      await limiter.consume('fresh', { cost: 4 }),
+    ]
+    for (const key of ['used up', 'blocked', 'fresh']) {
+      for (const cost of [0, 1, 3, 4]) await limiter.peek(key, { cost })
+    }
+    await limiter.giveBack('fresh')
+    await limiter.unblock('fresh')
+    await limiter.unblock('used up')
+    await limiter.reset('fresh')
+
+    expect(await commands()).toEqual(named.aroundMs === undefined ? ['evalsha', 'get', 'time'] : ['evalsha', 'get'])
+    const never = 'cost-exceeds-limit'
+    expect(refusals.map(({ reason }) => reason)).toEqual(['limit', 'blocked', never, never, never])
+    expect(await everything()).toEqual(before)
+  })
+
+  it('only reads when another tier refuses, whatever was to be taken', async () => {
+    const limiter = createLimiter({
+      name: `tiers, ${named.title}`,
+      tiers: {
+        free: ruleOf(named, named.options(3)),
+        shadow: { rule: ruleOf(named, named.options(3)), shadow: true },
+        full: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
+      },
+      store,
+      ...patient,
+      ...clock,
+    })
+    const key = { free: 'used', shadow: 'used', full: 'all' }
+    expect((await limiter.consume(key)).allowed).toBe(true)
+    const before = await everything()
+    await redis.config('RESETSTAT')
+
+    const refusals = [
+      await limiter.consume(key),
+      await limiter.consume({ ...key, shadow: 'fresh' }),
+      await limiter.consume(key, { id: 'an id' }),
+      await limiter.consume(key, { cost: { free: 4, shadow: 4 } }),
+      (await limiter.reserve(key, { estimate: 1 })).decision,
+    ]
+    if (limiter.rules.free?.holds === 'leased') refusals.push((await limiter.acquire(key)).decision)
+    await limiter.peek(key)
+    await limiter.giveBack({ free: 'fresh', full: 'fresh' })
+    await limiter.unblock(key)
+    await limiter.reset({ free: 'fresh', full: 'fresh' })
+
+    const reading = ['evalsha', 'exists', 'mget']
+    expect(await commands()).toEqual(named.aroundMs === undefined ? [...reading, 'time'] : reading)
+    expect(refusals.map(({ allowed, tiers }) => [allowed, tiers.full?.allowed])).toEqual(
+      refusals.map(() => [false, false]),
+    )
+    expect(refusals[0]?.tiers.free).toMatchObject({ allowed: true, remaining: 2 })
+    expect(await everything()).toEqual(before)
+  })
+
+  it('only reads for a hold that is over, and for what looks at the key then', async () => {
+    const rule = ruleOf(named, named.options(3))
+    const shelf = store.open({ limiterName: `holds, ${named.title}`, rule })
+    const startMs = named.aroundMs ?? NOON_MS
+    await shelf.decide('one', { action: 'consume', amount: 1 }, startMs)
+    await shelf.decide('one', { action: 'hold', amount: 1, id: 7, holdMs: 10 }, startMs)
+    const before = await everything()
+    await redis.config('RESETSTAT')
+    const requests: Request[] = [
+      { action: 'peek', amount: 1 },
+      { action: 'consume', amount: 4 },
+      { action: 'consume', amount: 3 },
+      { action: 'settle', id: 7, amount: 0 },
+      { action: 'settle', id: 8, amount: 0 },
+      { action: 'renew', id: 7, holdMs: 10 },
+      { action: 'unblock' },
+    ]
+    const verdicts = []
+    for (const request of requests) verdicts.push(await shelf.decide('one', request, startMs + 10))
+
+    expect(verdicts.map(({ reason }) => reason ?? 'none')).toEqual([
+      ...['none', 'cost-exceeds-limit', 'limit', 'hold-ended', 'hold-ended', 'hold-ended', 'none'],
+    ])
+    expect(await commands()).toEqual(['evalsha', 'get'])
+    expect(await everything()).toEqual(before)
+  })
+})
+
+/** All keys with their values and the times when they go. */
+async function everything(): Promise<Map<string, unknown>> {
+  const keys = (await redis.keys('*')).sort()
+  return new Map(await Promise.all(keys.map(async (key) => [key, await contentOf(key)] as const)))
+}
+
+async function contentOf(key: string): Promise<unknown> {
+  return [(await redis.dumpBuffer(key)).toString('hex'), await redis.pexpiretime(key)]
+}
+
+/** Which commands the server has run since its statistics were reset, in scripts too. */
+async function commands(): Promise<string[]> {
+  const names = (await redis.info('commandstats')).matchAll(/^cmdstat_(.+?):/gm)
+  return [...names]
+    .map(([, name]) => name as string)
+    .filter((name) => name !== 'config|resetstat')
+    .sort()
+}

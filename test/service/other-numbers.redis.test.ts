@@ -1,0 +1,52 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Store } from '../../src/core/store.ts'
+import { readPolicies } from '../../src/policies/read-policies.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { manualClock } from '../../src/testing/manual-clock.ts'
+import type { Address } from '../servers/ask.ts'
+import { useServer } from '../servers/shared-servers.ts'
+import { serving } from './service-stage.ts'
+
+let server: Address
+let redis: Redis
+beforeAll(async () => {
+  server = await useServer()
+  redis = new Redis(server.port, server.host)
+})
+afterAll(async () => {
+  await redis.quit()
+})
+
+/** A file in which everybody has 100 in a time. */
+const fileOf = (time: string): string => `policies:
+  fixed: { rule: fixed-window, limit: 100, window: ${time}, deadline: 1h }
+  sliding: { rule: sliding-window, limit: 100, window: ${time}, deadline: 1h }
+  strict: { rule: strict-window, limit: 100, window: ${time}, slices: ${time === '1d' ? 24 : 10}, deadline: 1h }
+  log: { rule: sliding-log, limit: 100, window: ${time}, deadline: 1h }
+  token: { rule: token-bucket, capacity: 100, refill: 100, period: ${time}, deadline: 1h }
+  leaky: { rule: leaky-bucket, capacity: 100, leak: 100, period: ${time}, deadline: 1h }
+  places: { rule: concurrency, limit: 100, lease: ${time}, deadline: 1h }
+`
+const NAMES = ['fixed', 'sliding', 'strict', 'log', 'token', 'leaky', 'places']
+
+describe.each<[string, () => Store]>([
+  ['in memory', memoryStore],
+  ['on Redis', () => redisStore(redis)],
+])('a file that is edited, %s', (_, store) => {
+  it.each([
+    ['10m', '1d'],
+    ['1d', '10m'],
+  ])('keeps 10 of 100 used: from %s to %s', async (before, after) => {
+    await redis.flushall()
+    const clock = manualClock(1_700_000_000_000)
+    const { service, post, remaining } = await serving({ yaml: fileOf(before), clock, store: store() })
+    for (const policy of NAMES) await post('/v1/consume', { policy, key: 'a', cost: 10 })
+    service.reload(readPolicies(fileOf(after), 'policies.yaml'))
+    for (const policy of NAMES) {
+      expect([policy, await remaining(policy, 'a')]).toEqual([policy, 90])
+      expect((await post('/v1/consume', { policy, key: 'a' })).body).toMatchObject({ allowed: true, remaining: 89 })
+    }
+  })
+})
