@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { Example } from './example.ts'
+import { awayFromWindowEdge } from './window-edge.ts'
 
 const BUDGET = 1_000
 const REQUESTS = 5
@@ -107,6 +108,7 @@ describe.each(['memory', 'redis'])('examples/chat on %s', (kind) => {
   })
 
   it('refuses by requests, with the time to wait in whole seconds', async () => {
+    await awayFromWindowEdge(60_000, 8_000)
     for (let request = 0; request < REQUESTS; request++) await budgetOf(chat, 'userBob')
     const response = await chat.ask('userBob', say('one', { max_tokens: 1 }))
     expect(response.status).toBe(429)

@@ -5,6 +5,7 @@ import { parseList } from 'structured-headers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { Example, limitsOn } from './example.ts'
+import { awayFromWindowEdge } from './window-edge.ts'
 
 // All servers among the examples keep one contract, but for those that have tests of their own.
 const OTHERS = ['chat', 'socket-io', 'start', 'websocket']
@@ -51,6 +52,7 @@ describe.each(names)('examples/%s', (name) => {
       redis = kind === 'redis' ? await startServer() : undefined
       example = new Example(name, redis === undefined ? {} : { REDIS_URL: `redis://${redis.host}:${redis.port}` })
       url = await example.url()
+      await awayFromWindowEdge(60_000, 8_000)
     })
     afterAll(async () => {
       await example?.stop()

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { Example, limitsOn } from './example.ts'
+import { awayFromWindowEdge } from './window-edge.ts'
 
 const AT_ONCE = 3
 const EVENTS = 5
@@ -75,6 +76,7 @@ describe.each(['memory', 'redis'])('examples/socket-io on %s', (kind) => {
 
   it('answers a refused event with the time to wait, and leaves the connection open', async () => {
     const socket = await connected('ada')
+    await awayFromWindowEdge(10_000, 4_000)
     for (let event = 0; event < EVENTS; event++) {
       expect(await socket.emitWithAck('say', `hello ${event}`)).toEqual({ text: `hello ${event}` })
     }
@@ -90,6 +92,7 @@ describe.each(['memory', 'redis'])('examples/socket-io on %s', (kind) => {
 
   it('sends an event to who wants no answer, and closes the connection of who goes on', async () => {
     const socket = await connected('max')
+    await awayFromWindowEdge(10_000, 4_000)
     const refusals: Refusal[] = []
     socket.on('refused', (refusal) => refusals.push(refusal))
     const closed = new Promise((resolve) => socket.once('disconnect', resolve))

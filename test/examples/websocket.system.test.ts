@@ -8,6 +8,7 @@ import { WebSocket } from 'ws'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { Example, limitsOn } from './example.ts'
+import { awayFromWindowEdge } from './window-edge.ts'
 
 const AT_ONCE = 3
 const MESSAGES = 5
@@ -114,6 +115,7 @@ describe.each(['memory', 'redis'])('examples/websocket on %s', (kind) => {
 
   it('answers a refused message with the time to wait, and leaves the connection open', async () => {
     const socket = await connected('ada')
+    await awayFromWindowEdge(10_000, 4_000)
     for (let left = MESSAGES - 1; left >= 0; left--) {
       expect(await ask(socket, `message ${left}`)).toEqual({ type: 'echo', text: `message ${left}`, remaining: left })
     }
@@ -131,6 +133,7 @@ describe.each(['memory', 'redis'])('examples/websocket on %s', (kind) => {
 
   it('closes with 1008 when a client goes on', async () => {
     const socket = await connected('max')
+    await awayFromWindowEdge(10_000, 4_000)
     const closed = once(socket, 'close')
     const answers: Message[] = []
     socket.on('message', (data) => answers.push(JSON.parse(`${data}`)))
