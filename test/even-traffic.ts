@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import * as decide from '../src/core/decide.ts'
-import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
+import * as decide from '../src/engine/decide.ts'
+import { type Entry, UNTOUCHED } from '../src/engine/key-state.ts'
 import type { Rule } from '../src/core/rule.ts'
 import { runs } from './effort.ts'
 

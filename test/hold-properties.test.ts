@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { consume, decide, peek } from '../src/core/decide.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import { consume, decide, peek } from '../src/engine/decide.ts'
+import { type Entry, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
 import { runs } from './effort.ts'
@@ -39,7 +39,7 @@ function play(
   rule: Rule,
   turns: readonly Turn[],
   startMs: number,
-  visit: (ruling: Ruling, nowMs: number) => void,
+  visit: (ruling: Transition, nowMs: number) => void,
 ): void {
   let entry: Entry = UNTOUCHED
   let nowMs = startMs

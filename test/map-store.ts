@@ -1,7 +1,7 @@
-import { decide } from '../src/core/decide.ts'
-import { decideTogether } from '../src/core/decide-together.ts'
-import type { Verdict } from '../src/core/decision.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import { decide } from '../src/engine/decide.ts'
+import { decideAll } from '../src/engine/decide-all.ts'
+import type { LimitResult } from '../src/core/decision.ts'
+import { type Entry, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { encodeScope } from '../src/core/key.ts'
 import { toldById } from '../src/core/repeated.ts'
 import type { Order, Shelf, Store } from '../src/core/store.ts'
@@ -14,7 +14,7 @@ interface MapShelf extends Shelf {
 /** The frame and nothing else: keeps everything in a map and forgets nothing, whatever the clock does. */
 export function mapStore(): Store {
   const entries = new Map<string, Entry>()
-  const memos = new Map<string, { readonly untilMs: number; readonly verdicts: readonly Verdict[] }>()
+  const memos = new Map<string, { readonly untilMs: number; readonly verdicts: readonly LimitResult[] }>()
   const entryOf = (name: string): Entry => entries.get(name) ?? UNTOUCHED
   const nameOf = ({ shelf, key }: Order): string => `${(shelf as MapShelf).scope}:${key}`
   return {
@@ -32,14 +32,14 @@ export function mapStore(): Store {
       }
       return shelf
     },
-    decideTogether(orders, nowMs, memo) {
+    decideAll(orders, nowMs, memo) {
       const id = memo && `${nameOf(orders[0] as Order)} ${memo.id}`
       const known = id === undefined ? undefined : memos.get(id)
       if (known !== undefined && known.untilMs > nowMs) return toldById(known.verdicts, orders)
       const parts = orders.map((order) => ({ ...order, entry: entryOf(nameOf(order)) }))
-      const { allowed, rulings } = decideTogether(parts, nowMs)
+      const { allowed, rulings } = decideAll(parts, nowMs)
       for (const [index, order] of orders.entries())
-        entries.set(nameOf(order), entryAfter(order.shelf as MapShelf, rulings[index] as Ruling))
+        entries.set(nameOf(order), entryAfter(order.shelf as MapShelf, rulings[index] as Transition))
       if (!allowed || memo === undefined || id === undefined) return rulings
       memos.set(id, { untilMs: nowMs + memo.ms, verdicts: rulings })
       return toldById(rulings, orders)
@@ -48,7 +48,7 @@ export function mapStore(): Store {
 }
 
 // Only where the rule may change does a state keep the one that it was counted by.
-function entryAfter({ changing }: MapShelf, ruling: Ruling): Entry {
+function entryAfter({ changing }: MapShelf, ruling: Transition): Entry {
   const { state, block, holds } = ruling
   return changing ? ruling : { state, block, holds }
 }

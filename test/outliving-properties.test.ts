@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { adjust, consume, peek } from '../src/core/decide.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import { adjust, consume, peek } from '../src/engine/decide.ts'
+import { type Entry, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import type { Rule } from '../src/core/rule.ts'
 import * as rules from '../src/rules/index.ts'
 import { runs } from './effort.ts'
@@ -16,8 +16,8 @@ const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: 
   size: 'max',
 })
 
-/** Without `madeBy`, as a store keeps what a limiter without a policy function counts. */
-function kept({ state, block, holds }: Ruling): Entry {
+/** Without `countedBy`, as a store keeps what a limiter without a policy function counts. */
+function kept({ state, block, holds }: Transition): Entry {
   return { state, block, holds }
 }
 

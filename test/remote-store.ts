@@ -1,4 +1,4 @@
-import type { Verdict } from '../src/core/decision.ts'
+import type { LimitResult } from '../src/core/decision.ts'
 import type { Answer, Place, Shelf, Store } from '../src/core/store.ts'
 import { type MemoryStore, memoryStore } from '../src/stores/memory/memory-store.ts'
 
@@ -43,14 +43,14 @@ export function remoteStore(server: Server = { memory: memoryStore() }): RemoteS
     },
     open(place) {
       const remote: RemoteShelf = {
-        decide: (...given): Answer => carry<Verdict>(() => server.memory.open(place).decide(...given)),
+        decide: (...given): Answer => carry<LimitResult>(() => server.memory.open(place).decide(...given)),
         place,
       }
       return remote
     },
-    decideTogether: (orders, ...rest) =>
+    decideAll: (orders, ...rest) =>
       carry(() =>
-        server.memory.decideTogether(
+        server.memory.decideAll(
           orders.map((order) => ({ ...order, shelf: server.memory.open((order.shelf as RemoteShelf).place) })),
           ...rest,
         ),

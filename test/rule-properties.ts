@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import * as decide from '../src/core/decide.ts'
-import { type Entry, freshAfterMs, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import * as decide from '../src/engine/decide.ts'
+import { type Entry, freshAfterMs, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import type { Rule } from '../src/core/rule.ts'
 import { runs } from './effort.ts'
 import { expectFairness } from './even-traffic.ts'
@@ -216,7 +216,7 @@ function describePromise(promise: RulePromise): void {
  * Every millisecond of a short wait, and of a long one both ends and a spread between them. `expect` comes last, where something
  * is wrong: a hundred thousand calls of it take seconds.
  */
-function expectHonest(rule: Rule, ruling: Ruling, cost: number, nowMs: number): void {
+function expectHonest(rule: Rule, ruling: Transition, cost: number, nowMs: number): void {
   const { allowed, retryAfterMs } = ruling
   if (allowed) expect(retryAfterMs).toBe(0)
   else expect(retryAfterMs).toBeGreaterThan(0)

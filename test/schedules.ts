@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { decide } from '../src/core/decide.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import { decide } from '../src/engine/decide.ts'
+import { type Entry, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
 
@@ -36,7 +36,7 @@ export interface Moment {
   readonly ahead: boolean | undefined
   readonly nowMs: number
   readonly before: Entry
-  readonly ruling: Ruling
+  readonly ruling: Transition
 }
 
 /** Plays the turns on one key, each at the time of the one before and its wait. */
@@ -44,7 +44,7 @@ export function play(rule: Rule, turnList: readonly Turn[], startMs: number, per
   const history: Moment[] = []
   let entry = UNTOUCHED
   let nowMs = startMs
-  let last: Ruling | undefined
+  let last: Transition | undefined
   for (const { action, amount, wait, ahead } of turnList) {
     nowMs = Math.max(0, nowMs + waitMs(wait, last, periodMs))
     const before = entry
@@ -57,7 +57,7 @@ export function play(rule: Rule, turnList: readonly Turn[], startMs: number, per
 }
 
 /** Does one call. */
-export function act(rule: Rule, entry: Entry, action: Action, amount: number, nowMs: number, ahead?: boolean): Ruling {
+export function act(rule: Rule, entry: Entry, action: Action, amount: number, nowMs: number, ahead?: boolean): Transition {
   return decide(rule, entry, requestOf(action, amount, ahead), nowMs)
 }
 
@@ -67,7 +67,7 @@ export function requestOf(action: Action, amount: number, ahead?: boolean): Requ
   return action === 'reblock' ? { action: 'block', amount, replace: true, ahead } : { action, amount, ahead }
 }
 
-function waitMs(wait: Wait, last: Ruling | undefined, periodMs: number): number {
+function waitMs(wait: Wait, last: Transition | undefined, periodMs: number): number {
   const retryMs = last === undefined || last.retryAfterMs === Number.POSITIVE_INFINITY ? 0 : last.retryAfterMs
   const resetMs = last?.resetAfterMs ?? 0
   if (typeof wait === 'number') return wait

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Verdict } from '../src/core/decision.ts'
+import type { LimitResult } from '../src/core/decision.ts'
 import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
 import type { Memo, Order, Shelf, Store } from '../src/core/store.ts'
@@ -121,7 +121,7 @@ export async function askTiers(
   tierList: readonly RandomTier[],
   call: RandomCall,
   nowMs: number,
-): Promise<readonly Verdict[]> {
+): Promise<readonly LimitResult[]> {
   const orders: Order[] = []
   for (const [index, tier] of tierList.entries()) {
     const { isPresent, request, rule } = call.asked[index] as RandomCall['asked'][number]
@@ -137,14 +137,14 @@ export async function askTiers(
   // An id belongs to the tiers that a call names.
   const named = orders.map(({ shelf }) => shelves.indexOf(shelf)).join('-')
   const memo: Memo | undefined = call.id === undefined ? undefined : { id: `~${call.id}-${named}`, ms: 1_000 }
-  const verdicts = await store.decideTogether(orders, nowMs, memo)
+  const verdicts = await store.decideAll(orders, nowMs, memo)
   return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }) => {
     return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
   })
 }
 
 /** How long to wait after these verdicts. */
-export function waitAfter(wait: Wait, verdicts: readonly Verdict[]): number {
+export function waitAfter(wait: Wait, verdicts: readonly LimitResult[]): number {
   const retryMs = Math.max(0, ...verdicts.map((verdict) => verdict.retryAfterMs).filter(Number.isFinite))
   const resetMs = Math.max(0, ...verdicts.map((verdict) => verdict.resetAfterMs))
   if (typeof wait === 'number') return wait

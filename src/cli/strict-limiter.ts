@@ -1,6 +1,6 @@
 import type { Store } from '../core/store.ts'
+import type { LimitOptions } from '../limiter/limit-options.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import type { Limit } from '../limiter/tier.ts'
 import { limiterOf } from '../policies/limiter-of.ts'
 import type { Policy } from '../policies/read-policies.ts'
 
@@ -32,7 +32,7 @@ export function tierNames({ options }: Policy): readonly string[] {
 
 const DEADLINE_MS = 5_000
 
-function strictTiers(tiers: Readonly<Record<string, unknown>>): Record<string, Limit> {
-  const limits = Object.entries(tiers as Record<string, Limit>)
+function strictTiers(tiers: Readonly<Record<string, unknown>>): Record<string, LimitOptions> {
+  const limits = Object.entries(tiers as Record<string, LimitOptions>)
   return Object.fromEntries(limits.map(([tier, limit]) => [tier, { ...limit, onStoreFailure: 'throw' }]))
 }

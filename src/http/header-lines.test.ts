@@ -1,13 +1,13 @@
 import { parseDictionary, parseList } from 'structured-headers'
 import { describe, expect, it } from 'vitest'
-import type { Decision, TierVerdict } from '../core/decision.ts'
+import type { Decision, TierResult } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import { concurrency, fixedWindow, leakyBucket, slidingLog, strictWindow, tokenBucket } from '../rules/index.ts'
 import { type HeaderFormat, headerLines, type Limited, limitsOf } from './header-lines.ts'
 
 const NOW_MS = 1_700_000_000_500
 
-function verdict(rule: Rule, given: Partial<TierVerdict> = {}): TierVerdict {
+function verdict(rule: Rule, given: Partial<TierResult> = {}): TierResult {
   const { limit } = rule
   return {
     allowed: true,
@@ -21,7 +21,7 @@ function verdict(rule: Rule, given: Partial<TierVerdict> = {}): TierVerdict {
   }
 }
 
-function limited(name: string, rule: Rule, given: Partial<TierVerdict> = {}, more: Partial<Limited> = {}): Limited {
+function limited(name: string, rule: Rule, given: Partial<TierResult> = {}, more: Partial<Limited> = {}): Limited {
   return { name, rule, verdict: verdict(rule, given), ...more }
 }
 

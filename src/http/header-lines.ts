@@ -1,4 +1,4 @@
-import type { Decision, TierVerdict } from '../core/decision.ts'
+import type { Decision, TierResult } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import { available, phraseOf, windowSeconds } from './phrase.ts'
 import { effectiveWindow, wholeSeconds } from './seconds.ts'
@@ -22,7 +22,7 @@ export interface HeaderLine {
 export interface Limited {
   readonly name: string
   readonly rule: Rule
-  readonly verdict: TierVerdict
+  readonly verdict: TierResult
   /** What is counted, when it is not requests. */
   readonly unit?: string | undefined
   /** Whom it is counted for, in base64, unreadable to all but the server. */

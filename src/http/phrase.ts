@@ -1,4 +1,4 @@
-import type { TierVerdict } from '../core/decision.ts'
+import type { TierResult } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import { effectiveWindow } from './seconds.ts'
 import { fieldInteger, fieldString } from './structured-field.ts'
@@ -30,7 +30,7 @@ export function phraseOf(name: string, rule: Rule, unit: string | undefined): Ph
 }
 
 /** An item of `RateLimit`: what is available now. */
-export function available({ start }: Phrase, rule: Rule, verdict: TierVerdict): string {
+export function available({ start }: Phrase, rule: Rule, verdict: TierResult): string {
   const seconds = effectiveWindow(rule, verdict)
   const item = start + fieldInteger(verdict.remaining)
   return seconds === undefined ? item : `${item};t=${fieldInteger(seconds)}`

@@ -1,4 +1,4 @@
-import type { TierVerdict } from '../core/decision.ts'
+import type { TierResult } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 
 /** A time in whole seconds, rounded up and at least one: a client that waits so long does not come too early. */
@@ -10,7 +10,7 @@ export function wholeSeconds(timeMs: number): number {
  * Within how many seconds no more than `remaining` can be used, or until when a refused client has to wait. `undefined` when no
  * time tells: a cost that never passes, a place that somebody has to release, or a decision that was not asked `ahead`.
  */
-export function effectiveWindow(rule: Rule, verdict: TierVerdict): number | undefined {
+export function effectiveWindow(rule: Rule, verdict: TierResult): number | undefined {
   const { allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs } = verdict
   if (!allowed) return retryAfterMs === Number.POSITIVE_INFINITY ? undefined : wholeSeconds(retryAfterMs)
   const { windowMs } = rule

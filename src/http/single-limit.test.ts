@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { TierVerdict } from '../core/decision.ts'
+import type { TierResult } from '../core/decision.ts'
 import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../rules/index.ts'
 import { headerLines } from './header-lines.ts'
 import { singleLimit } from './single-limit.ts'
@@ -11,7 +11,7 @@ const rules = [
   slidingLog({ limit: 10, windowMs: 60_000 }),
   concurrency({ limit: 10, leaseMs: 60_000 }),
 ]
-const allowed: TierVerdict = {
+const allowed: TierResult = {
   allowed: true,
   limit: 10,
   remaining: 4,
@@ -21,7 +21,7 @@ const allowed: TierVerdict = {
   reason: undefined,
   nextAfterMs: 6_500,
 }
-const verdicts: readonly TierVerdict[] = [
+const verdicts: readonly TierResult[] = [
   allowed,
   { ...allowed, remaining: 1e17, resetAfterMs: 0, nextAfterMs: 0 },
   { ...allowed, nextAfterMs: undefined },

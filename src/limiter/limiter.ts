@@ -2,10 +2,10 @@ import type { Decision } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Signal } from '../core/signal.ts'
+import type { Health } from '../stores/failover/circuit-breaker.ts'
 import type { LimiterEvents } from './events.ts'
 import type { Hold, OpenHold } from './hold.ts'
 import type { Lease } from './lease.ts'
-import type { Health } from './outage/breaker.ts'
 
 /**
  * Whom a decision is about. For a limiter of tiers: one subject for all of them, or a subject for each tier by its name; a tier

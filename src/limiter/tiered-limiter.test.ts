@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Verdict } from '../core/decision.ts'
+import type { LimitResult } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Shelf, Store } from '../core/store.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
@@ -118,7 +118,7 @@ describe('closing', () => {
 })
 
 describe('a store that has to wait', () => {
-  const verdict: Verdict = {
+  const verdict: LimitResult = {
     allowed: false,
     remaining: 0,
     retryAfterMs: 7,
@@ -127,7 +127,7 @@ describe('a store that has to wait', () => {
     reason: 'limit',
   }
   const shelf: Shelf = { decide: async () => verdict }
-  const store: Store = { kind: 'redis', open: () => shelf, decideTogether: async () => [verdict] }
+  const store: Store = { kind: 'redis', open: () => shelf, decideAll: async () => [verdict] }
 
   it('is waited for, and is told to use its own time', async () => {
     const decide = vi.spyOn(shelf, 'decide')

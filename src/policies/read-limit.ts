@@ -1,9 +1,9 @@
 import { show } from '../core/check.ts'
 import type { Rule } from '../core/rule.ts'
-import { ON_STORE_FAILURE } from '../limiter/outage/store-failure.ts'
-import type { Limit } from '../limiter/tier.ts'
+import type { LimitOptions } from '../limiter/limit-options.ts'
 import * as exportedForms from '../rules/forms.ts'
 import { type RuleForm, wordOf } from '../rules/rule-form.ts'
+import { ON_STORE_FAILURE } from '../stores/failover/store-failure.ts'
 import type { Complain, MarkedMap } from './marked.ts'
 import { didYouMean } from './nearest-name.ts'
 import { choiceField, durationField, type Field, plain, readFields, refuseUnknown, switchField } from './read-fields.ts'
@@ -32,7 +32,7 @@ export interface LimitText {
  *
  * @param others what may be said in the same place.
  */
-export function readLimit(text: LimitText, others: readonly Field[], complain: Complain): Limit | undefined {
+export function readLimit(text: LimitText, others: readonly Field[], complain: Complain): LimitOptions | undefined {
   const settings = [...LIMIT, ...others]
   const options = readFields(text.map, settings, complain)
   const form = readForm(text, complain)

@@ -1,8 +1,8 @@
 import { show, wholeNumber } from '../core/check.ts'
 import type { LimiterOptions, TiersOptions } from '../limiter/create-limiter.ts'
+import type { LimitOptions } from '../limiter/limit-options.ts'
 import { checkShare } from '../limiter/near-limit.ts'
-import { ON_STORE_FAILURE } from '../limiter/outage/store-failure.ts'
-import type { Limit } from '../limiter/tier.ts'
+import { ON_STORE_FAILURE } from '../stores/failover/store-failure.ts'
 import type { Complain, MarkedEntry, MarkedMap } from './marked.ts'
 import {
   choiceField,
@@ -71,8 +71,8 @@ function readSingle(name: string, what: string, at: number, map: MarkedMap, comp
   return limit && { name, ...limit }
 }
 
-function readTiers(what: string, { value }: MarkedEntry, complain: Complain): Record<string, Limit> {
-  const limits: [string, Limit][] = []
+function readTiers(what: string, { value }: MarkedEntry, complain: Complain): Record<string, LimitOptions> {
+  const limits: [string, LimitOptions][] = []
   if (value.kind !== 'map' || value.entries.size === 0) {
     const example = '{ user: { rule: sliding-window, limit: 100, window: 1m } }'
     complain(value.at, `tiers must be limits by name, such as ${example}, got ${show(plain(value))}`)

@@ -3,7 +3,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { OpenHold } from '../limiter/hold.ts'
 import { readHoldToken } from '../limiter/hold-token.ts'
 import type { Key, Limiter } from '../limiter/limiter.ts'
-import { type Named, type Target, targetsOf } from '../limiter/targets.ts'
+import { type KeyOf, type NamedLimit, parseKey } from '../limiter/parse-call.ts'
 import type { PoliciesInForce, PolicyInForce } from './policies-in-force.ts'
 import { RequestError } from './request-error.ts'
 
@@ -14,8 +14,8 @@ export type Said = Readonly<Record<string, unknown>>
 export interface Call {
   readonly limiter: Limiter<string>
   readonly key: Key<string>
-  readonly tiers: readonly Named[]
-  readonly targets: readonly Target<Named>[]
+  readonly limits: readonly NamedLimit[]
+  readonly keys: readonly KeyOf<NamedLimit>[]
 }
 
 /** The longest name in a key, in UTF-16 code units. It goes into the tokens of holds and onto the page. */
@@ -25,15 +25,15 @@ const LONGEST_NAME = 4_096
 export function readCall(policies: PoliciesInForce, said: Said, others: readonly string[]): Call {
   knownOptions('a request', said, ['policy', 'key', ...others], 'INVALID_ARGUMENT')
   const { limiter, isTiered } = readPolicy(policies, said.policy)
-  const tiers = Object.keys(limiter.rules).map((name) => ({ name }))
-  const targets = targetsOf(tiers, isTiered, said.key)
-  for (const { subject } of targets) {
+  const limits = Object.keys(limiter.rules).map((name) => ({ name, tier: isTiered ? name : undefined }))
+  const keys = parseKey(limits, said.key)
+  for (const { subject } of keys) {
     const { length } = typeof subject === 'string' ? subject : subject.name
     if (length <= LONGEST_NAME) continue
     const message = `the name of a key must have at most ${LONGEST_NAME} characters here, got ${length}`
     throw new LimiterError('INVALID_KEY', message)
   }
-  return { limiter, key: said.key as Key<string>, tiers, targets }
+  return { limiter, key: said.key as Key<string>, limits, keys }
 }
 
 /** The hold that the body names, of whatever policy it is. */

@@ -1,4 +1,4 @@
-import type { Decision, TierVerdict } from '../core/decision.ts'
+import type { Decision, TierResult } from '../core/decision.ts'
 
 /**
  * A decision as JSON has it: always the same fields, `null` where there is nothing to say. `retryAfterMs` is `null` when the request can
@@ -16,7 +16,7 @@ export function decisionJson(decision: Decision): object {
 // Filled in place: there may be a thousand of them in an answer.
 type Told = Record<string, unknown>
 
-function verdictJson(verdict: TierVerdict): Told {
+function verdictJson(verdict: TierResult): Told {
   const { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = verdict
   // A time without end is no number of JSON's, and becomes null.
   const told: Told = { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason: reason ?? null }
@@ -28,7 +28,7 @@ function tiersJson(tiers: Decision['tiers']): object {
   const told: Told = {}
   for (const name in tiers) {
     // A tier may have any name, also one that objects have already.
-    Object.defineProperty(told, name, { value: verdictJson(tiers[name] as TierVerdict), enumerable: true })
+    Object.defineProperty(told, name, { value: verdictJson(tiers[name] as TierResult), enumerable: true })
   }
   return told
 }

@@ -1,13 +1,15 @@
-import { decide } from '../core/decide.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../core/entry.ts'
+import { createLimit, type Limit } from '../core/limit.ts'
+import { createOperation, type LimitKey } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
+import { decide } from '../engine/decide.ts'
+import { type KeyState, type Transition, UNTOUCHED } from '../engine/key-state.ts'
 import { DueQueue } from './due-queue.ts'
 import type { Arrival } from './simulation.ts'
 
 /** Something that was asked of the rule, and what it said. */
 export interface Step {
   readonly arrival: Arrival
-  readonly ruling: Ruling
+  readonly ruling: Transition
   /** When. For a place that was given back later than it was taken. */
   readonly atMs: number
   readonly isRelease: boolean
@@ -21,16 +23,14 @@ interface Place {
 
 /** Keeps the keys of one rule and decides by the rule's own code, as a store does. */
 export class Keeper {
-  readonly #rule: Rule
   readonly #leaseMs: number | undefined
-  readonly #blockForMs: number | undefined
-  readonly #entries = new Map<string, Entry>()
+  readonly #limit: Limit
+  readonly #entries = new Map<string, KeyState>()
   readonly #places = new DueQueue<Place>()
   #lastId = 0
 
-  constructor(rule: Rule, blockForMs?: number) {
-    this.#rule = rule
-    this.#blockForMs = blockForMs
+  constructor(rule: Rule, blockForMs = 0) {
+    this.#limit = createLimit({ limiter: 'simulated', rule, blockMs: blockForMs })
     this.#leaseMs = leaseOf(rule)
   }
 
@@ -52,7 +52,7 @@ export class Keeper {
     while (this.#places.nextMs <= nowMs) {
       const { id, endMs, arrival } = this.#places.take()
       const entry = this.#entries.get(arrival.key) ?? UNTOUCHED
-      const ruling = decide(this.#rule, entry, { action: 'settle', id, amount: 0 }, endMs)
+      const ruling = decide(createOperation(this.#keyOf(arrival), 'settle', { holdId: id }), entry, endMs)
       // A lease that has ended before its work has nothing to give back.
       if (ruling.allowed) this.#entries.set(arrival.key, ruling)
       steps.push({ arrival, ruling, atMs: endMs, isRelease: true })
@@ -64,15 +64,21 @@ export class Keeper {
     this.#entries.delete(key)
   }
 
-  #decide(entry: Entry, arrival: Arrival): Ruling {
+  #decide(entry: KeyState, arrival: Arrival): Transition {
     const { atMs, cost, workMs } = arrival
-    const asked = { amount: cost, blockForMs: this.#blockForMs }
+    const parts = { amount: cost, blockMs: this.#limit.blockMs }
+    const key = this.#keyOf(arrival)
     if (workMs === undefined || this.#leaseMs === undefined)
-      return decide(this.#rule, entry, { action: 'consume', ...asked }, atMs)
+      return decide(createOperation(key, 'consume', parts), entry, atMs)
     const id = ++this.#lastId
-    const ruling = decide(this.#rule, entry, { action: 'hold', ...asked, id, holdMs: this.#leaseMs }, atMs)
+    const reserve = createOperation(key, 'reserve', { ...parts, holdId: id, holdMs: this.#leaseMs })
+    const ruling = decide(reserve, entry, atMs)
     if (ruling.allowed) this.#places.add(atMs + workMs, { id, endMs: atMs + workMs, arrival })
     return ruling
+  }
+
+  #keyOf({ key }: Arrival): LimitKey {
+    return { limit: this.#limit, subject: key, key }
   }
 }
 

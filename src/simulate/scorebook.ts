@@ -1,6 +1,6 @@
-import { peek } from '../core/decide.ts'
-import { type Entry, UNTOUCHED } from '../core/entry.ts'
 import type { Rule } from '../core/rule.ts'
+import { peek } from '../engine/decide.ts'
+import { type KeyState, UNTOUCHED } from '../engine/key-state.ts'
 import { AtWork } from './at-work.ts'
 import { leaseOf, type Step } from './keeper.ts'
 import { KeyAccount } from './key-account.ts'
@@ -29,7 +29,7 @@ export class Scorebook {
   readonly #bursts: Passed
   readonly #timeLine: TimeLine
   #watchedKey: string | undefined
-  #watched: Entry = UNTOUCHED
+  #watched: KeyState = UNTOUCHED
   readonly #sums = { requests: 0, offered: 0, admitted: 0, wronglyAdmitted: 0, wronglyRefused: 0 }
   readonly #delays = { admitted: 0, sumMs: 0, longestMs: 0 }
 

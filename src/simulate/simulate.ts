@@ -1,5 +1,5 @@
 import { wholeNumber } from '../core/check.ts'
-import type { Verdict } from '../core/decision.ts'
+import type { LimitResult } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { Keeper, type Step } from './keeper.ts'
 import { Scorebook } from './scorebook.ts'
@@ -20,7 +20,7 @@ export interface SimulationOptions {
   /** A clock in nanoseconds, to measure what a decision takes: only differences count. @default nothing is measured */
   readonly nowNs?: (() => number) | undefined
   /** Told of every decision, rule by rule within a part of the trace, in order of time for each rule. */
-  readonly onDecision?: ((contestant: Contestant, arrival: Arrival, verdict: Verdict) => void) | undefined
+  readonly onDecision?: ((contestant: Contestant, arrival: Arrival, verdict: LimitResult) => void) | undefined
   /** The stretch of time that the slots are about. @default that of the trace, or else as long as it turns out to be */
   readonly fromMs?: number | undefined
   readonly untilMs?: number | undefined

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { TierVerdict } from '../../src/core/decision.ts'
+import type { TierResult } from '../../src/core/decision.ts'
 import type { Store } from '../../src/core/store.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
@@ -60,4 +60,4 @@ it.each<[string, () => Store]>([
   await fc.assert(property, { numRuns: runs('twin') })
 })
 
-type Verdicts = Readonly<Record<string, TierVerdict>>
+type Verdicts = Readonly<Record<string, TierResult>>

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Shelf, Store } from '../../src/core/store.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
@@ -46,7 +46,7 @@ const bursts: fc.Arbitrary<Wait> = fc.oneof(
 interface Moment {
   readonly call: RandomCall
   readonly nowMs: number
-  readonly expected: readonly Verdict[]
+  readonly expected: readonly LimitResult[]
 }
 
 /** What memory says of calls that come one after the other. */

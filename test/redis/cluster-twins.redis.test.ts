@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Request } from '../../src/core/request.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
@@ -60,7 +60,7 @@ const comparable = tiers(fc.constant(false)).filter((tierList) =>
   tierList.every(({ rules: [rule] }) => rule.parameters.anchor !== 'first-hit'),
 )
 
-function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCall, verdicts: readonly Verdict[]) {
+function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCall, verdicts: readonly LimitResult[]) {
   const present = tierList.filter((_, index) => index === 0 || asked[index]?.isPresent)
   return verdicts.map((verdict, index) =>
     present[index]?.rules[0].kind === 'fixed-window' ? { ...verdict, resetAfterMs: undefined } : verdict,

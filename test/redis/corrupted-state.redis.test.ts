@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Request } from '../../src/core/request.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import type { Shelf } from '../../src/core/store.ts'
@@ -75,7 +75,7 @@ let values = 0
  * Asks about these bytes, each question about a key of its own that holds them. Answers `FOREIGN_KEY` or the verdict, if that left them.
  * The next value is asked the next questions.
  */
-async function answers(rule: Rule, bytes: Buffer): Promise<readonly ('FOREIGN_KEY' | Verdict)[]> {
+async function answers(rule: Rule, bytes: Buffer): Promise<readonly ('FOREIGN_KEY' | LimitResult)[]> {
   const { shelf, nameOf } = placeOf(rule)
   const every = everyQuestion.length / runs('questions')
   const turn = values++
@@ -110,7 +110,7 @@ function canBe({ kind }: Rule, number: number, place: number, front: number, las
 }
 
 /** A verdict in whole numbers that a rule of this limit can give. */
-function expectPossible({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, nextAfterMs }: Verdict): void {
+function expectPossible({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, nextAfterMs }: LimitResult): void {
   expect(typeof allowed).toBe('boolean')
   expect(remaining).toBeGreaterThanOrEqual(0)
   expect(remaining).toBeLessThanOrEqual(LIMIT)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import { encodeScope } from '../../src/core/key.ts'
 import type { Request } from '../../src/core/request.ts'
 import type { Rule } from '../../src/core/rule.ts'
@@ -125,7 +125,7 @@ async function playForReal(): Promise<void> {
 }
 
 interface Observed {
-  readonly verdicts: readonly Verdict[]
+  readonly verdicts: readonly LimitResult[]
   readonly stored: readonly Stored[]
   readonly answer: Stored
   readonly beforeMs: number
@@ -136,7 +136,7 @@ interface Observed {
 async function observe(names: readonly string[], orders: readonly Order[], memo: Memo | undefined): Promise<Observed> {
   const [before, verdicts, stored, answer, after] = await Promise.all([
     redis.time(),
-    store.decideTogether(orders, STORE_TIME, memo),
+    store.decideAll(orders, STORE_TIME, memo),
     Promise.all(names.map((name) => storedAt(redis, name))),
     storedAt(redis, memo === undefined ? 'none' : memoKey(names[0] as string, memo.id)),
     redis.time(),
@@ -155,7 +155,7 @@ function expectAllKept(seen: Seen[], orders: readonly Order[], observed: Observe
     const isEndUntouched = now.untilMs === last.stored.untilMs
     // An answer that is given again says how things stood then.
     if (memo === undefined || isRefused) {
-      const decision = verdicts[index] as Verdict
+      const decision = verdicts[index] as LimitResult
       expectKept({ decision, stored: now, beforeMs, afterMs }, isEndUntouched ? last.lateMs : 0)
     }
     if (now.value !== undefined) expect(now.ttlMs, 'a key without an end').toBeGreaterThanOrEqual(0)

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import { LimiterError, type LimiterErrorCode } from '../../src/core/limiter-error.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import type { RedisClient } from '../../src/stores/redis/clients/connect.ts'
@@ -9,7 +9,7 @@ import { redisStore } from '../../src/stores/redis/redis-store.ts'
 /** A limit on a client, asked past any limiter: a limiter has a policy for what fails here. */
 export interface OneShelf {
   /** Takes one of the limit. */
-  take(key?: string): Promise<Verdict>
+  take(key?: string): Promise<LimitResult>
   /** Takes one and expects that this fails, with a message that begins so behind `Redis did not decide by fixed-window: `. */
   expectToFail(code: LimiterErrorCode, words: string, key?: string): Promise<LimiterError>
 }

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
 import { Redis } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import type { Answer, Shelf } from '../../src/core/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
@@ -118,7 +118,7 @@ function ask(shelf: Shelf, { action, amount, ahead, nowMs }: Moment): Answer {
   return shelf.decide('key', requestOf(action, amount, ahead), nowMs)
 }
 
-function verdictOf(verdict: Verdict): Verdict {
+function verdictOf(verdict: LimitResult): LimitResult {
   const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs } = verdict
   return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
 }

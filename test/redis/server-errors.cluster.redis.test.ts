@@ -63,7 +63,7 @@ it('an id whose key holds something else is told by that key, and takes nothing'
     return { shelf, key: tierName, request: { action: 'consume', amount: 1 } as const, rule, shadow: false }
   })
   const name = '{sluice:ids~user:fixed-window@1:user}id'
-  const decide = async () => store.decideTogether(orders, STORE_TIME, { id: 'id', ms: 60_000 })
+  const decide = async () => store.decideAll(orders, STORE_TIME, { id: 'id', ms: 60_000 })
   for (const [foreign, why] of [
     ['mine', 'Unexpected token'],
     ['{}', 'it has no verdicts'],

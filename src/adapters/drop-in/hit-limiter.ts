@@ -1,9 +1,10 @@
 import { show } from '../../core/check.ts'
+import { createLimit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
 import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
-import { forgetDenials } from '../../limiter/denial-cache.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import { forgetDenials } from '../../stores/denials.ts'
 import { type DropInSettings, failingOpen, firstHitWindow, ruleFor, UNREACHED } from './drop-in-options.ts'
 
 /** What the other library tells its store before the first request. */
@@ -45,12 +46,12 @@ export function hitLimiter(settings: DropInSettings, init: HitStoreInit): HitLim
 }
 
 function opened(store: Store, options: LimiterOptions, limit: number): HitLimiter {
-  const { name: limiterName, rule } = options
   const limiter = createLimiter(options)
-  const shelf = store.open({ limiterName, rule })
+  const stored = createLimit({ limiter: options.name, rule: options.rule })
+  store.register(stored)
   const clear = async (): Promise<void> => {
-    await shelf.clear?.()
-    forgetDenials(store, limiterName)
+    await store.clear?.(stored)
+    forgetDenials(store, options.name)
   }
-  return { limiter, limit, clear: shelf.clear && clear }
+  return { limiter, limit, clear: store.clear && clear }
 }

@@ -1,5 +1,5 @@
 import { show } from '../../core/check.ts'
-import type { Decision, TierVerdict } from '../../core/decision.ts'
+import type { Decision, TierResult } from '../../core/decision.ts'
 import type { Key } from '../../limiter/limiter.ts'
 import { CommandFailure, EXIT } from '../command-failure.ts'
 import { keyFrom } from '../key-argument.ts'
@@ -45,10 +45,10 @@ export async function inspectService(
 
 /** A decision as the library has it: JSON has no `Infinity`, and says `null`. */
 function decisionFrom(said: Decision): Decision {
-  const tiers = Object.entries(said.tiers as Record<string, TierVerdict>).map(([name, tier]) => [name, plain(tier)])
+  const tiers = Object.entries(said.tiers as Record<string, TierResult>).map(([name, tier]) => [name, plain(tier)])
   return { ...plain(said), tiers: Object.fromEntries(tiers), limitedBy: said.limitedBy ?? undefined }
 }
 
-function plain<Said extends TierVerdict>(said: Said): Said {
+function plain<Said extends TierResult>(said: Said): Said {
   return { ...said, retryAfterMs: said.retryAfterMs ?? Number.POSITIVE_INFINITY, reason: said.reason ?? undefined }
 }

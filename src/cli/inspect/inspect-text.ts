@@ -1,4 +1,4 @@
-import type { Decision, TierVerdict } from '../../core/decision.ts'
+import type { Decision, TierResult } from '../../core/decision.ts'
 import { decisionJson } from '../../service/decision-json.ts'
 import { lengthOf, timeText } from '../length-of-time.ts'
 import type { Paint } from '../paint.ts'
@@ -39,11 +39,11 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['store-unavailable', 'the store does not answer'],
 ])
 
-function verdictOf({ decision }: Inspection, { name, limit }: InspectedLimit): TierVerdict {
-  return (decision.tiers as Record<string, TierVerdict>)[name] ?? { ...decision, limit }
+function verdictOf({ decision }: Inspection, { name, limit }: InspectedLimit): TierResult {
+  return (decision.tiers as Record<string, TierResult>)[name] ?? { ...decision, limit }
 }
 
-function limitText(limit: InspectedLimit, verdict: TierVerdict, atMs: number, paint: Paint): string {
+function limitText(limit: InspectedLimit, verdict: TierResult, atMs: number, paint: Paint): string {
   const { name, kind, parameters, isShadow, stored } = limit
   const numbers = Object.entries(parameters).map(([parameter, value]) => `${parameter} ${value}`)
   const rows: [string, string][] = [

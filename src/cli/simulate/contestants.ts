@@ -1,4 +1,4 @@
-import type { Limit } from '../../limiter/tier.ts'
+import type { LimitOptions } from '../../limiter/limit-options.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 import { lineUp } from '../../simulate/line-up.ts'
 import type { Contestant } from '../../simulate/simulation.ts'
@@ -23,9 +23,9 @@ export async function contestantsOf(
 function limitsOf({ name, options }: Policy): Contestant[] {
   if (!('tiers' in options)) return [contestantOf(name, options)]
   // A file has limits, never a rule by itself.
-  return Object.entries(options.tiers).map(([tier, limit]) => contestantOf(`${name}.${tier}`, limit as Limit))
+  return Object.entries(options.tiers).map(([tier, limit]) => contestantOf(`${name}.${tier}`, limit as LimitOptions))
 }
 
-function contestantOf(name: string, { rule, blockForMs }: Limit): Contestant {
+function contestantOf(name: string, { rule, blockForMs }: LimitOptions): Contestant {
   return { name, rule, blockForMs }
 }

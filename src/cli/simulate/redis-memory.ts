@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { encodeScope } from '../../core/key.ts'
+import { createLimit } from '../../core/limit.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Contestant } from '../../simulate/simulation.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
@@ -40,7 +41,7 @@ export async function redisMemoryOf({ rule }: Contestant, { client, place }: Con
       if (asked.length === AT_ONCE) await Promise.all(asked.splice(0))
     }
     await Promise.all(asked)
-    const name = `sluice:${encodeScope({ limiterName, rule })}:${KEY}`
+    const name = `sluice:${encodeScope(createLimit({ limiter: limiterName, rule }))}:${KEY}`
     const answer = await client.call('MEMORY', 'USAGE', name, 'SAMPLES', '0').catch((error: Error) => error)
     await limiter.reset(KEY)
     if (answer instanceof Error) throw answer

@@ -1,9 +1,8 @@
 import { knownOptions, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { demandFlag, demandId } from '../../limiter/call-options.ts'
 import type { ConsumeOptions } from '../../limiter/limiter.ts'
-import { type AmountRule, amountsOf } from '../../limiter/targets.ts'
+import { assertId, COST, parseAmounts } from '../../limiter/parse-call.ts'
 import { type Answer, jsonAnswer, toldError } from '../answer.ts'
 import { readCall, type Said } from '../call.ts'
 import { decisionJson } from '../decision-json.ts'
@@ -12,7 +11,6 @@ import type { Desk, Routes } from '../route.ts'
 
 /** The most requests in one batch. */
 const MOST_REQUESTS = 1_000
-const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 
 /** Takes what passes: one request, or many at once. */
 export function consumeRoutes(desk: Desk): Routes {
@@ -53,11 +51,10 @@ async function consumeAll(desk: Desk, said: Said): Promise<Answer> {
 
 /** Checks all that a limiter would, and returns what is left to do. */
 function checked(desk: Desk, said: Said): () => Promise<Decision> {
-  const { limiter, key, tiers, targets } = readCall(desk.policies, said, ['cost', 'id', 'ahead'])
+  const { limiter, key, limits, keys } = readCall(desk.policies, said, ['cost', 'id'])
   const { policy: _, key: __, ...options } = said
-  amountsOf(tiers, targets, said.cost, COST)
-  if (said.id !== undefined) demandId(said.id)
-  demandFlag('ahead', said.ahead)
+  parseAmounts(limits, keys, said.cost, COST)
+  if (said.id !== undefined) assertId(said.id)
   return () => limiter.consume(key, options as ConsumeOptions<string>)
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { mapStore } from '../../../test/map-store.ts'
 import { type Action, requestOf } from '../../../test/schedules.ts'
-import type { Verdict } from '../../core/decision.ts'
+import type { LimitResult } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
@@ -50,20 +50,28 @@ interface Turn {
 }
 
 /** Both stores' verdicts on the same turns. */
-function verdicts(rule: Rule, turns: readonly Turn[]): { memory: Verdict[]; frame: Verdict[] } {
+function verdicts(rule: Rule, turns: readonly Turn[]): { memory: LimitResult[]; frame: LimitResult[] } {
   const place = { limiterName: 'compared', rule }
   const [memory, frame] = [memoryStore().open(place), mapStore().open(place)].map((shelf) => {
     // Far enough from either end of a window that the steps below stay in it.
     let nowMs = 1_700_000_000_400
     return turns.map(({ key, action, amount, ahead, waitMs }) => {
       nowMs += waitMs
-      return plain(shelf.decide(key, requestOf(action, amount, ahead), nowMs) as Verdict)
+      return plain(shelf.decide(key, requestOf(action, amount, ahead), nowMs) as LimitResult)
     })
-  }) as [Verdict[], Verdict[]]
+  }) as [LimitResult[], LimitResult[]]
   return { memory, frame }
 }
 
-function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }: Verdict): Verdict {
+function plain({
+  allowed,
+  remaining,
+  retryAfterMs,
+  resetAfterMs,
+  delayMs,
+  reason,
+  nextAfterMs,
+}: LimitResult): LimitResult {
   return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }
 
@@ -94,7 +102,7 @@ describe('a shelf in memory decides as the frame does', () => {
 it('stores nothing of a cost of nothing', () => {
   const store = memoryStore()
   const shelf = store.open({ limiterName: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }) })
-  expect(plain(shelf.decide('key', { action: 'consume', amount: 0 }, 0) as Verdict)).toEqual({
+  expect(plain(shelf.decide('key', { action: 'consume', amount: 0 }, 0) as LimitResult)).toEqual({
     allowed: true,
     remaining: 5,
     retryAfterMs: 0,
