@@ -3,7 +3,6 @@ import { decideTogether } from '../src/core/decide-together.ts'
 import type { Verdict } from '../src/core/decision.ts'
 import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
 import { encodeScope } from '../src/core/key.ts'
-import { toldById } from '../src/core/repeated.ts'
 import type { Order, Shelf, Store } from '../src/core/store.ts'
 
 interface MapShelf extends Shelf {
@@ -35,14 +34,14 @@ export function mapStore(): Store {
     decideTogether(orders, nowMs, memo) {
       const id = memo && `${nameOf(orders[0] as Order)} ${memo.id}`
       const known = id === undefined ? undefined : memos.get(id)
-      if (known !== undefined && known.untilMs > nowMs) return toldById(known.verdicts, orders)
+      if (known !== undefined && known.untilMs > nowMs) return known.verdicts
       const parts = orders.map((order) => ({ ...order, entry: entryOf(nameOf(order)) }))
       const { allowed, rulings } = decideTogether(parts, nowMs)
       for (const [index, order] of orders.entries())
         entries.set(nameOf(order), entryAfter(order.shelf as MapShelf, rulings[index] as Ruling))
       if (!allowed || memo === undefined || id === undefined) return rulings
       memos.set(id, { untilMs: nowMs + memo.ms, verdicts: rulings })
-      return toldById(rulings, orders)
+      return rulings
     },
   }
 }

@@ -154,6 +154,6 @@ function judged(rule: Rule, trace: readonly Arrival[], decisions: readonly Verdi
   }
 }
 
-function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }: Verdict): Verdict {
-  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }
+function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }: Verdict): Verdict {
+  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }

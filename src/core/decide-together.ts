@@ -36,8 +36,7 @@ export function decideTogether(parts: readonly Part[], nowMs: number): JointRuli
       const ruling = rulings[index] as Ruling
       const { rule, entry, request } = part
       if (request.action !== 'consume' && request.action !== 'hold') return ruling
-      const { amount, ahead } = request
-      return ruling.allowed ? decide(rule, entry, { action: 'peek', amount, ahead }, nowMs) : ruling
+      return ruling.allowed ? decide(rule, entry, { action: 'peek', amount: request.amount }, nowMs) : ruling
     }),
   }
 }

@@ -11,13 +11,6 @@ export function decide<S extends RuleState>(
   request: Request,
   nowMs: number,
 ): Ruling<S> {
-  const ruling: Ruling<S> & { nextAfterMs?: number | undefined } = answer(rule, entry, request, nowMs)
-  // Put on what was made for this answer anyway: a copy of it costs as much as the decision.
-  if (request.ahead === true && ruling.allowed) ruling.nextAfterMs = nextAfterMs(rule, ruling, nowMs)
-  return ruling
-}
-
-function answer<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, request: Request, nowMs: number): Ruling<S> {
   switch (request.action) {
     case 'consume':
       return consume(rule, entry, request.amount, nowMs, request.blockForMs)
@@ -42,11 +35,6 @@ function answer<S extends RuleState>(rule: Rule<S>, entry: Entry<S>, request: Re
   }
 }
 
-/** Time until more than what remains of a key would pass. */
-function nextAfterMs<S extends RuleState>(rule: Rule<S>, ruling: Ruling<S>, nowMs: number): number {
-  return ruling.remaining >= rule.limit ? 0 : peek(rule, ruling, ruling.remaining + 1, nowMs).retryAfterMs
-}
-
 /** Takes `cost` if rule and block allow it. A refusal changes nothing, unless it is to block the key. */
 export function consume<S extends RuleState>(
   rule: Rule<S>,
@@ -59,7 +47,7 @@ export function consume<S extends RuleState>(
 }
 
 /** What `consume` answers when only the rule has a say: no block, no holds, a cost within the limit, and a clock that is not behind. */
-export function plainVerdict({ retryAfterMs, remaining, resetAfterMs, delayMs }: Outcome): Verdict {
+export function plainVerdict({ retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs }: Outcome): Verdict {
   const allowed = retryAfterMs === 0
   return {
     allowed,
@@ -68,7 +56,7 @@ export function plainVerdict({ retryAfterMs, remaining, resetAfterMs, delayMs }:
     resetAfterMs,
     delayMs: allowed ? delayMs : 0,
     reason: allowed ? undefined : 'limit',
-    nextAfterMs: undefined,
+    nextAfterMs: allowed ? nextAfterMs : undefined,
     blockedMs: undefined,
   }
 }
@@ -125,7 +113,7 @@ function hold<S extends RuleState>(
   const firstMs = Math.min(...holds.map(({ untilMs }) => untilMs)) - nowMs
   const ruling = peek(rule, entry, amount, nowMs)
   if (!ruling.allowed) return { ...ruling, retryAfterMs: Math.max(firstMs, ruling.retryAfterMs) }
-  return { ...ruling, allowed: false, retryAfterMs: firstMs, delayMs: 0, reason: 'limit' }
+  return { ...ruling, allowed: false, retryAfterMs: firstMs, delayMs: 0, reason: 'limit', nextAfterMs: undefined }
 }
 
 function settle<S extends RuleState>(
@@ -197,6 +185,10 @@ function judge<S extends RuleState>(
       ? outcome.retryAfterMs
       : passesAfterMs(rule, held.state, held.holds, timeMs, cost)
   const resetMs = holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, state, holds, timeMs)
+  const nextMs =
+    holds.length === 0 || !allowed || shown.remaining === rule.limit
+      ? shown.nextAfterMs
+      : passesAfterMs(rule, state, holds, timeMs, shown.remaining + 1)
   const hasMoved = held.moved || held.takesOver
   // What has to be stored and is as if untouched is forgotten, with all its parts.
   const isFresh = hasMoved && resetMs === 0 && blockedMs === 0
@@ -208,8 +200,7 @@ function judge<S extends RuleState>(
     resetAfterMs: Math.max(blockedMs, after(resetMs, lagMs)),
     delayMs: allowed ? outcome.delayMs : 0,
     reason: allowed ? undefined : reasonOf(never, blockedMs),
-    // Named already: an object that is copied with one field more than it had is many times slower.
-    nextAfterMs: undefined,
+    nextAfterMs: allowed ? after(nextMs, lagMs) : undefined,
     blockedMs: blockedMs > 0 && !never ? blockedMs : undefined,
     state: isFresh ? undefined : isStored ? state : entry.state,
     // What passes proves that a block is over.
@@ -244,12 +235,21 @@ function standing<S extends RuleState>(rule: Rule<S>, held: Current<S>, next: Ke
 }
 
 function found<S extends RuleState>(ruling: Ruling<S>): Ruling<S> {
-  return { ...ruling, allowed: true, retryAfterMs: 0, delayMs: 0, reason: undefined, blockedMs: undefined }
+  // Where not even one passes, more than nothing passes when one does.
+  const nextAfterMs = ruling.allowed ? ruling.nextAfterMs : ruling.retryAfterMs
+  return { ...ruling, allowed: true, retryAfterMs: 0, delayMs: 0, reason: undefined, nextAfterMs, blockedMs: undefined }
 }
 
 function ended<S extends RuleState>(ruling: Ruling<S>): Ruling<S> {
-  const retryAfterMs = Number.POSITIVE_INFINITY
-  return { ...ruling, allowed: false, retryAfterMs, delayMs: 0, reason: 'hold-ended', blockedMs: undefined }
+  return {
+    ...ruling,
+    allowed: false,
+    retryAfterMs: Number.POSITIVE_INFINITY,
+    delayMs: 0,
+    reason: 'hold-ended',
+    nextAfterMs: undefined,
+    blockedMs: undefined,
+  }
 }
 
 // Only a refusal for want of room blocks, and only once until something has passed: a client that was told during a block when its

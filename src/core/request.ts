@@ -1,10 +1,5 @@
 /** What is asked of one key. Amounts and times are whole numbers that the limiter has checked. */
-export type Request = Asked & {
-  /** Whether an answer that is allowed also tells `nextAfterMs`. @default false */
-  readonly ahead?: boolean | undefined
-}
-
-type Asked =
+export type Request =
   /** Takes `amount` if it passes. A refusal changes nothing, but for `blockForMs`: it blocks the key for so long. */
   | { readonly action: 'consume'; readonly amount: number; readonly blockForMs?: number | undefined }
   /**

@@ -24,7 +24,7 @@ export function decisionOfOne(tier: Tier, rule: Rule, verdict: Verdict, decidedB
     delayMs: verdict.delayMs,
     limitedBy: refused && !ignored ? tier.name : undefined,
     reason: ignored ? undefined : verdict.reason,
-    nextAfterMs: verdict.nextAfterMs,
+    nextAfterMs: refused && !ignored ? undefined : nextMsOf(verdict),
     wouldRefuse: ignored && verdict.reason !== 'hold-ended' ? [tier.name] : NOBODY,
     decidedBy,
     tiers: NO_TIERS,
@@ -73,11 +73,16 @@ export function decisionOfTiers(ruled: readonly Ruled[], verdicts: readonly Verd
     delayMs: refusal === undefined ? delayMs : 0,
     limitedBy: ruled[longest]?.tier.name,
     reason: refusal?.reason,
-    nextAfterMs: refusal === undefined ? (verdicts[scarcest] as Verdict).nextAfterMs : undefined,
+    nextAfterMs: refusal === undefined ? nextMsOf(verdicts[scarcest] as Verdict) : undefined,
     wouldRefuse,
     decidedBy,
     tiers,
   }
+}
+
+// A limit that refuses and does not count says when this cost passes, which is no later than when nothing is used any more.
+function nextMsOf({ nextAfterMs, retryAfterMs, resetAfterMs }: Verdict): number {
+  return nextAfterMs ?? Math.min(retryAfterMs, resetAfterMs)
 }
 
 function tierVerdict(limit: number, verdict: Verdict): TierVerdict {

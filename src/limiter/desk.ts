@@ -108,14 +108,14 @@ export class Desk {
   }
 
   /** Takes from a single key: most decisions are such, and nothing is made for them that is not needed. */
-  consumeOne(tier: Tier, subject: Subject, amount: number, ahead: boolean | undefined): Decision | Promise<Decision> {
+  consumeOne(tier: Tier, subject: Subject, amount: number): Decision | Promise<Decision> {
     this.demandOpen()
     const { store, outage, denials } = this.#options
     const { rule, shelf } = tier
     const key = encodeSubject(subject)
     const nowMs = this.#nowMs()
     const blockForMs = tier.shadow ? undefined : tier.blockForMs
-    const request = { action: 'consume', amount, blockForMs, ahead } as const
+    const request = { action: 'consume', amount, blockForMs } as const
     if (this.#asker === undefined || outage === undefined) {
       const answer = shelf.decide(key, request, nowMs, rule)
       if ('allowed' in answer) return decisionOfOne(tier, rule, answer, store.kind)

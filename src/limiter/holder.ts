@@ -52,11 +52,11 @@ export class Holder {
     this.#clock = clock
   }
 
-  async hold(targets: readonly Target[], estimate: unknown, holdMs: number, ahead: boolean | undefined): Promise<Held> {
+  async hold(targets: readonly Target[], estimate: unknown, holdMs: number): Promise<Held> {
     demandAmount(estimate, ESTIMATE)
     const id = newId()
     const held = this.#desk.asking(targets, estimate, ESTIMATE, (amount, tier) => {
-      return { action: 'hold', amount, id, holdMs: leaseMsOf(tier) ?? holdMs, blockForMs: tier.blockForMs, ahead }
+      return { action: 'hold', amount, id, holdMs: leaseMsOf(tier) ?? holdMs, blockForMs: tier.blockForMs }
     })
     return {
       decision: await this.#desk.ask(held),

@@ -39,7 +39,7 @@ const AMOUNT: AmountRule = { what: 'amount', least: 1 }
 const NO_OPTIONS = Object.freeze({})
 /** How a store in this process is. */
 const HEALTHY: Health = Object.freeze({ state: 'healthy', forMs: 0, error: undefined })
-const CONSUME_OPTIONS = ['cost', 'id', 'ahead']
+const CONSUME_OPTIONS = ['cost', 'id']
 
 /** A limiter of one tier or many. */
 export class TieredLimiter implements Limiter<string> {
@@ -73,11 +73,10 @@ export class TieredLimiter implements Limiter<string> {
   consume(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Promise<Decision> {
     try {
       if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
-      const { cost, id, ahead } = options
+      const { cost, id } = options
       if (id !== undefined) demandId(id)
-      if (ahead !== undefined) demandFlag('ahead', ahead)
       const isHeard = this.#listeners.hasAny
-      const answer = isHeard ? this.#consumeHeard(key, cost, id, ahead) : this.#consume(key, cost, id, ahead)
+      const answer = isHeard ? this.#consumeHeard(key, cost, id) : this.#consume(key, cost, id)
       return answer instanceof Promise ? answer : Promise.resolve(answer)
     } catch (error) {
       return Promise.reject(error)
@@ -106,12 +105,11 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   async reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
-    knownOptions('reserve()', options, ['estimate', 'holdMs', 'ahead'], 'INVALID_ARGUMENT')
-    const { estimate, holdMs = 60_000, ahead } = options
+    knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
+    const { estimate, holdMs = 60_000 } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
-    demandFlag('ahead', ahead)
     const startedMs = this.#teller.startedMs()
-    const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs, ahead)
+    const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs)
     this.#teller.decided(key, estimate, held.decision, startedMs)
     return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
@@ -232,30 +230,19 @@ export class TieredLimiter implements Limiter<string> {
     return this.close()
   }
 
-  #consume(
-    key: Key<string>,
-    cost: unknown,
-    id: string | undefined,
-    ahead: boolean | undefined,
-  ): Decision | Promise<Decision> {
+  #consume(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
     const { only } = this.#desk
     if (only === undefined || id !== undefined) {
-      const consume = (amount: number, tier: Tier): Request => consuming(amount, tier, ahead)
-      return this.#desk.consume(this.#desk.asking(this.#desk.targets(key), cost, COST, consume), id)
+      return this.#desk.consume(this.#desk.asking(this.#desk.targets(key), cost, COST, consuming), id)
     }
     const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
-    return this.#desk.consumeOne(only, key as Subject, amount, ahead)
+    return this.#desk.consumeOne(only, key as Subject, amount)
   }
 
   // Apart, so that a decision that nobody hears of pays nothing for it.
-  #consumeHeard(
-    key: Key<string>,
-    cost: unknown,
-    id: string | undefined,
-    ahead: boolean | undefined,
-  ): Decision | Promise<Decision> {
+  #consumeHeard(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
     const startedMs = this.#teller.startedMs()
-    const answer = this.#consume(key, cost, id, ahead)
+    const answer = this.#consume(key, cost, id)
     const tell = (decision: Decision): Decision => this.#teller.decided(key, cost, decision, startedMs)
     return answer instanceof Promise ? answer.then(tell) : tell(answer)
   }
@@ -287,6 +274,6 @@ export class TieredLimiter implements Limiter<string> {
   }
 }
 
-function consuming(amount: number, { blockForMs }: Tier, ahead: boolean | undefined): Request {
-  return { action: 'consume', amount, blockForMs, ahead }
+function consuming(amount: number, { blockForMs }: Tier): Request {
+  return { action: 'consume', amount, blockForMs }
 }

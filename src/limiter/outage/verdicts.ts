@@ -7,7 +7,15 @@ const TRY_AGAIN_MS = 1_000
 
 /** What passes because nobody counts. */
 export function allowed(limit: number): Verdict {
-  return { allowed: true, remaining: limit, retryAfterMs: 0, resetAfterMs: 0, delayMs: 0, reason: undefined }
+  return {
+    allowed: true,
+    remaining: limit,
+    retryAfterMs: 0,
+    resetAfterMs: 0,
+    delayMs: 0,
+    reason: undefined,
+    nextAfterMs: 0,
+  }
 }
 
 /** What does not pass because nobody can count. What ends a hold is no request to pass. */
@@ -20,6 +28,7 @@ export function refused({ action }: Request): Verdict {
     resetAfterMs: TRY_AGAIN_MS,
     delayMs: 0,
     reason: isEnding ? undefined : 'store-unavailable',
+    nextAfterMs: isEnding ? TRY_AGAIN_MS : undefined,
   }
 }
 

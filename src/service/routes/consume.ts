@@ -1,7 +1,7 @@
 import { knownOptions, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { demandFlag, demandId } from '../../limiter/call-options.ts'
+import { demandId } from '../../limiter/call-options.ts'
 import type { ConsumeOptions } from '../../limiter/limiter.ts'
 import { type AmountRule, amountsOf } from '../../limiter/targets.ts'
 import { type Answer, jsonAnswer, toldError } from '../answer.ts'
@@ -53,11 +53,10 @@ async function consumeAll(desk: Desk, said: Said): Promise<Answer> {
 
 /** Checks all that a limiter would, and returns what is left to do. */
 function checked(desk: Desk, said: Said): () => Promise<Decision> {
-  const { limiter, key, tiers, targets } = readCall(desk.policies, said, ['cost', 'id', 'ahead'])
+  const { limiter, key, tiers, targets } = readCall(desk.policies, said, ['cost', 'id'])
   const { policy: _, key: __, ...options } = said
   amountsOf(tiers, targets, said.cost, COST)
   if (said.id !== undefined) demandId(said.id)
-  demandFlag('ahead', said.ahead)
   return () => limiter.consume(key, options as ConsumeOptions<string>)
 }
 

@@ -30,7 +30,7 @@ export class MemoryShelf implements Shelf {
     const nowMs = timeOf(givenMs)
     const forgetsByMs = forgetsBy(givenMs, nowMs)
     space.reclaim(forgetsByMs)
-    if (request.action === 'consume' && request.blockForMs === undefined && request.ahead !== true) {
+    if (request.action === 'consume' && request.blockForMs === undefined) {
       const verdict = space.consumePlain(key, rule, request.amount, nowMs)
       if (verdict !== undefined) return verdict
     }

@@ -1,7 +1,6 @@
 import { knownOptions, wholeNumber } from '../../core/check.ts'
 import type { Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { toldById } from '../../core/repeated.ts'
 import type { RuleState } from '../../core/rule.ts'
 import type { Memo, Order, Store } from '../../core/store.ts'
 import { decideOrders, type MemoryOrder } from './decide-orders.ts'
@@ -84,7 +83,7 @@ function decideOnce(
   memos.reclaim(forgetsByMs)
   const slot = memos.find(name)
   const known = slot < 0 ? undefined : memos.read(slot)
-  if (known !== undefined && known.untilMs > nowMs) return toldById(known.verdicts, orders)
+  if (known !== undefined && known.untilMs > nowMs) return known.verdicts
   if (memos.isFull && slot < 0) {
     throw new LimiterError(
       'STORE_FULL',
@@ -95,7 +94,7 @@ function decideOnce(
   if (!allowed) return rulings
   memos.delete(name)
   memos.insert(name, { atMs: nowMs, untilMs: nowMs + memo.ms, verdicts: rulings }, nowMs, memo.ms)
-  return toldById(rulings, orders)
+  return rulings
 }
 
 // An id belongs to the first key of its decision. Neither scopes nor keys contain a space.

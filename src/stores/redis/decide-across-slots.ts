@@ -1,6 +1,5 @@
 import type { Verdict } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { toldById } from '../../core/repeated.ts'
 import { isTaking, type Request } from '../../core/request.ts'
 import type { Memo } from '../../core/store.ts'
 import { isCrossSlot } from './clients/server-words.ts'
@@ -39,12 +38,12 @@ export async function decideAcrossSlots(
   if (groups.length === 1) return decideTogether(runner, orders, nowMs, memo)
   const first = nameOf(orders[0] as RedisOrder)
   const known = memo && (await recall(runner, first, memo, nowMs))
-  if (known !== undefined) return toldById(known, orders)
+  if (known !== undefined) return known
   const decision = new SlotDecision(runner, groups, nowMs, orders.length)
   await decision.decide()
   if (memo === undefined || decision.isRefused) return decision.verdicts
   // When that fails nobody knows whether it was kept: what was taken stays taken, or an id could stand for nothing.
-  if (await remember(runner, first, memo, nowMs, decision.verdicts)) return toldById(decision.verdicts, orders)
+  if (await remember(runner, first, memo, nowMs, decision.verdicts)) return decision.verdicts
   await decision.giveBack()
   return decideAcrossSlots(runner, orders, nowMs, memo)
 }
@@ -171,9 +170,8 @@ function takersOf({ orders }: Group, verdicts: readonly Verdict[]): readonly num
 }
 
 function undoOf(request: Request, takenMs: number): Request {
-  const { ahead } = request
-  if (request.action === 'hold') return { action: 'settle', id: request.id, amount: 0, ahead }
-  return { action: 'giveBack', amount: amountOf(request), takenMs, ahead }
+  if (request.action === 'hold') return { action: 'settle', id: request.id, amount: 0 }
+  return { action: 'giveBack', amount: amountOf(request), takenMs }
 }
 
 function looking(group: Group): Group {
@@ -181,7 +179,7 @@ function looking(group: Group): Group {
 }
 
 function looked(request: Request): Request {
-  return isTaking(request) ? { action: 'peek', amount: amountOf(request), ahead: request.ahead } : request
+  return isTaking(request) ? { action: 'peek', amount: amountOf(request) } : request
 }
 
 function amountOf(request: Request): number {

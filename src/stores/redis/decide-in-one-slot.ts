@@ -1,5 +1,4 @@
 import type { Verdict } from '../../core/decision.ts'
-import { toldById } from '../../core/repeated.ts'
 import { watching } from '../../core/request.ts'
 import type { Memo, Order } from '../../core/store.ts'
 import { NUMBERS, numbersOf, verdictAt } from './decode-verdict.ts'
@@ -33,9 +32,7 @@ export async function decideInOneSlot(
   const names = memo === undefined ? keys : [...keys, memoKey(keys[0] as string, memo.id)]
   const reply = await runner.run(getScript('tiers'), names, args)
   const numbers = numbersOf(reply, orders.length * NUMBERS_WITH_TIME)
-  const verdicts = verdictsIn(numbers, 0, orders)
-  const timesMs = numbers.slice(orders.length * NUMBERS)
-  return { verdicts: memo === undefined ? verdicts : known(orders, verdicts), timesMs }
+  return { verdicts: verdictsIn(numbers, 0, orders), timesMs: numbers.slice(orders.length * NUMBERS) }
 }
 
 /** What the script answers for each order: its verdict's numbers, and after those of all orders the time of its decision. */
@@ -61,12 +58,6 @@ export function requestTextOf({ shelf, request, shadow }: RedisOrder): string {
   const asked = requestText(shadow ? watching(request) : request)
   if (!shelf.isChanging && !shadow) return asked
   return `${shelf.isChanging ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${asked}`
-}
-
-// A refusal is not kept, so it is the first answer.
-function known(orders: readonly RedisOrder[], verdicts: readonly Verdict[]): readonly Verdict[] {
-  const isRefused = verdicts.some(({ allowed }, index) => !allowed && orders[index]?.shadow === false)
-  return isRefused ? verdicts : toldById(verdicts, orders)
 }
 
 /** What the key of an order is called on the server. */

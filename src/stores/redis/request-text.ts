@@ -2,10 +2,6 @@ import type { Request } from '../../core/request.ts'
 
 /** A request as the scripts read it. */
 export function requestText(request: Request): string {
-  return request.ahead === true ? `ahead:${askedText(request)}` : askedText(request)
-}
-
-function askedText(request: Request): string {
   switch (request.action) {
     case 'consume':
       return `${request.amount}${blockFor(request.blockForMs)}`
