@@ -101,7 +101,6 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
   end
   counts[live + 1] = -sliceMs
   local next = struct.pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
-  -- What is allowed is not in debt: more passes when the oldest leaves.
-  local nextAfterMs = used > 0 and msUntilFree(1) or 0
+  local nextAfterMs = used > 0 and msUntilFree(math.max(1, used - limit + 1)) or 0
   return 0, math.max(0, limit - used), msUntilEmpty(), nextAfterMs, 0, next, returned
 end

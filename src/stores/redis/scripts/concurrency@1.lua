@@ -201,8 +201,7 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
   end
   -- Joined at once: Redis hashes every byte of every string that a script makes.
   local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
-  -- What is allowed is not in debt: more passes when the oldest leaves.
-  local nextAfterMs = pairAt(next, 25, -EXACT, atMs) + spanMs - nowMs
+  local nextAfterMs = timeFreeing(next, 25, math_max(1, total - limit + 1), atMs) + spanMs - nowMs
   return 0, math_max(0, limit - total), atMs + spanMs - nowMs, nextAfterMs, 0, next, returned
 end
 

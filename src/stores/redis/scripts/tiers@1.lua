@@ -865,8 +865,7 @@ local function ruleOf(name, args, at)
       end
       -- Joined at once: Redis hashes every byte of every string that a script makes.
       local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
-      -- What is allowed is not in debt: more passes when the oldest leaves.
-      local nextAfterMs = pairAt(next, 25, -EXACT, atMs) + spanMs - nowMs
+      local nextAfterMs = timeFreeing(next, 25, math_max(1, total - limit + 1), atMs) + spanMs - nowMs
       return 0, math_max(0, limit - total), atMs + spanMs - nowMs, nextAfterMs, 0, next, returned
     end
 
@@ -1192,8 +1191,7 @@ local function ruleOf(name, args, at)
       end
       -- Joined at once: Redis hashes every byte of every string that a script makes.
       local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
-      -- What is allowed is not in debt: more passes when the oldest leaves.
-      local nextAfterMs = pairAt(next, 25, -EXACT, atMs) + spanMs - nowMs
+      local nextAfterMs = timeFreeing(next, 25, math_max(1, total - limit + 1), atMs) + spanMs - nowMs
       return 0, math_max(0, limit - total), atMs + spanMs - nowMs, nextAfterMs, 0, next, returned
     end
 
@@ -1393,8 +1391,7 @@ local function ruleOf(name, args, at)
       end
       counts[live + 1] = -sliceMs
       local next = struct_pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
-      -- What is allowed is not in debt: more passes when the oldest leaves.
-      local nextAfterMs = used > 0 and msUntilFree(1) or 0
+      local nextAfterMs = used > 0 and msUntilFree(math_max(1, used - limit + 1)) or 0
       return 0, math_max(0, limit - used), msUntilEmpty(), nextAfterMs, 0, next, returned
     end
 
