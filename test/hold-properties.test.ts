@@ -73,6 +73,19 @@ describe.each([
     )
   })
 
+  it('tells of what it allows when more than remaining passes', () => {
+    fc.assert(
+      fc.property(rules, turnList, starts, (rule, turns, startMs) => {
+        play(rule, turns, startMs, (ruling, nowMs) => {
+          const { allowed, remaining, nextAfterMs } = ruling
+          const more = peek(rule, ruling, remaining + 1, nowMs)
+          expect(nextAfterMs).toBe(!allowed ? undefined : remaining < rule.limit ? more.retryAfterMs : 0)
+        })
+      }),
+      { numRuns: runs('schedule') },
+    )
+  })
+
   it('is as if untouched exactly after resetAfterMs', () => {
     fc.assert(
       fc.property(rules, turnList, starts, (rule, turns, startMs) => {

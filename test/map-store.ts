@@ -3,7 +3,6 @@ import { decideAll } from '../src/engine/decide-all.ts'
 import type { LimitResult } from '../src/core/decision.ts'
 import { type Entry, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { encodeScope } from '../src/core/key.ts'
-import { toldById } from '../src/core/repeated.ts'
 import type { Order, Shelf, Store } from '../src/core/store.ts'
 
 interface MapShelf extends Shelf {
@@ -35,14 +34,14 @@ export function mapStore(): Store {
     decideAll(orders, nowMs, memo) {
       const id = memo && `${nameOf(orders[0] as Order)} ${memo.id}`
       const known = id === undefined ? undefined : memos.get(id)
-      if (known !== undefined && known.untilMs > nowMs) return toldById(known.verdicts, orders)
+      if (known !== undefined && known.untilMs > nowMs) return known.verdicts
       const parts = orders.map((order) => ({ ...order, entry: entryOf(nameOf(order)) }))
       const { allowed, rulings } = decideAll(parts, nowMs)
       for (const [index, order] of orders.entries())
         entries.set(nameOf(order), entryAfter(order.shelf as MapShelf, rulings[index] as Transition))
       if (!allowed || memo === undefined || id === undefined) return rulings
       memos.set(id, { untilMs: nowMs + memo.ms, verdicts: rulings })
-      return toldById(rulings, orders)
+      return rulings
     },
   }
 }

@@ -70,6 +70,21 @@ describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change',
     )
   })
 
+  it('what is allowed tells when more than remaining passes', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, fc.integer({ min: 1, max: 5 }), starts, (before, after, turns, cost, startMs) => {
+        const { entry, nowMs } = played(before, turns, startMs)
+        const rulings = [peek, consume, adjust].map((ask) => ask(after, entry, cost, nowMs))
+        for (const ruling of [...rulings, adjust(after, entry, -cost, nowMs)]) {
+          const { allowed, remaining, nextAfterMs } = ruling
+          const more = peek(after, kept(ruling), remaining + 1, nowMs)
+          expect(nextAfterMs).toBe(!allowed ? undefined : remaining < after.limit ? more.retryAfterMs : 0)
+        }
+      }),
+      { numRuns: runs('schedule') },
+    )
+  })
+
   it('nobody waits longer than after the new limit and its debt were used up', () => {
     fc.assert(
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {

@@ -12,8 +12,6 @@ export interface Turn {
   readonly action: Action
   readonly amount: number
   readonly wait: Wait
-  /** Whether it asks when more passes. */
-  readonly ahead?: boolean | undefined
 }
 
 /** A wait by its meaning, which depends on the answer before it, or in milliseconds; negative when the clock steps back. */
@@ -33,7 +31,6 @@ export type Wait =
 export interface Moment {
   readonly action: Action
   readonly amount: number
-  readonly ahead: boolean | undefined
   readonly nowMs: number
   readonly before: Entry
   readonly ruling: Transition
@@ -45,11 +42,11 @@ export function play(rule: Rule, turnList: readonly Turn[], startMs: number, per
   let entry = UNTOUCHED
   let nowMs = startMs
   let last: Transition | undefined
-  for (const { action, amount, wait, ahead } of turnList) {
+  for (const { action, amount, wait } of turnList) {
     nowMs = Math.max(0, nowMs + waitMs(wait, last, periodMs))
     const before = entry
-    const ruling = act(rule, before, action, amount, nowMs, ahead)
-    history.push({ action, amount, ahead, nowMs, before, ruling })
+    const ruling = act(rule, before, action, amount, nowMs)
+    history.push({ action, amount, nowMs, before, ruling })
     entry = ruling
     last = ruling
   }
@@ -57,14 +54,14 @@ export function play(rule: Rule, turnList: readonly Turn[], startMs: number, per
 }
 
 /** Does one call. */
-export function act(rule: Rule, entry: Entry, action: Action, amount: number, nowMs: number, ahead?: boolean): Transition {
-  return decide(rule, entry, requestOf(action, amount, ahead), nowMs)
+export function act(rule: Rule, entry: Entry, action: Action, amount: number, nowMs: number): Transition {
+  return decide(rule, entry, requestOf(action, amount), nowMs)
 }
 
 /** A call as a store is asked it. */
-export function requestOf(action: Action, amount: number, ahead?: boolean): Request {
-  if (action === 'unblock' || action === 'reset') return { action, ahead }
-  return action === 'reblock' ? { action: 'block', amount, replace: true, ahead } : { action, amount, ahead }
+export function requestOf(action: Action, amount: number): Request {
+  if (action === 'unblock' || action === 'reset') return { action }
+  return action === 'reblock' ? { action: 'block', amount, replace: true } : { action, amount }
 }
 
 function waitMs(wait: Wait, last: Transition | undefined, periodMs: number): number {
@@ -105,7 +102,7 @@ export const turns = (actions: readonly Action[], wait: fc.Arbitrary<Wait>): fc.
 const amounts = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
 
 function turn(actions: readonly Action[], amount: fc.Arbitrary<number>, wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn> {
-  return fc.record({ action: fc.constantFrom(...actions), amount, wait, ahead: fc.boolean() })
+  return fc.record({ action: fc.constantFrom(...actions), amount, wait })
 }
 
 /** Times to start at. */

@@ -154,6 +154,6 @@ function judged(rule: Rule, trace: readonly Arrival[], decisions: readonly Limit
   }
 }
 
-function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }: LimitResult): LimitResult {
-  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }
+function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }: LimitResult): LimitResult {
+  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }

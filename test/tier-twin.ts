@@ -66,7 +66,7 @@ const amount = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
 const id = fc.integer({ min: 1, max: 5 })
 const holdMs = fc.oneof(fc.constantFrom(1, 250, 999, 61_000), fc.integer({ min: 1, max: 3_000 }))
 const blockForMs = fc.option(fc.constantFrom(1, 250, 61_000), { nil: undefined, freq: 5 })
-const asking: fc.Arbitrary<Request> = fc.oneof(
+const request: fc.Arbitrary<Request> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ action: fc.constant('consume' as const), amount, blockForMs }) },
   { weight: 6, arbitrary: fc.record({ action: fc.constant('hold' as const), amount, id, holdMs, blockForMs }) },
   { weight: 4, arbitrary: fc.record({ action: fc.constant('settle' as const), id, amount: fc.nat(12) }) },
@@ -79,7 +79,6 @@ const asking: fc.Arbitrary<Request> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ action: fc.constantFrom('unblock' as const, 'reset' as const) }) },
 )
-const request = fc.tuple(asking, fc.boolean()).map(([plain, ahead]): Request => ({ ...plain, ahead }))
 const asked = fc.record({ isPresent: fc.oneof(fc.constant(true), fc.boolean()), request, rule: fc.nat(2) })
 
 /** Calls on a limiter of up to four tiers. */
@@ -96,13 +95,12 @@ export const calls = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<RandomCall[]> =>
     )
     .map((list) => list.map(withId))
 
-// Only what consumes has an id. Each time that it is sent it may look ahead, or not.
+// Only what consumes has an id.
 function withId({ id, ...call }: RandomCall): RandomCall {
   if (id === undefined) return { ...call, id }
   const asked = call.asked.map((part) => {
     const amount = 'amount' in part.request ? Math.max(1, Math.min(12, part.request.amount)) : 1
-    const { ahead } = part.request
-    return { ...part, request: { action: 'consume' as const, amount, blockForMs: 250, ahead } }
+    return { ...part, request: { action: 'consume' as const, amount, blockForMs: 250 } }
   })
   return { ...call, id, asked }
 }

@@ -35,10 +35,10 @@ export interface LimitResult {
   /** Why it was refused; `undefined` when allowed. */
   readonly reason: Reason | undefined
   /**
-   * Time until more than `remaining` would pass if nobody else comes, zero when nothing is used. Only there when the request was
-   * allowed and asked for it with `ahead`.
+   * Time until more than `remaining` would pass if nobody else comes, zero when nothing is used. `undefined` when refused:
+   * `retryAfterMs` is the time to wait then.
    */
-  readonly nextAfterMs?: number | undefined
+  readonly nextAfterMs: number | undefined
   /** Time until the block ends. Only there when the reason is `'blocked'`; a request that needs more than the rule has left waits longer. */
   readonly blockedMs?: number | undefined
   /** Set by a layer that answered instead of the store. */

@@ -8,7 +8,7 @@ export interface WorkedExample {
   readonly turns: readonly ExampleTurn[]
 }
 
-/** One call on the example's key at a given time, and the part of the answer that matters: with `nextAfterMs`, it asks `ahead`. */
+/** One call on the example's key at a given time, and the part of the answer that matters. */
 export type ExampleTurn = readonly [atMs: number, action: ExampleAction, amount: number, answer: Partial<LimitResult>]
 
 /** `amount` is a cost, a length of time for `block`, and of no meaning for `unblock` and `reset`. */

@@ -14,13 +14,6 @@ import {
 
 /** Decides one operation on what is stored of its key. */
 export function decide(operation: Operation, stored: KeyState, nowMs: number): Transition {
-  const transition: Transition & { nextAfterMs?: number | undefined } = apply(operation, stored, nowMs)
-  // Put on what was made for this answer anyway: a copy of it costs as much as the decision.
-  if (transition.allowed) transition.nextAfterMs = nextAfterMs(operation.rule, transition, nowMs)
-  return transition
-}
-
-function apply(operation: Operation, stored: KeyState, nowMs: number): Transition {
   const { rule, amount } = operation
   switch (operation.type) {
     case 'consume':
@@ -46,11 +39,6 @@ function apply(operation: Operation, stored: KeyState, nowMs: number): Transitio
   }
 }
 
-/** Time until more than what remains of a key would pass. */
-function nextAfterMs<S extends RuleState>(rule: Rule<S>, transition: Transition<S>, nowMs: number): number {
-  return transition.remaining >= rule.limit ? 0 : peek(rule, transition, transition.remaining + 1, nowMs).retryAfterMs
-}
-
 /** Takes `cost` if rule and block allow it. A refusal changes nothing, unless it is to block the key. */
 export function consume<S extends RuleState>(
   rule: Rule<S>,
@@ -63,8 +51,7 @@ export function consume<S extends RuleState>(
 }
 
 /** What `consume` answers when only the rule has a say: no block, no holds, a cost within the limit, and a clock that is not behind. */
-export function plainResult(rule: Rule, outcome: Outcome, nowMs: number): LimitResult {
-  const { retryAfterMs, remaining, resetAfterMs, delayMs, state } = outcome
+export function plainResult({ retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs }: Outcome): LimitResult {
   const allowed = retryAfterMs === 0
   return {
     allowed,
@@ -73,7 +60,7 @@ export function plainResult(rule: Rule, outcome: Outcome, nowMs: number): LimitR
     resetAfterMs,
     delayMs: allowed ? delayMs : 0,
     reason: allowed ? undefined : 'limit',
-    nextAfterMs: allowed ? rule.step(state, nowMs, remaining + 1, false).retryAfterMs : undefined,
+    nextAfterMs: allowed ? nextAfterMs : undefined,
     blockedMs: undefined,
   }
 }
@@ -131,7 +118,7 @@ function reserve(operation: Operation, stored: KeyState, nowMs: number): Transit
   const firstMs = Math.min(...holds.map(({ untilMs }) => untilMs)) - nowMs
   const transition = peek(rule, stored, amount, nowMs)
   if (!transition.allowed) return { ...transition, retryAfterMs: Math.max(firstMs, transition.retryAfterMs) }
-  return { ...transition, allowed: false, retryAfterMs: firstMs, delayMs: 0, reason: 'limit' }
+  return { ...transition, allowed: false, retryAfterMs: firstMs, delayMs: 0, reason: 'limit', nextAfterMs: undefined }
 }
 
 function settle<S extends RuleState>(
@@ -203,6 +190,10 @@ function judge<S extends RuleState>(
       ? outcome.retryAfterMs
       : passesAfterMs(rule, held.state, held.holds, timeMs, cost)
   const resetMs = holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, state, holds, timeMs)
+  const nextMs =
+    holds.length === 0 || !allowed || shown.remaining === rule.limit
+      ? shown.nextAfterMs
+      : passesAfterMs(rule, state, holds, timeMs, shown.remaining + 1)
   const hasMoved = held.moved || held.takesOver
   // What has to be stored and is as if untouched is forgotten, with all its parts.
   const isFresh = hasMoved && resetMs === 0 && blockedMs === 0
@@ -214,8 +205,7 @@ function judge<S extends RuleState>(
     resetAfterMs: Math.max(blockedMs, after(resetMs, lagMs)),
     delayMs: allowed ? outcome.delayMs : 0,
     reason: allowed ? undefined : reasonOf(never, blockedMs),
-    // Named already: an object that is copied with one field more than it had is many times slower.
-    nextAfterMs: undefined,
+    nextAfterMs: allowed ? after(nextMs, lagMs) : undefined,
     blockedMs: blockedMs > 0 && !never ? blockedMs : undefined,
     state: isFresh ? undefined : isStored ? state : stored.state,
     // What passes proves that a block is over.
@@ -259,12 +249,23 @@ function standing<S extends RuleState>(
 }
 
 function found<S extends RuleState>(transition: Transition<S>): Transition<S> {
-  return { ...transition, allowed: true, retryAfterMs: 0, delayMs: 0, reason: undefined, blockedMs: undefined }
+  const { allowed, retryAfterMs } = transition
+  // Where not even one passes, more than nothing passes when one does.
+  const nextAfterMs = allowed ? transition.nextAfterMs : retryAfterMs
+  const passes = { allowed: true, retryAfterMs: 0, delayMs: 0, reason: undefined, nextAfterMs, blockedMs: undefined }
+  return { ...transition, ...passes }
 }
 
 function ended<S extends RuleState>(transition: Transition<S>): Transition<S> {
-  const retryAfterMs = Number.POSITIVE_INFINITY
-  return { ...transition, allowed: false, retryAfterMs, delayMs: 0, reason: 'hold-ended', blockedMs: undefined }
+  return {
+    ...transition,
+    allowed: false,
+    retryAfterMs: Number.POSITIVE_INFINITY,
+    delayMs: 0,
+    reason: 'hold-ended',
+    nextAfterMs: undefined,
+    blockedMs: undefined,
+  }
 }
 
 // Only a refusal for want of room blocks, and only once until something has passed: a client that was told during a block when its

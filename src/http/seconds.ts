@@ -8,10 +8,10 @@ export function wholeSeconds(timeMs: number): number {
 
 /**
  * Within how many seconds no more than `remaining` can be used, or until when a refused client has to wait. `undefined` when no
- * time tells: a cost that never passes, a place that somebody has to release, or a decision that was not asked `ahead`.
+ * time tells: a cost that never passes, or a place that somebody has to release.
  */
 export function effectiveWindow(rule: Rule, verdict: TierResult): number | undefined {
-  const { allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs } = verdict
+  const { allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs = 0 } = verdict
   if (!allowed) return retryAfterMs === Number.POSITIVE_INFINITY ? undefined : wholeSeconds(retryAfterMs)
   const { windowMs } = rule
   if (windowMs === undefined) return undefined
@@ -22,7 +22,6 @@ export function effectiveWindow(rule: Rule, verdict: TierResult): number | undef
       // As long as what remains would take to come back: remaining ÷ seconds never invites more than the lasting rate.
       return wholeSeconds((remaining * windowMs) / rule.limit)
     default:
-      if (nextAfterMs === undefined) return undefined
       return wholeSeconds(nextAfterMs === 0 ? windowMs : nextAfterMs)
   }
 }

@@ -40,7 +40,7 @@ function composeOne(operation: Operation, result: LimitResult, decidedBy: Decide
     delayMs: result.delayMs,
     limitedBy: refused && !ignored ? limit.name : undefined,
     reason: ignored ? undefined : result.reason,
-    nextAfterMs: result.nextAfterMs,
+    nextAfterMs: refused && !ignored ? undefined : resolveNextMs(result),
     wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
     decidedBy,
     tiers: NO_TIERS,
@@ -95,11 +95,16 @@ function composeTiers(
     delayMs: refusal === undefined ? delayMs : 0,
     limitedBy: operations[longest]?.limit.name,
     reason: refusal?.reason,
-    nextAfterMs: refusal === undefined ? (results[scarcest] as LimitResult).nextAfterMs : undefined,
+    nextAfterMs: refusal === undefined ? resolveNextMs(results[scarcest] as LimitResult) : undefined,
     wouldRefuse,
     decidedBy,
     tiers,
   }
+}
+
+// A limit in shadow mode that refuses says when this cost passes, which is no later than when nothing is used any more.
+function resolveNextMs({ nextAfterMs, retryAfterMs, resetAfterMs }: LimitResult): number {
+  return nextAfterMs ?? Math.min(retryAfterMs, resetAfterMs)
 }
 
 function composeTier(operation: Operation, result: LimitResult): TierResult {

@@ -20,6 +20,7 @@ describe('createLimiter', () => {
       delayMs: 0,
       limitedBy: undefined,
       reason: undefined,
+      nextAfterMs: 1_000,
       wouldRefuse: [],
       decidedBy: 'memory',
       tiers: {},
@@ -136,13 +137,7 @@ describe('wrong calls', () => {
       'a misspelt option',
       (limiter) => limiter.consume('a', { costs: 2 } as never),
       'INVALID_ARGUMENT',
-      'consume() has no option "costs": it takes cost, id, ahead',
-    ],
-    [
-      'a look ahead that is neither wanted nor not',
-      (limiter) => limiter.consume('a', { ahead: 1 as never }),
-      'INVALID_ARGUMENT',
-      'ahead must be true or false, got 1',
+      'consume() has no option "costs": it takes cost, id',
     ],
     [
       'a bare cost',

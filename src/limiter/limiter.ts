@@ -36,12 +36,6 @@ export interface ConsumeOptions<Tier extends string = never> extends CostOptions
    * decision and not counted again. A refusal is not remembered: nothing was counted, and it may try again.
    */
   readonly id?: string
-  /**
-   * Whether a decision that is allowed also tells `nextAfterMs`, when more than what remains would pass. It costs the store a second
-   * look at the key.
-   * @default false
-   */
-  readonly ahead?: boolean
 }
 
 /** Options of `reserve`. */
@@ -54,12 +48,6 @@ export interface ReserveOptions<Tier extends string = never> {
    * @default 60_000
    */
   readonly holdMs?: number
-  /**
-   * Whether a decision that is allowed also tells `nextAfterMs`, when more than what remains would pass. It costs the store a second
-   * look at the key.
-   * @default false
-   */
-  readonly ahead?: boolean
 }
 
 /** Options of `acquire`. */

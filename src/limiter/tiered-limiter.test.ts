@@ -125,6 +125,7 @@ describe('a store that has to wait', () => {
     resetAfterMs: 9,
     delayMs: 0,
     reason: 'limit',
+    nextAfterMs: undefined,
   }
   const shelf: Shelf = { decide: async () => verdict }
   const store: Store = { kind: 'redis', open: () => shelf, decideAll: async () => [verdict] }

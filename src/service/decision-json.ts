@@ -2,7 +2,7 @@ import type { Decision, TierResult } from '../core/decision.ts'
 
 /**
  * A decision as JSON has it: always the same fields, `null` where there is nothing to say. `retryAfterMs` is `null` when the request can
- * never pass; `nextAfterMs` is there only when it was asked for.
+ * never pass.
  */
 export function decisionJson(decision: Decision): object {
   const told: Told = verdictJson(decision)
@@ -17,11 +17,9 @@ export function decisionJson(decision: Decision): object {
 type Told = Record<string, unknown>
 
 function verdictJson(verdict: TierResult): Told {
-  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = verdict
+  const { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason = null, nextAfterMs = null } = verdict
   // A time without end is no number of JSON's, and becomes null.
-  const told: Told = { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason: reason ?? null }
-  if (nextAfterMs !== undefined) told.nextAfterMs = nextAfterMs
-  return told
+  return { allowed, limit, remaining, retryAfterMs, resetAfterMs, nextAfterMs, delayMs, reason }
 }
 
 function tiersJson(tiers: Decision['tiers']): object {

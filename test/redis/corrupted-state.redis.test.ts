@@ -41,7 +41,7 @@ const kinds: readonly (readonly [title: string, requests: readonly Request[], fr
 const everyQuestion: readonly Request[] = [
   take(1),
   take(LIMIT),
-  { ...take(1), ahead: true },
+  { action: 'consume', amount: 1, blockForMs: 30_000 },
   { action: 'peek', amount: 1 },
   { action: 'charge', amount: 3 },
   { action: 'giveBack', amount: 2 },

@@ -76,7 +76,6 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
           action: (['consume', 'consume', 'charge', 'giveBack', 'peek'] as const)[index % 5] ?? 'consume',
           amount: Math.max(1, Math.floor(share * rule.limit)),
           wait,
-          ahead: index % 2 === 0,
         }))
         // Past 2^53 ms there is no such time to ask about.
         const history = play(rule, turnList, startMs, 1).filter(({ nowMs }) => Number.isSafeInteger(nowMs))
@@ -98,7 +97,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
         const run = count++
         for (const nowMs of [startMs, startMs + periodMs(rule), startMs + 2 * periodMs(rule)]) {
           const keys = turnList.map((_, index) => `batch ${run} ${of[index]}`)
-          const requests = turnList.map(({ action, amount, ahead }) => requestText(requestOf(action, amount, ahead)))
+          const requests = turnList.map(({ action, amount }) => requestText(requestOf(action, amount)))
           const parameters = [...script.required.map(value), `${nowMs}`, ...requests, ...script.optional.map(value)]
           const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...parameters)) as number[]
           const alone: number[] = []
@@ -114,8 +113,8 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
   })
 })
 
-function ask(shelf: Shelf, { action, amount, ahead, nowMs }: Moment): Answer {
-  return shelf.decide('key', requestOf(action, amount, ahead), nowMs)
+function ask(shelf: Shelf, { action, amount, nowMs }: Moment): Answer {
+  return shelf.decide('key', requestOf(action, amount), nowMs)
 }
 
 function verdictOf(verdict: LimitResult): LimitResult {

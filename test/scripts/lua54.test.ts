@@ -103,7 +103,7 @@ it.each(Object.entries(configurations))('%s decides on Lua 5.4 as in memory', (n
         const args = [
           ...values(required),
           moment.nowMs,
-          requestText(requestOf(moment.action, moment.amount, moment.ahead)),
+          requestText(requestOf(moment.action, moment.amount)),
           ...values(optional),
         ].join('\n')
         expect(run(name, source, key, args)).toBe(replyOf(moment))

@@ -161,7 +161,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 'a', costs: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a request has no option "costs": it takes policy, key, cost, id, ahead',
+      'a request has no option "costs": it takes policy, key, cost, id',
     ],
     [
       'an id that is no text',
@@ -178,14 +178,6 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       400,
       'INVALID_ARGUMENT',
       'id must be a string of 1 to 200 characters, got ""',
-    ],
-    [
-      'ahead in words',
-      '/v1/consume',
-      { policy: 'api', key: 'a', ahead: 'yes' },
-      400,
-      'INVALID_ARGUMENT',
-      'ahead must be true or false, got "yes"',
     ],
     [
       'no amount',

@@ -25,33 +25,27 @@ export interface Question {
 /** Asks a limiter about one request: places are released and holds are settled when it is answered. */
 export function ask(limiter: Limiter<string>, manner: Manner, question: Question): Promise<Asked> {
   const { key, cost, id, counts } = question
-  if (counts !== undefined || manner.isLeased) return take(limiter, manner, question)
-  return limiter.consume(key, optionsOf(manner, cost, id)).then(askedOnly)
+  if (counts !== undefined || manner.isLeased) return take(limiter, question)
+  return limiter.consume(key, optionsOf(cost, id)).then(askedOnly)
 }
 
 function askedOnly(decision: Decision): Asked {
   return { decision, finish: undefined }
 }
 
-const AHEAD = Object.freeze({ ahead: true })
-
-function optionsOf(
-  { ahead }: Manner,
-  cost: Question['cost'],
-  id: string | undefined,
-): ConsumeOptions<string> | undefined {
-  if (cost === undefined && id === undefined) return ahead ? AHEAD : undefined
-  return { ahead, ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
+function optionsOf(cost: Question['cost'], id: string | undefined): ConsumeOptions<string> | undefined {
+  if (cost === undefined && id === undefined) return undefined
+  return { ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
 }
 
 /** Takes for the time of the request. */
-async function take(limiter: Limiter<string>, manner: Manner, question: Question): Promise<Asked> {
+async function take(limiter: Limiter<string>, question: Question): Promise<Asked> {
   const { key, cost, counts, holdMs } = question
   if (counts === undefined) {
     const lease = await limiter.acquire(key, cost === undefined ? {} : { cost })
     return { decision: lease.decision, finish: lease.allowed ? () => lease.release() : undefined }
   }
-  const hold = await limiter.reserve(key, { estimate: cost ?? 1, holdMs, ahead: manner.ahead })
+  const hold = await limiter.reserve(key, { estimate: cost ?? 1, holdMs })
   const finish = (status: number | undefined): Promise<unknown> => settle(limiter, hold, question, counts, status)
   return { decision: hold.decision, finish: hold.allowed ? finish : undefined }
 }

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { failingStore } from '../../../test/failing-store.ts'
 import { partitionKey } from '../../http/partition-key.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../rules/index.ts'
+import { concurrency, fixedWindow } from '../../rules/index.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { createGate } from './gate.ts'
 import type { Reader } from './reader.ts'
@@ -85,23 +85,6 @@ describe('a gate', () => {
     const gate = createGate('x', { limiter, key }, reader)
     await gate({})
     expect((await gate({})).refusal?.problem['violated-policies']).toEqual(['one', 'two'])
-  })
-
-  it('asks ahead only where the headers need it', async () => {
-    const asked: unknown[] = []
-    const spied = (rule: ReturnType<typeof slidingLog>, headers?: false) => {
-      const limiter = createLimiter({ name: `spied ${asked.length}`, rule })
-      const consume = limiter.consume.bind(limiter)
-      limiter.consume = (subject, options) => {
-        asked.push(options?.ahead)
-        return consume(subject, options)
-      }
-      return createGate('x', { limiter, key, ...(headers !== undefined && { headers }) }, reader)
-    }
-    await spied(slidingLog({ limit: 5, ...day }))({})
-    await spied(slidingLog({ limit: 5, ...day }), false)({})
-    await spied(tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 }))({})
-    expect(asked).toEqual([true, undefined, undefined])
   })
 
   it('holds places of some tiers and counts others, at their costs', async () => {

@@ -11,8 +11,6 @@ export interface Manner {
   readonly single: SingleLimit | undefined
   /** Whether a place is taken that has to be released. */
   readonly isLeased: boolean
-  /** Whether the headers need to know when the next unit frees. */
-  readonly ahead: boolean
 }
 
 /** How to ask and tell about a limiter. */
@@ -25,6 +23,5 @@ export function mannerOf(limiter: Limiter<string>, format: HeaderFormat): Manner
     single: isSingle ? singleLimit(...only) : undefined,
     told: Object.fromEntries(told),
     isLeased: all.some(([, rule]) => rule.holds === 'leased'),
-    ahead: format !== false && told.some(([, rule]) => rule.comesBack === 'in-parts'),
   }
 }

@@ -7,7 +7,7 @@ import type { Inspection, StoredKey } from './inspection.ts'
 
 const DECISION: Decision = {
   ...{ allowed: true, limit: 5, remaining: 4, retryAfterMs: 0, resetAfterMs: 1_000, delayMs: 0, reason: undefined },
-  ...{ limitedBy: undefined, wouldRefuse: [], decidedBy: 'redis', tiers: {} },
+  ...{ nextAfterMs: 1_000, limitedBy: undefined, wouldRefuse: [], decidedBy: 'redis', tiers: {} },
 }
 const STORED: StoredKey = {
   ...{ name: 'sluice:api:fixed-window@1:a', type: 'string', ttlMs: 1_000, bytes: 120 },

@@ -27,10 +27,14 @@ export function stepLeakyBucket(
   }
   const fits = capacity - Math.ceil(used / periodMs)
   const inTime = mode === 'shape' ? Math.floor((maxWaitMs * rate - used) / periodMs) + 1 : fits
+  const remaining = Math.max(0, Math.min(fits, inTime))
+  const resetAfterMs = Math.ceil(used / rate)
+  const moreMs = Math.ceil((used - (capacity - remaining - 1) * periodMs) / rate)
   return {
     retryAfterMs,
-    remaining: Math.max(0, Math.min(fits, inTime)),
-    resetAfterMs: Math.ceil(used / rate),
+    remaining,
+    resetAfterMs,
+    nextAfterMs: used === 0 ? 0 : Math.max(0, moreMs, mode === 'shape' ? resetAfterMs - maxWaitMs : 0),
     // Longer only right after the rate has changed.
     delayMs: Math.min(queueMs, maxWaitMs),
     returned: cost < 0 ? Math.min(-cost, room) : 0,

@@ -43,10 +43,12 @@ export function stepSlidingWindow(
     current = addBounded(current, cost, limit + maxDebt)
   }
 
+  const remaining = Math.max(0, limit - overlap(windowMs, elapsedMs, previous) - current)
   return {
     retryAfterMs,
-    remaining: Math.max(0, limit - overlap(windowMs, elapsedMs, previous) - current),
+    remaining,
     resetAfterMs: current > 0 ? 2 * windowMs - elapsedMs : previous > 0 ? windowMs - elapsedMs : 0,
+    nextAfterMs: remaining === limit ? 0 : waitMs(limit, windowMs, current, previous, remaining + 1) - elapsedMs,
     delayMs: 0,
     returned,
     state: { atMs, current, previous, windowMs },

@@ -17,10 +17,12 @@ export function stepTokenBucket(
     const units = unitsOf(cost, periodMs)
     used = Math.max(0, Math.min(used + units, Math.max(used, (capacity + maxDebt) * periodMs)))
   }
+  const remaining = Math.max(0, capacity - Math.ceil(used / periodMs))
   return {
     retryAfterMs,
-    remaining: Math.max(0, capacity - Math.ceil(used / periodMs)),
+    remaining,
     resetAfterMs: Math.ceil(used / rate),
+    nextAfterMs: used === 0 ? 0 : Math.ceil((used - (capacity - remaining - 1) * periodMs) / rate),
     delayMs: 0,
     returned: cost < 0 ? Math.min(-cost, room) : 0,
     state: { atMs: nowMs, used, periodMs, rate },

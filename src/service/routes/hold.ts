@@ -11,7 +11,7 @@ export function holdRoutes({ policies }: Desk): Routes {
       method: 'POST',
       access: 'token',
       answer: async (said) => {
-        const { limiter, key } = readCall(policies, said, ['estimate', 'holdMs', 'ahead'])
+        const { limiter, key } = readCall(policies, said, ['estimate', 'holdMs'])
         const { policy: _, key: __, ...options } = said
         const { decision, token } = await limiter.reserve(key, options as unknown as ReserveOptions<string>)
         return jsonAnswer({ decision: decisionJson(decision), hold: token ?? null })

@@ -155,11 +155,11 @@ export class Keyspace {
     const state = slot < 0 ? undefined : states.read(slot)
     if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
     const outcome = rule.step(state, nowMs, cost, false)
-    if (outcome.retryAfterMs > 0) return plainResult(rule, outcome, nowMs)
+    if (outcome.retryAfterMs > 0) return plainResult(outcome)
     if (outcome.resetAfterMs === 0) return undefined
     if (slot >= 0) states.write(slot, outcome.state)
     else if (!states.append(outcome.state, nowMs, outcome.resetAfterMs)) return undefined
-    return plainResult(rule, outcome, nowMs)
+    return plainResult(outcome)
   }
 
   /**

@@ -37,7 +37,6 @@ const turn = (waitMs: fc.Arbitrary<number>): fc.Arbitrary<Turn> =>
     action: actions,
     // Some that the rule can never let pass, and some that fill what is packed.
     amount: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.constantFrom(1, 2 ** 26 - 1, 2 ** 26)),
-    ahead: fc.constantFrom(undefined, undefined, true),
     waitMs,
   })
 
@@ -45,7 +44,6 @@ interface Turn {
   readonly key: string
   readonly action: Action
   readonly amount: number
-  readonly ahead: boolean | undefined
   readonly waitMs: number
 }
 
@@ -55,23 +53,15 @@ function verdicts(rule: Rule, turns: readonly Turn[]): { memory: LimitResult[]; 
   const [memory, frame] = [memoryStore().open(place), mapStore().open(place)].map((shelf) => {
     // Far enough from either end of a window that the steps below stay in it.
     let nowMs = 1_700_000_000_400
-    return turns.map(({ key, action, amount, ahead, waitMs }) => {
+    return turns.map(({ key, action, amount, waitMs }) => {
       nowMs += waitMs
-      return plain(shelf.decide(key, requestOf(action, amount, ahead), nowMs) as LimitResult)
+      return plain(shelf.decide(key, requestOf(action, amount), nowMs) as LimitResult)
     })
   }) as [LimitResult[], LimitResult[]]
   return { memory, frame }
 }
 
-function plain({
-  allowed,
-  remaining,
-  retryAfterMs,
-  resetAfterMs,
-  delayMs,
-  reason,
-  nextAfterMs,
-}: LimitResult): LimitResult {
+function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }: LimitResult): LimitResult {
   return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }
 
@@ -109,7 +99,7 @@ it('stores nothing of a cost of nothing', () => {
     resetAfterMs: 0,
     delayMs: 0,
     reason: undefined,
-    nextAfterMs: undefined,
+    nextAfterMs: 0,
   })
   expect(store.stats().keys).toBe(0)
 })

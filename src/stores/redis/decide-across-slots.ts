@@ -35,7 +35,7 @@ export async function decideAcrossSlots(
   idempotency?: Idempotency,
 ): Promise<readonly LimitResult[]> {
   const groups = bySlot(located)
-  if (groups.length === 1) return decideTogether(runner, located, nowMs, idempotency)
+  if (groups.length === 1) return decideAll(runner, located, nowMs, idempotency)
   const first = nameOf(located[0] as Located)
   const known = idempotency && (await loadReply(runner, first, idempotency, nowMs))
   if (known !== undefined) return known
@@ -48,7 +48,7 @@ export async function decideAcrossSlots(
   return decideAcrossSlots(runner, located, nowMs, idempotency)
 }
 
-async function decideTogether(
+async function decideAll(
   runner: Runner,
   located: readonly Located[],
   nowMs: number,

@@ -2,7 +2,7 @@ import type { LimitResult, Reason } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 
-/** What a script answers for one request: allowed, remaining, retryAfterMs, resetAfterMs, waitMs. */
+/** What a script answers for one request: allowed, remaining, nextAfterMs or else retryAfterMs, resetAfterMs, waitMs. */
 export const NUMBERS = 5
 
 /** A script's reply as whole numbers. They may be texts: some clients are set so. */
@@ -12,8 +12,8 @@ export function numbersOf(reply: unknown, length: number): readonly number[] {
 }
 
 /**
- * A short reply. What is allowed at once has two numbers, remaining and resetAfterMs; anything else has -1 and then all five. Or it
- * is all allowed at once and free again at the same time: -2, that time, and then a number for each.
+ * A short reply. What is allowed at once has three numbers, remaining, resetAfterMs and nextAfterMs; anything else has -1 and then all
+ * five. Or all is allowed at once, with the same times: -2, both times, and then what remains of each.
  */
 export class ShortReply {
   readonly #numbers: readonly number[]
@@ -32,11 +32,11 @@ export class ShortReply {
   result(place: number, operation: Operation): LimitResult {
     const numbers = this.#numbers
     const starts = this.#starts
-    if (starts === undefined) return atOnce(numbers[place + COMMON_NUMBERS] as number, numbers[1] as number)
+    if (starts === undefined) return atOnce(numbers[place + COMMON_NUMBERS] as number, numbers, 1)
     const at = starts[place] as number
     const remaining = numbers[at] as number
     if (remaining === LONG) return resultAt(numbers, at + 1, operation)
-    return atOnce(remaining, numbers[at + 1] as number)
+    return atOnce(remaining, numbers, at + 1)
   }
 }
 
@@ -49,15 +49,15 @@ function startsIn(numbers: readonly number[], size: number): readonly number[] {
   return starts
 }
 
-function atOnce(remaining: number, resetAfterMs: number): LimitResult {
+function atOnce(remaining: number, numbers: readonly number[], at: number): LimitResult {
   return {
     allowed: true,
     remaining,
     retryAfterMs: 0,
-    resetAfterMs,
+    resetAfterMs: numbers[at] as number,
     delayMs: 0,
     reason: undefined,
-    nextAfterMs: 0,
+    nextAfterMs: numbers[at + 1] as number,
     blockedMs: undefined,
   }
 }
@@ -91,7 +91,6 @@ export function resultAt(numbers: readonly number[], at: number, { type }: Opera
     resetAfterMs: numbers[at + 3] as number,
     delayMs: allowed ? waitMs : 0,
     reason,
-    // What is allowed need not be tried again: in that place stands what was asked for.
     nextAfterMs: allowed ? laterMs : undefined,
     blockedMs: reason === 'blocked' ? waitMs : undefined,
   }
@@ -105,6 +104,6 @@ function reasonOf(type: Operation['type'], retryAfterMs: number, blockedMs: numb
 
 const NEVER = -1
 const LONG = -1
-const SHORT_NUMBERS = 2
+const SHORT_NUMBERS = 3
 const COMMON = -2
-const COMMON_NUMBERS = 2
+const COMMON_NUMBERS = 3

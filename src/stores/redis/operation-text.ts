@@ -4,22 +4,22 @@ import type { Operation } from '../../core/operation.ts'
 export function operationText({ type, amount, blockMs, holdId, holdMs, takenMs, replaces }: Operation): string {
   switch (type) {
     case 'consume':
-      return `ahead:${amount}${blockText(blockMs)}`
+      return `${amount}${blockText(blockMs)}`
     case 'reserve':
-      return `ahead:hold:${amount}:${holdId}:${holdMs}${blockText(blockMs)}`
+      return `hold:${amount}:${holdId}:${holdMs}${blockText(blockMs)}`
     case 'settle':
-      return `ahead:settle:${holdId}:${amount}`
+      return `settle:${holdId}:${amount}`
     case 'extend':
-      return `ahead:renew:${holdId}:${holdMs}`
+      return `renew:${holdId}:${holdMs}`
     case 'refund':
-      return `ahead:giveBack:${amount}${takenMs === undefined ? '' : `:${takenMs}`}`
+      return `giveBack:${amount}${takenMs === undefined ? '' : `:${takenMs}`}`
     case 'block':
-      return `ahead:${replaces ? 'reblock' : 'block'}:${amount}`
+      return `${replaces ? 'reblock' : 'block'}:${amount}`
     case 'unblock':
     case 'reset':
-      return `ahead:${type}`
+      return `${type}`
     default:
-      return `ahead:${type}:${amount}`
+      return `${type}:${amount}`
   }
 }
 

@@ -8,9 +8,9 @@ import { strictWindow } from '../rules/strict-window/strict-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 
 /** When more than what remains would pass, for each rule. */
-export const aheadExamples: readonly WorkedExample[] = [
+export const nextExamples: readonly WorkedExample[] = [
   {
-    title: 'ahead: a sliding log frees the oldest first',
+    title: 'next: a sliding log frees the oldest first',
     rule: slidingLog({ limit: 5, windowMs: 60_000 }),
     turns: [
       [0, 'consume', 1, { remaining: 4, nextAfterMs: 60_000 }],
@@ -21,7 +21,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: a fixed window frees all of it at its edge',
+    title: 'next: a fixed window frees all of it at its edge',
     rule: fixedWindow({ limit: 3, windowMs: 60_000 }),
     turns: [
       [60_500, 'consume', 1, { remaining: 2, nextAfterMs: 59_500 }],
@@ -30,7 +30,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: a fixed window from the first hit has its edge there',
+    title: 'next: a fixed window from the first hit has its edge there',
     rule: fixedWindow({ limit: 3, windowMs: 60_000, anchor: 'first-hit' }),
     turns: [
       [100_500, 'consume', 1, { remaining: 2, nextAfterMs: 60_000 }],
@@ -38,7 +38,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: a sliding window frees a share of the window before',
+    title: 'next: a sliding window frees a share of the window before',
     rule: slidingWindow({ limit: 10, windowMs: 1_000 }),
     // From 1,000 on the five count for 5 × what is left of their second, rounded down: four at 1,000, and three at 1,200.
     turns: [
@@ -47,7 +47,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: a strict window frees a slice when all of it is old',
+    title: 'next: a strict window frees a slice when all of it is old',
     rule: strictWindow({ limit: 4, windowMs: 1_000, slices: 4 }),
     turns: [
       [100, 'consume', 1, { remaining: 3, nextAfterMs: 1_150 }],
@@ -56,7 +56,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: a token bucket tells the next token, rounded up',
+    title: 'next: a token bucket tells the next token, rounded up',
     rule: tokenBucket({ capacity: 10, refill: 7, periodMs: 1_000 }),
     turns: [
       [0, 'consume', 1, { remaining: 9, nextAfterMs: 143 }],
@@ -66,7 +66,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: a leaky bucket tells when the next one has leaked',
+    title: 'next: a leaky bucket tells when the next one has leaked',
     rule: leakyBucket({ capacity: 5, leak: 2, periodMs: 1_000 }),
     turns: [
       [0, 'consume', 1, { remaining: 4, nextAfterMs: 500 }],
@@ -74,7 +74,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: where only the wait is bounded, one large request passes at once',
+    title: 'next: where only the wait is bounded, one large request passes at once',
     rule: leakyBucket({ capacity: 5, leak: 2, periodMs: 1_000, mode: 'shape', maxWaitMs: 500 }),
     turns: [
       [0, 'consume', 1, { remaining: 1, nextAfterMs: 0 }],
@@ -82,7 +82,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: places of a concurrency limit are free when their leases end',
+    title: 'next: places of a concurrency limit are free when their leases end',
     rule: concurrency({ limit: 2, leaseMs: 30_000 }),
     turns: [
       [0, 'consume', 1, { remaining: 1, nextAfterMs: 30_000 }],
@@ -90,7 +90,7 @@ export const aheadExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'ahead: a small step back of the clock is part of it',
+    title: 'next: a small step back of the clock is part of it',
     rule: tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 }),
     turns: [
       [100_000, 'consume', 2, { remaining: 3, nextAfterMs: 1_000 }],

@@ -15,7 +15,7 @@ import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
 import { kinds } from '../tier-twin.ts'
 
-// Who looks ahead is told what a peek of one more says right afterwards.
+// What a peek of one more says right after a decision.
 
 let server: Address
 let redis: Redis
@@ -40,17 +40,17 @@ it.each<[string, () => Store]>([
   ['in memory', memoryStore],
   ['by the frame', mapStore],
   ['on Redis', () => redisStore(redis)],
-])('each tier that lets pass tells it %s, also when another refuses', async (_, createStore) => {
+])('each tier that lets pass tells when more passes %s, also when another refuses', async (_, createStore) => {
   const property = fc.asyncProperty(tiers, turns, starts, async (rules, turnList, startMs) => {
     const clock = manualClock(startMs)
     const named = Object.fromEntries(rules.map((rule, index) => [`tier ${index}`, rule]))
-    const limiter = createLimiter({ name: `ahead ${count++}`, tiers: named, store: createStore(), clock, ...patient })
+    const limiter = createLimiter({ name: `next ${count++}`, tiers: named, store: createStore(), clock, ...patient })
     for (const { isHeld, costs, waitMs } of turnList) {
       clock.set(clock.nowMs() + waitMs)
       const amounts = Object.fromEntries(rules.map((_, index) => [`tier ${index}`, costs[index]]))
       const decision = isHeld
-        ? (await limiter.reserve('key', { estimate: amounts, holdMs: 700, ahead: true })).decision
-        : await limiter.consume('key', { cost: amounts, ahead: true })
+        ? (await limiter.reserve('key', { estimate: amounts, holdMs: 700 })).decision
+        : await limiter.consume('key', { cost: amounts })
       for (const [name, { allowed, remaining, limit, nextAfterMs }] of Object.entries(decision.tiers as Verdicts)) {
         const more = await limiter.peek({ [name]: 'key' }, { cost: remaining + 1 })
         expect(nextAfterMs).toBe(!allowed ? undefined : remaining < limit ? more.retryAfterMs : 0)
