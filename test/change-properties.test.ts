@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { adjust, consume, decide, peek } from '../src/engine/decide.ts'
-import { type Entry, UNTOUCHED } from '../src/engine/key-state.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { adjust, consume, peek } from '../src/engine/decide.ts'
+import { type KeyState, UNTOUCHED } from '../src/engine/key-state.ts'
 import * as rules from '../src/rules/index.ts'
 import { runs } from './effort.ts'
+import { decideBy } from './open-limit.ts'
 import { starts } from './schedules.ts'
 
 // The rule of a key changes, to another of the same kind with other numbers.
@@ -28,7 +29,7 @@ const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: 
 })
 
 function used(rule: Rule, turns: readonly { cost: number; wait: number }[], startMs: number) {
-  let entry: Entry = UNTOUCHED
+  let entry: KeyState = UNTOUCHED
   let nowMs = startMs
   for (const { cost, wait } of turns) {
     nowMs += wait
@@ -75,7 +76,7 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
         const worstMs = [one, other].reduce((sum, rule) => {
           return sum + adjust(rule, UNTOUCHED, rule.limit, startMs).resetAfterMs
         }, stepMs)
-        let entry: Entry = adjust(one, UNTOUCHED, one.limit, startMs)
+        let entry: KeyState = adjust(one, UNTOUCHED, one.limit, startMs)
         for (let waitedMs = 0, turn = 0; ; waitedMs += stepMs, turn++) {
           // Asked so often that expect() itself would take most of the time.
           if (waitedMs > worstMs + stepMs) expect.fail(`still refused after ${waitedMs} ms of ${worstMs}`)
@@ -93,7 +94,7 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
         const { entry, nowMs } = used(before, turns, startMs)
         const { remaining } = peek(before, entry, 1, nowMs)
-        const there = decide(after, entry, { action: 'charge', amount: 1 }, nowMs)
+        const there = decideBy(after, entry, { type: 'charge', amount: 1 }, nowMs)
         expect(peek(before, there, 1, nowMs).remaining).toBeLessThanOrEqual(remaining)
       }),
       { numRuns: runs('schedule') },

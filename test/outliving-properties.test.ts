@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { adjust, consume, peek } from '../src/engine/decide.ts'
-import { type Entry, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { adjust, consume, peek } from '../src/engine/decide.ts'
+import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import * as rules from '../src/rules/index.ts'
 import { runs } from './effort.ts'
 import { outlivingKinds } from './outliving-kinds.ts'
@@ -17,12 +17,12 @@ const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: 
 })
 
 /** Without `countedBy`, as a store keeps what a limiter without a policy function counts. */
-function kept({ state, block, holds }: Transition): Entry {
+function kept({ state, block, holds }: Transition): KeyState {
   return { state, block, holds }
 }
 
 function played(rule: Rule, turns: readonly { cost: number; wait: number }[], startMs: number) {
-  let entry: Entry = UNTOUCHED
+  let entry: KeyState = UNTOUCHED
   let nowMs = startMs
   for (const { cost, wait } of turns) {
     nowMs += wait
@@ -31,7 +31,8 @@ function played(rule: Rule, turns: readonly { cost: number; wait: number }[], st
   return { entry, nowMs }
 }
 
-const usedOf = (rule: Rule, entry: Entry, nowMs: number): number => rule.limit - peek(rule, entry, 1, nowMs).remaining
+const usedOf = (rule: Rule, entry: KeyState, nowMs: number): number =>
+  rule.limit - peek(rule, entry, 1, nowMs).remaining
 
 describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change', (name, kind) => {
   it('what is used stays used', () => {
@@ -100,7 +101,7 @@ describe.each(Object.entries(outlivingKinds))('when the numbers of a %s change',
   it('callers who disagree about the numbers shut nobody out', () => {
     fc.assert(
       fc.property(kind, kind, fc.integer({ min: 1, max: 300 }), starts, (one, other, stepMs, startMs) => {
-        let entry: Entry = kept(adjust(one, UNTOUCHED, one.limit, startMs))
+        let entry: KeyState = kept(adjust(one, UNTOUCHED, one.limit, startMs))
         const worstMs = adjust(one, UNTOUCHED, one.limit, startMs).resetAfterMs
         for (let waitedMs = 0, turn = 0; ; waitedMs += stepMs, turn++) {
           if (waitedMs > worstMs + 2 * stepMs) expect.fail(`still refused after ${waitedMs} ms of ${worstMs}`)

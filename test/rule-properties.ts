@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import * as decide from '../src/engine/decide.ts'
-import { type Entry, freshAfterMs, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import type { Rule } from '../src/core/rule.ts'
+import * as decide from '../src/engine/decide.ts'
+import { freshAfterMs, type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 import { expectFairness } from './even-traffic.ts'
 import type { Parameters, RulePromise } from './rule-promise.ts'
@@ -65,7 +65,7 @@ function describePromise(promise: RulePromise): void {
     it('lets exactly as many requests of cost 1 pass as remaining says', () => {
       check(fc.oneof(everything, anyClock), (history, rule) => {
         for (const { ruling, nowMs } of history) {
-          let entry: Entry = ruling
+          let entry: KeyState = ruling
           for (let left = ruling.remaining; left > 0; left--) {
             const { allowed, remaining, ...taken } = decide.consume(rule, entry, 1, nowMs)
             if (!allowed || remaining !== left - 1)

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
-import { decide } from '../src/engine/decide.ts'
-import { type Entry, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
-import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
+import { decideBy, type Action as KeyAction } from './open-limit.ts'
 
 /** What may be done with a key. */
 export type Action = 'consume' | 'peek' | 'charge' | 'giveBack' | 'block' | 'reblock' | 'unblock' | 'reset'
@@ -32,7 +31,7 @@ export interface Moment {
   readonly action: Action
   readonly amount: number
   readonly nowMs: number
-  readonly before: Entry
+  readonly before: KeyState
   readonly ruling: Transition
 }
 
@@ -54,14 +53,15 @@ export function play(rule: Rule, turnList: readonly Turn[], startMs: number, per
 }
 
 /** Does one call. */
-export function act(rule: Rule, entry: Entry, action: Action, amount: number, nowMs: number): Transition {
-  return decide(rule, entry, requestOf(action, amount), nowMs)
+export function act(rule: Rule, entry: KeyState, action: Action, amount: number, nowMs: number): Transition {
+  return decideBy(rule, entry, requestOf(action, amount), nowMs)
 }
 
 /** A call as a store is asked it. */
-export function requestOf(action: Action, amount: number): Request {
-  if (action === 'unblock' || action === 'reset') return { action }
-  return action === 'reblock' ? { action: 'block', amount, replace: true } : { action, amount }
+export function requestOf(action: Action, amount: number): KeyAction {
+  if (action === 'unblock' || action === 'reset') return { type: action }
+  if (action === 'reblock') return { type: 'block', amount, replaces: true }
+  return { type: action === 'giveBack' ? 'refund' : action, amount }
 }
 
 function waitMs(wait: Wait, last: Transition | undefined, periodMs: number): number {

@@ -107,7 +107,11 @@ async function expectSame(contestant: Contestant, trace: readonly Arrival[], sto
 }
 
 /** What the library decides. Who says how long its work takes gets a lease where the rule has places. */
-async function played({ rule, blockForMs }: Contestant, trace: readonly Arrival[], store: Store): Promise<LimitResult[]> {
+async function played(
+  { rule, blockForMs }: Contestant,
+  trace: readonly Arrival[],
+  store: Store,
+): Promise<LimitResult[]> {
   const clock = manualClock(trace[0]?.atMs ?? 0)
   // Every decision by the server: what is known to be refused would tell what remained when that was learnt.
   const options = { name: `simulated ${count++}`, rule, store, clock, denialCacheMs: 0 }
@@ -154,6 +158,14 @@ function judged(rule: Rule, trace: readonly Arrival[], decisions: readonly Limit
   }
 }
 
-function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }: LimitResult): LimitResult {
+function plain({
+  allowed,
+  remaining,
+  retryAfterMs,
+  resetAfterMs,
+  delayMs,
+  reason,
+  nextAfterMs,
+}: LimitResult): LimitResult {
   return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }

@@ -33,15 +33,13 @@ export function encodeSubject(subject: Subject): string {
  *
  * `api:sliding-window@1` · `api~user:sliding-window@1` for a tier · `api:sliding-window@1+rule` where the rule may change
  */
-export function encodeScope({
-  limiter,
-  tier,
-  rule,
-  rulesVary,
-}: Pick<Limit, 'limiter' | 'tier' | 'rule' | 'rulesVary'>): string {
+export function encodeScope({ limiter, tier, rule, rulesVary }: Scope): string {
   const name = tier === undefined ? encodeName(limiter) : `${encodeName(limiter)}~${encodeName(tier)}`
-  return `${name}:${rule.stateName}${rulesVary ? '+rule' : ''}`
+  return `${name}:${rule.stateName}${rulesVary === true ? '+rule' : ''}`
 }
+
+/** As much of a limit as its keys' names depend on. */
+type Scope = Pick<Limit, 'limiter' | 'rule'> & Partial<Pick<Limit, 'tier' | 'rulesVary'>>
 
 function encodeName(name: string): string {
   return encodeText(name).replaceAll(':', '%3A')

@@ -19,7 +19,7 @@ export interface Store {
    * Decides all operations at one instant. What consumes or reserves is taken by all of them or by none.
    *
    * Returns the results in the order of the operations if they are known now, and throws if they cannot be. Otherwise returns undefined
-   * and calls `reply` exactly once, later.
+   * and calls `reply` exactly once, as a rule later.
    */
   decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined
   /** Forgets all keys of a limit. Optional: a store that cannot find its keys again has none. */

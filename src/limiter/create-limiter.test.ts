@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { LimitResult } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
@@ -92,9 +93,9 @@ it('a store of kind memory may answer later all the same', async () => {
   const memory = memoryStore()
   const store: Store = {
     ...memory,
-    open(place) {
-      const shelf = memory.open(place)
-      return { decide: async (...given) => shelf.decide(...given) }
+    decide(call, reply) {
+      setImmediate(() => reply.done(memory.decide(call, reply) as readonly LimitResult[]))
+      return undefined
     },
   }
   const limiter = createLimiter({ name: 'later', rule, store })

@@ -7,8 +7,9 @@ import { composeDecision } from './compose-decision.ts'
 export class PendingDecision implements Reply {
   readonly #operations: readonly Operation[]
   readonly #decidedBy: DecidedBy
-  #resolve: ((decision: Decision) => void) | undefined
-  #reject: ((error: unknown) => void) | undefined
+  #resolve: ((decision: Decision | Promise<never>) => void) | undefined
+  /** What came before there was a promise. */
+  #early: Decision | Promise<never> | undefined
 
   constructor(operations: readonly Operation[], decidedBy: DecidedBy) {
     this.#operations = operations
@@ -16,17 +17,22 @@ export class PendingDecision implements Reply {
   }
 
   done(results: readonly LimitResult[]): void {
-    this.#resolve?.(composeDecision(this.#operations, results, this.#decidedBy))
+    this.#settle(composeDecision(this.#operations, results, this.#decidedBy))
   }
 
   failed(error: unknown): void {
-    this.#reject?.(error)
+    this.#settle(Promise.reject(error))
   }
 
   promise(): Promise<Decision> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       this.#resolve = resolve
-      this.#reject = reject
+      if (this.#early !== undefined) resolve(this.#early)
     })
+  }
+
+  #settle(outcome: Decision | Promise<never>): void {
+    if (this.#resolve === undefined) this.#early = outcome
+    else this.#resolve(outcome)
   }
 }

@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { calls, expectTwins, limits, starts } from '../../test/denial-twin.ts'
 import { runs } from '../../test/effort.ts'
+import type { Action } from '../../test/open-limit.ts'
 import { remoteStore } from '../../test/remote-store.ts'
-import type { Request } from '../core/request.ts'
+import type { LimitResult } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
@@ -11,33 +12,22 @@ import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
-import { createLimiter, type TiersOptions } from './create-limiter.ts'
+import { createLimiter, type TiersOptions } from '../limiter/create-limiter.ts'
 
 /** A store that is shared, as far as a limiter can tell, and notes what it is asked. */
 function sharedStore(answersLater = false): Store & { readonly asked: string[] } {
   const memory = memoryStore()
   const asked: string[] = []
-  const note = (key: string, { action }: Request): void => void asked.push(`${action} ${key}`)
   return {
     ...memory,
     kind: 'redis',
     asked,
-    open(place) {
-      const shelf = memory.open(place)
-      return {
-        ...shelf,
-        memory: shelf,
-        decide(key: string, request: Request, nowMs: number, rule = place.rule) {
-          note(key, request)
-          const answer = shelf.decide(key, request, nowMs, rule)
-          return answersLater ? Promise.resolve(answer) : answer
-        },
-      }
-    },
-    decideAll(orders, nowMs, memo) {
-      for (const { key, request } of orders) note(key, request)
-      const inMemory = orders.map((order) => ({ ...order, shelf: (order.shelf as never as { memory: never }).memory }))
-      return memory.decideAll(inMemory, nowMs, memo)
+    decide(call, reply) {
+      for (const { type, key } of call.operations) asked.push(`${type} ${key}`)
+      const results = memory.decide(call, reply) as readonly LimitResult[]
+      if (!answersLater) return results
+      queueMicrotask(() => reply.done(results))
+      return undefined
     },
   }
 }
@@ -212,9 +202,11 @@ it('asks about a blocked key of a store that does not say for how long', async (
   const store = sharedStore(true)
   const untold: Store = {
     ...store,
-    open(place) {
-      const shelf = store.open(place)
-      return { ...shelf, decide: async (...asked) => ({ ...(await shelf.decide(...asked)), blockedMs: undefined }) }
+    decide(call, reply) {
+      const done = (results: readonly LimitResult[]): void => {
+        reply.done(results.map((result) => ({ ...result, blockedMs: undefined })))
+      }
+      return store.decide(call, { ...reply, done })
     },
   }
   const limiter = createLimiter({ name: 'api', rule: minute, store: untold, clock: manualClock(0) })

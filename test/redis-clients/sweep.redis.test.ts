@@ -6,6 +6,7 @@ import { patient } from '../patient.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { type OpenClient, redisClients } from './redis-clients.ts'
 import { useTopologies } from './topologies.ts'
+import { openLimit } from '../open-limit.ts'
 
 let servers: SharedServers
 beforeAll(async () => {
@@ -25,7 +26,7 @@ describe.each(redisClients)('on $title', (entry) => {
     const store = redisStore(opened.client)
     const [name, other] = [`${entry.title}[*]`, `${entry.title}[?]`]
     const subjects = Array.from({ length: 40 }, (_, index) => `user{${index}}`)
-    const used = async (limiterName: string): Promise<number> => {
+    const used = async (limiter: string): Promise<number> => {
       const limiter = createLimiter({ name: limiterName, rule, ...patient, store })
       const decisions = await Promise.all(subjects.map((subject) => limiter.peek(subject)))
       return decisions.reduce((sum, { remaining }) => sum + 5 - remaining, 0)
@@ -34,7 +35,7 @@ describe.each(redisClients)('on $title', (entry) => {
       const limiter = createLimiter({ name: limiterName, rule, ...patient, store })
       await Promise.all(subjects.map((subject) => limiter.consume(subject)))
     }
-    const cleared = store.open({ limiterName: name, rule }).clear?.()
+    const cleared = openLimit(store, { limiter: name, rule }).clear?.()
     if (entry.topology === 'cluster' && /glide/i.test(entry.title)) {
       await expect(cleared).rejects.toThrow('this Redis client cannot look for keys on every primary')
       return
@@ -46,6 +47,6 @@ describe.each(redisClients)('on $title', (entry) => {
 
 it('a server that does not answer is told as a failure', async () => {
   const failing = { send: async () => 'x', sendToAll: async () => 'x', sweep: () => Promise.reject(new Error('gone')) }
-  const cleared = redisStore(failing).open({ limiterName: 'x', rule }).clear?.()
+  const cleared = openLimit(redisStore(failing), { limiter: 'x', rule }).clear?.()
   await expect(cleared).rejects.toMatchObject({ code: 'STORE_FAILED', message: 'Redis did not delete all keys: gone' })
 })

@@ -25,6 +25,7 @@ import {
   waitAfter,
 } from '../tier-twin.ts'
 import { watchedConnection } from './watched-connection.ts'
+import { openLimit } from '../open-limit.ts'
 
 let server: Address
 let redis: Redis
@@ -123,7 +124,7 @@ describe('on a Cluster', () => {
 
   const rule = fixedWindow({ limit: 9, windowMs: 60_000 })
   const remaining = async (shelf: Shelf, keys: readonly string[]): Promise<number[]> => {
-    const asked = keys.map((key) => shelf.decide(key, { action: 'consume', amount: 1 }, 1_000_000))
+    const asked = keys.map((key) => shelf.decide(key, { type: 'consume', amount: 1 }, 1_000_000))
     return (await Promise.all(asked)).map((verdict) => verdict.remaining)
   }
   // Two keys of one slot, and one of another.
@@ -141,7 +142,7 @@ describe('on a Cluster', () => {
   it('they go by the slots of their keys', async () => {
     const client = new Cluster([...cluster.nodes])
     const watched = watchedConnection(client)
-    const shelf = redisStore(watched).open({ limiterName: 'slots', rule })
+    const shelf = openLimit(redisStore(watched), { limiter: 'slots', rule })
     await remaining(shelf, ['warm'])
     watched.calls.length = 0
     expect(await remaining(shelf, burst)).toEqual([8, 8, 8, 7, 8, 6])
@@ -153,7 +154,7 @@ describe('on a Cluster', () => {
   it('each goes alone where the client renames keys, so that nobody knows their slots', async () => {
     const client = new Cluster([...cluster.nodes], { keyPrefix: 'app:' })
     const watched = watchedConnection(client)
-    const shelf = redisStore(watched).open({ limiterName: 'slots', rule })
+    const shelf = openLimit(redisStore(watched), { limiter: 'slots', rule })
     expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
     watched.calls.length = 0
     expect(await remaining(shelf, burst)).toEqual([7, 5, 7, 4, 7, 3])
@@ -166,7 +167,7 @@ describe('on a Cluster', () => {
     const client = new Cluster([{ host, port }])
     const { isCluster: _, ...connection } = connectionOf(client)
     const watched = watchedConnection(connection)
-    const shelf = redisStore(watched).open({ limiterName: 'learned', rule })
+    const shelf = openLimit(redisStore(watched), { limiter: 'learned', rule })
     expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
     watched.calls.length = 0
     expect(await remaining(shelf, ['x', 'y', 'z'])).toEqual([7, 7, 8])

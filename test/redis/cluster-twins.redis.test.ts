@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { LimitResult } from '../../src/core/decision.ts'
-import type { Request } from '../../src/core/request.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
@@ -19,6 +18,7 @@ import {
   traceOf,
   waitAfter,
 } from '../tier-twin.ts'
+import { type Action } from '../open-limit.ts'
 
 // The tiers of one decision lie in several slots, where no script reaches all of them.
 let cluster: SharedServers['cluster']
@@ -72,7 +72,7 @@ function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCa
  * no two holds have the same id, as they never have.
  */
 function comparableCall(call: RandomCall, turn: number): RandomCall {
-  const requestFor = (request: Request): Request => {
+  const requestFor = (request: Action): Action => {
     if (request.action === 'consume') return { ...request, blockForMs: undefined }
     if (request.action === 'settle' || request.action === 'renew')
       return { ...request, id: 1 + Math.abs(turn - request.id) }

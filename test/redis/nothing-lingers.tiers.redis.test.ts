@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
 import type { LimitResult } from '../../src/core/decision.ts'
 import { encodeScope } from '../../src/core/key.ts'
-import type { Request } from '../../src/core/request.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import type { Memo, Order } from '../../src/core/store.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
@@ -18,6 +17,7 @@ import { useServer } from '../servers/shared-servers.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { expectKept, isSame, milliseconds, NONE, type Stored, storedAt } from './observed-key.ts'
 import { shortRules } from './short-rules.ts'
+import { type Action, openLimit } from '../open-limit.ts'
 
 let server: Address
 let redis: Redis
@@ -105,15 +105,15 @@ interface Seen {
 async function playForReal(): Promise<void> {
   const property = fc.asyncProperty(tiers, turns, async (ruleList, turnList) => {
     const limiterName = `run ${runs++}`
-    const shelves = ruleList.map((rule, index) => store.open({ limiterName, tierName: `${index}`, rule }))
+    const shelves = ruleList.map((rule, index) => openLimit(store, { limiter: limiterName, tier: `${index}`, rule }))
     const names = ruleList.map(
-      (rule, index) => `sluice:${encodeScope({ limiterName, tierName: `${index}`, rule })}:one`,
+      (rule, index) => `sluice:${encodeScope({ limiterName, tier: `${index}`, rule })}:one`,
     )
     const seen = ruleList.map((): Seen => ({ stored: NONE, lateMs: 0 }))
     for (const { asked, id, waitMs } of turnList) {
       if (waitMs > 0) await delay(waitMs)
       const orders = ruleList.map((rule, index): Order => {
-        const request = requestOf(rule, asked[index] as Request, id !== undefined)
+        const request = requestOf(rule, asked[index] as Action, id !== undefined)
         return { shelf: shelves[index] as Order['shelf'], key: 'one', request, rule, shadow: false }
       })
       const memo = id === undefined ? undefined : { id: `~${id}`, ms: 100 }
@@ -166,17 +166,17 @@ function expectAllKept(seen: Seen[], orders: readonly Order[], observed: Observe
   }
 }
 
-function isTaking({ action }: Request): boolean {
+function isTaking({ action }: Action): boolean {
   return action === 'consume' || action === 'hold'
 }
 
-function blockForOf(request: Request): number | undefined {
+function blockForOf(request: Action): number | undefined {
   return 'blockForMs' in request ? request.blockForMs : undefined
 }
 
 /** What is asked of a rule: a lease lasts as long as the rule says, and what has an id consumes. */
-function requestOf(rule: Rule, request: Request, hasId: boolean): Request {
-  if (hasId) return { action: 'consume', amount: 1 }
+function requestOf(rule: Rule, request: Action, hasId: boolean): Action {
+  if (hasId) return { type: 'consume', amount: 1 }
   const { leaseMs } = rule.parameters
   return typeof leaseMs === 'number' && 'holdMs' in request ? { ...request, holdMs: leaseMs } : request
 }
@@ -187,7 +187,7 @@ const amount = fc.integer({ min: 1, max: 5 })
 const id = fc.integer({ min: 1, max: 4 })
 const holdMs = fc.integer({ min: 1, max: 150 })
 const blockForMs = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined, freq: 4 })
-const request: fc.Arbitrary<Request> = fc.oneof(
+const request: fc.Arbitrary<Action> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ action: fc.constant('consume' as const), amount, blockForMs }) },
   { weight: 6, arbitrary: fc.record({ action: fc.constant('hold' as const), amount, id, holdMs, blockForMs }) },
   { weight: 3, arbitrary: fc.record({ action: fc.constant('settle' as const), id, amount: fc.nat(6) }) },

@@ -26,8 +26,8 @@ export function serverNameOf(key: string): string {
 
 /** Opens the limit, each decision a call of its own. */
 export function oneShelf(client: RedisClient, deadlineMs?: number): OneShelf {
-  const shelf = redisStore(client, { maxBatch: 1 }).open({ limiterName: 'api', rule, deadlineMs })
-  const take = async (key = 'one') => shelf.decide(key, { action: 'consume', amount: 1 }, STORE_TIME)
+  const shelf = redisStore(client, { maxBatch: 1 }).open({ limiter: 'api', rule, deadlineMs })
+  const take = async (key = 'one') => shelf.decide(key, { type: 'consume', amount: 1 }, STORE_TIME)
   return {
     take,
     expectToFail: async (code, words, key) => {

@@ -4,12 +4,12 @@ import { Redis } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import type { Answer, Shelf } from '../../src/core/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { requestText } from '../../src/stores/redis/request-text.ts'
+import { operationText } from '../../src/stores/redis/operation-text.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import { runs } from '../effort.ts'
+import { type OpenLimit, openLimit, operationBy } from '../open-limit.ts'
 import type { Parameters, RulePromise } from '../rule-promise.ts'
 import { anything, type Moment, play, requestOf, starts, steps, waits } from '../schedules.ts'
 import { useServer } from '../servers/shared-servers.ts'
@@ -32,9 +32,9 @@ beforeAll(async () => {
 })
 afterAll(() => redis.quit())
 
-function shelvesOf(rule: Rule): { redis: Shelf; memory: Shelf } {
-  const place = { limiterName: `twin ${count++}`, rule }
-  return { redis: redisStore(redis).open(place), memory: memoryStore().open(place) }
+function openTwins(rule: Rule): { redis: OpenLimit; memory: OpenLimit } {
+  const limit = { limiter: `twin ${count++}`, rule }
+  return { redis: openLimit(redisStore(redis), limit), memory: openLimit(memoryStore(), limit) }
 }
 
 describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }) => {
@@ -44,7 +44,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
     await fc.assert(
       fc.asyncProperty(rules, anything(waits), starts, async (rule, turnList, startMs) => {
         const history = play(rule, turnList, startMs, periodMs(rule))
-        const { redis, memory } = shelvesOf(rule)
+        const { redis, memory } = openTwins(rule)
         const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
         const fromMemory = await Promise.all(history.map((moment) => ask(memory, moment)))
         expect(fromRedis).toEqual(fromMemory.map(verdictOf))
@@ -57,7 +57,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
     await fc.assert(
       fc.asyncProperty(rules, anything(fc.oneof(waits, steps)), starts, async (rule, turnList, startMs) => {
         const history = play(rule, turnList, startMs, periodMs(rule))
-        const { redis } = shelvesOf(rule)
+        const { redis } = openTwins(rule)
         const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
         expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
       }),
@@ -79,7 +79,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
         }))
         // Past 2^53 ms there is no such time to ask about.
         const history = play(rule, turnList, startMs, 1).filter(({ nowMs }) => Number.isSafeInteger(nowMs))
-        const { redis } = shelvesOf(rule)
+        const { redis } = openTwins(rule)
         const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
         expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
       }),
@@ -97,7 +97,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
         const run = count++
         for (const nowMs of [startMs, startMs + periodMs(rule), startMs + 2 * periodMs(rule)]) {
           const keys = turnList.map((_, index) => `batch ${run} ${of[index]}`)
-          const requests = turnList.map(({ action, amount }) => requestText(requestOf(action, amount)))
+          const requests = turnList.map(({ action, amount }) => operationText(operationBy(rule, requestOf(action, amount))))
           const parameters = [...script.required.map(value), `${nowMs}`, ...requests, ...script.optional.map(value)]
           const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...parameters)) as number[]
           const alone: number[] = []
@@ -113,8 +113,8 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
   })
 })
 
-function ask(shelf: Shelf, { action, amount, nowMs }: Moment): Answer {
-  return shelf.decide('key', requestOf(action, amount), nowMs)
+function ask(limit: OpenLimit, { action, amount, nowMs }: Moment): LimitResult | Promise<LimitResult> {
+  return limit.decide('key', requestOf(action, amount), nowMs)
 }
 
 function verdictOf(verdict: LimitResult): LimitResult {

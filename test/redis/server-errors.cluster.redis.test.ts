@@ -11,6 +11,7 @@ import type { SharedServers } from '../servers/shared-servers.ts'
 import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { LIMIT, oneShelf, serverNameOf } from './one-shelf.ts'
+import { openLimit } from '../open-limit.ts'
 
 let cluster: RunningCluster
 let node: ClusterNode
@@ -59,8 +60,8 @@ it('an id whose key holds something else is told by that key, and takes nothing'
   const store = redisStore(client)
   const rule = fixedWindow({ limit: LIMIT, windowMs: 60_000 })
   const orders = ['user', 'ip'].map((tierName) => {
-    const shelf = store.open({ limiterName: 'ids', tierName, rule })
-    return { shelf, key: tierName, request: { action: 'consume', amount: 1 } as const, rule, shadow: false }
+    const shelf = openLimit(store, { limiter: 'ids', tierName, rule })
+    return { shelf, key: tierName, request: { type: 'consume', amount: 1 } as const, rule, shadow: false }
   })
   const name = '{sluice:ids~user:fixed-window@1:user}id'
   const decide = async () => store.decideAll(orders, STORE_TIME, { id: 'id', ms: 60_000 })

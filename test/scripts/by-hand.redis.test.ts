@@ -104,7 +104,7 @@ describe('the scripts on the page', () => {
 
   it('tiers takes what its header says', () => {
     const [header = ''] = getScript('tiers').source.split('\n\n')
-    const lines = [...header.matchAll(/^-- (?:(KEYS\S+|ARGV\S+|request|shadow:|changing:|d\*) +| {13})(.+)$/gm)]
+    const lines = [...header.matchAll(/^-- (?:(KEYS\S+|ARGV\S+|request|shadow:|rulesVary:|d\*) +| {13})(.+)$/gm)]
     const rows = lines.map(([, place = '', text = '']) => {
       if (place === 'request') return ['', place, 'of each tier a cost or one of [the words](#what-you-can-ask)']
       if (/[:*]$/.test(place)) return ['', place, text]
@@ -126,10 +126,10 @@ describe('the keys on the page', () => {
     const [limiter = '', tier = '', state = '', subject = '', key = ''] = cells.map(code)
     const [stateName, changing] = state.split('+')
     const scope = encodeScope({
-      limiterName: JSON.parse(limiter),
-      tierName: tier === '' ? undefined : JSON.parse(tier),
+      limiter: JSON.parse(limiter),
+      tier: tier === '' ? undefined : JSON.parse(tier),
       rule: { stateName } as Rule,
-      changing: changing === 'rule',
+      rulesVary: changing === 'rule',
     })
     expect(key).toBe(`sluice:${scope}:${encodeSubject(JSON.parse(subject) as Subject)}`)
   })

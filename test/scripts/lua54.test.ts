@@ -6,10 +6,11 @@ import type { Rule } from '../../src/core/rule.ts'
 import * as rules from '../../src/rules/index.ts'
 import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { requestText } from '../../src/stores/redis/request-text.ts'
+import { operationText } from '../../src/stores/redis/operation-text.ts'
 import { getScript, listScripts, type Script } from '../../src/stores/redis/script-catalog.ts'
 import { runs } from '../effort.ts'
 import { mapStore } from '../map-store.ts'
+import { operationBy } from '../open-limit.ts'
 import { anything, type Moment, play, requestOf, starts, steps, waits } from '../schedules.ts'
 import { askTiers, calls, openTiers, tiers, traceOf, waitAfter } from '../tier-twin.ts'
 
@@ -103,7 +104,7 @@ it.each(Object.entries(configurations))('%s decides on Lua 5.4 as in memory', (n
         const args = [
           ...values(required),
           moment.nowMs,
-          requestText(requestOf(moment.action, moment.amount)),
+          operationText(operationBy(of, requestOf(moment.action, moment.amount))),
           ...values(optional),
         ].join('\n')
         expect(run(name, source, key, args)).toBe(replyOf(moment))

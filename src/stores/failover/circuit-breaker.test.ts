@@ -3,8 +3,8 @@ import { clock, limiterWith, remoteStage, rule, store, warned } from '../../../t
 import { remoteStore } from '../../../test/remote-store.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { NoAnswer } from '../../core/no-answer.ts'
-import { createLimiter } from '../create-limiter.ts'
-import type { Limiter } from '../limiter.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 
 beforeEach(remoteStage)
 
@@ -246,17 +246,10 @@ describe('probes', () => {
   })
 
   it('look where the store failed: elsewhere it may be well', async () => {
-    const open = store.open.bind(store)
+    const { answer } = store
     const broken = new Set(['a'])
-    store.open = (place) => {
-      const shelf = open(place)
-      const decide: typeof shelf.decide = (key, ...rest) =>
-        broken.has(key) ? Promise.reject(store.error) : shelf.decide(key, ...rest)
-      return { ...shelf, decide }
-    }
-    const { decideAll } = store
-    store.decideAll = (orders, ...rest) =>
-      orders.some(({ key }) => broken.has(key)) ? Promise.reject(store.error) : decideAll(orders, ...rest)
+    store.answer = (call) =>
+      call.operations.some(({ key }) => broken.has(key)) ? Promise.reject(store.error) : answer(call)
     const limiter = limiterWith()
     for (let count = 0; count < 5; count++) await limiter.consume('a')
     await clock.run(10_000)

@@ -1,25 +1,20 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { clock, limiterWith, lose, remaining, remoteStage, rule, store } from '../../../test/remote-stage.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
-import { createLimiter } from '../create-limiter.ts'
-import type { Limiter } from '../limiter.ts'
+import { clock, limiterWith, lose, remaining, remoteStage, rule, store, takeNoIds } from '../../../test/remote-stage.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 
 beforeEach(remoteStage)
 
 /** Lets everything that the store says come so much later, unless it fails. To be called before a limiter is made. */
 function answerAfter(lateMs: number): void {
-  const { open, decideAll } = store
-  const late = async <Told>(told: Told | Promise<Told>): Promise<Told> => {
+  const { answer } = store
+  store.answer = async (call) => {
+    const told = answer(call)
     if (store.behaviour === 'fails') return told
     await Promise.allSettled([told])
     await new Promise<void>((resolve) => clock.timer(lateMs, resolve))
     return told
   }
-  store.open = (place) => {
-    const shelf = open(place)
-    return { ...shelf, decide: (...given) => late(shelf.decide(...given)) }
-  }
-  store.decideAll = (...given) => late(decideAll(...given))
 }
 
 /** How long it takes to close a limiter. */
@@ -119,8 +114,8 @@ describe('closing a limiter', () => {
   })
 
   it('takes no longer when what is owed has to be said twice, and it is said all the same', async () => {
-    const { decideAll } = store
-    store.decideAll = () => Promise.reject(new LimiterError('STORE_DENIED', 'no ids'))
+    const { answer } = store
+    takeNoIds()
     answerAfter(400)
     const limiter = limiterWith()
     store.behaviour = 'fails'
@@ -129,7 +124,8 @@ describe('closing a limiter', () => {
     void limiter.consume('under way')
     expect(await closingMs(limiter)).toBe(1_000)
     await clock.run(400)
-    store.decideAll = decideAll
+    store.answer = answer
+    answerAfter(400)
     const left = remaining('a')
     await clock.run(400)
     expect(await left).toBe(7)

@@ -5,7 +5,7 @@ import { type Behaviour, remoteStore } from '../../../test/remote-store.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
-import { createLimiter } from '../create-limiter.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
 
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}))
 afterEach(() => vi.restoreAllMocks())

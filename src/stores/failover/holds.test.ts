@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, find, limiterWith, lose, remaining, remoteStage, store } from '../../../test/remote-stage.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
-import type { Limiter } from '../limiter.ts'
+import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 
 beforeEach(remoteStage)
 

@@ -3,10 +3,14 @@ import { clock, remoteStage } from '../../../test/remote-stage.ts'
 import { type Behaviour, type RemoteStore, remoteStore, type Server } from '../../../test/remote-store.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
-import { createLimiter, type LimiterOptions } from '../create-limiter.ts'
-import type { Limiter } from '../limiter.ts'
-import { joinInstances } from './instances.ts'
-import type { StoreWatch } from './store-watch.ts'
+import { decideCall } from '../../../test/open-limit.ts'
+import { STORE_TIME } from '../../core/clock.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import type { Operation } from '../../core/operation.ts'
+import type { Store } from '../../core/store.ts'
+import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { joinInstances } from './instance-counter.ts'
 
 beforeEach(remoteStage)
 
@@ -57,10 +61,14 @@ async function shares(limiters: readonly Limiter[]): Promise<readonly number[]> 
   return decisions.map(({ limit }) => limit)
 }
 
+/** Asks a store for one thing. */
+async function askOnce(store: Store, operation: Operation): Promise<LimitResult> {
+  return (await decideCall(store, [operation], STORE_TIME))[0] as LimitResult
+}
+
 it('are counted by the time of the store where there is no clock', async () => {
   const store = remoteStore(server)
-  const watch = { ask: (ask: () => unknown) => ask() } as unknown as StoreWatch
-  const instances = joinInstances({ name: 'api', store, clock: undefined, watch })
+  const instances = joinInstances({ limiter: 'api', store, clock: undefined, ask: (operation) => askOnce(store, operation) })
   await instances.leave()
   instances.beat(0)
   instances.beat(1_000)
@@ -72,8 +80,7 @@ it('are counted by the time of the store where there is no clock', async () => {
 
 it('are asked for again a second after that has failed, and not twice at a time', async () => {
   const store = remoteStore(server)
-  const watch = { ask: (ask: () => unknown) => ask() } as unknown as StoreWatch
-  const instances = joinInstances({ name: 'api', store, clock, watch })
+  const instances = joinInstances({ limiter: 'api', store, clock, ask: (operation) => askOnce(store, operation) })
   const askedAfter = async (nowMs: number): Promise<number> => {
     instances.beat(nowMs)
     await clock.run(0)

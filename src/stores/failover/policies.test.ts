@@ -3,9 +3,9 @@ import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remo
 import { LimiterError } from '../../core/limiter-error.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
-import { createLimiter } from '../create-limiter.ts'
-import type { Limiter } from '../limiter.ts'
-import { changedRules } from '../rules-of.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { changedRules } from '../../limiter/rules-of.ts'
 
 beforeEach(remoteStage)
 
@@ -78,16 +78,10 @@ describe('a store that fails', () => {
   })
 
   it('that throws at once is no different', async () => {
-    const open = store.open.bind(store)
-    store.open = (place) => {
-      const shelf = open(place)
-      return {
-        ...shelf,
-        decide: (...given) => {
-          if (store.behaviour === 'fails') throw store.error
-          return shelf.decide(...given)
-        },
-      }
+    const { decide } = store
+    store.decide = (...given) => {
+      if (store.behaviour === 'fails') throw store.error
+      return decide(...given)
     }
     const limiter = limiterWith()
     expect((await limiter.consume('a')).decidedBy).toBe('redis')

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remote-stage.ts'
-import { createLimiter } from '../create-limiter.ts'
-import type { Limiter } from '../limiter.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 
 beforeEach(remoteStage)
 

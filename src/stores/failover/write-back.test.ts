@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { clock, find, limiterWith, lose, remaining, remoteStage, store } from '../../../test/remote-stage.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
+import { clock, find, limiterWith, lose, remaining, remoteStage, store, takeNoIds } from '../../../test/remote-stage.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
-import { createLimiter } from '../create-limiter.ts'
-import type { Limiter } from '../limiter.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 
 beforeEach(remoteStage)
 
@@ -122,10 +121,10 @@ describe('after an outage', () => {
 
   it('a store that remembers no charges is told them all the same', async () => {
     const limiter = limiterWith({ rule: log })
-    const { decideAll } = store
-    store.decideAll = () => Promise.reject(new LimiterError('STORE_DENIED', 'no ids'))
+    const { answer } = store
+    takeNoIds()
     await outage(limiter, () => limiter.consume('a', { cost: 20 }))
-    store.decideAll = decideAll
+    store.answer = answer
     expect(await remaining('a', log)).toBe(80)
   })
 

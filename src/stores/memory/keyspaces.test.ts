@@ -1,17 +1,24 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { collectGarbage } from '../../../test/collect-garbage.ts'
+import { type Action, operationOn } from '../../../test/open-limit.ts'
+import { createLimit, type Limit } from '../../core/limit.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
-import type { MemoryShelf } from './memory-shelf.ts'
+import { Keyspaces } from './keyspaces.ts'
 import { memoryStore } from './memory-store.ts'
-import { Spaces } from './spaces.ts'
 
 const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
-const place = (limiterName: string) => ({ limiterName, rule })
-const consume = (shelf: MemoryShelf, key: string, nowMs: number) =>
-  shelf.decide(key, { action: 'consume', amount: 1 }, nowMs)
+const open = (keyspaces: Keyspaces, limiter: string, rulesVary = false): Limit => {
+  const limit = createLimit({ limiter, rule, rulesVary })
+  keyspaces.register(limit)
+  return limit
+}
+const decide = (keyspaces: Keyspaces, limit: Limit, key: string, action: Action, nowMs: number) =>
+  keyspaces.of(limit).keyspace.decide(operationOn(limit, key, action), nowMs, Math.max(0, nowMs - 60_000))
+const consume = (keyspaces: Keyspaces, limit: Limit, key: string, nowMs: number) =>
+  decide(keyspaces, limit, key, { type: 'consume', amount: 1 }, nowMs)
 
 describe('the keys of limiters that were closed', () => {
   let passedMs: number
@@ -22,91 +29,91 @@ describe('the keys of limiters that were closed', () => {
   afterEach(() => void vi.restoreAllMocks())
 
   it('take no room when there are none', () => {
-    const spaces = new Spaces(10)
-    for (let name = 0; name < 100; name++) spaces.open(place(`${name}`)).close()
-    expect(spaces.size).toBe(0)
+    const keyspaces = new Keyspaces(10)
+    for (let name = 0; name < 100; name++) keyspaces.unregister(open(keyspaces, `${name}`))
+    expect(keyspaces.size).toBe(0)
   })
 
   it('count until they have expired, then make room for those of others', () => {
-    const spaces = new Spaces(10)
+    const keyspaces = new Keyspaces(10)
     for (let name = 0; name < 100; name++) {
-      const shelf = spaces.open(place(`${name}`))
-      consume(shelf, 'ann', 130_000)
-      shelf.close()
+      const limit = open(keyspaces, `${name}`)
+      consume(keyspaces, limit, 'ann', 130_000)
+      keyspaces.unregister(limit)
     }
     // A window that ends in 50 seconds, and the minute by which a caller's clock may step back.
     passedMs = 109_999
-    expect(consume(spaces.open(place('7')), 'ann', 179_999)).toMatchObject({ remaining: 3 })
-    expect(spaces.size).toBe(100)
+    expect(consume(keyspaces, open(keyspaces, '7'), 'ann', 179_999)).toMatchObject({ remaining: 3 })
+    expect(keyspaces.size).toBe(100)
     passedMs = 110_000
-    for (let opened = 0; opened < 25; opened++) spaces.open(place('7'))
-    expect(spaces.size).toBe(1)
+    for (let opened = 0; opened < 25; opened++) open(keyspaces, '7')
+    expect(keyspaces.size).toBe(1)
   })
 
   it('stay while another limiter of the name is open, and are found by the next one', () => {
-    const spaces = new Spaces(10)
-    const [first, second] = [spaces.open(place('api')), spaces.open(place('api'))]
-    first.close()
-    first.close()
-    expect(spaces.size).toBe(1)
-    consume(second, 'ann', 0)
-    second.close()
-    expect(consume(spaces.open(place('api')), 'ann', 1)).toMatchObject({ remaining: 3 })
+    const keyspaces = new Keyspaces(10)
+    const [first, second] = [open(keyspaces, 'api'), open(keyspaces, 'api')]
+    keyspaces.unregister(first)
+    keyspaces.unregister(first)
+    expect(keyspaces.size).toBe(1)
+    consume(keyspaces, second, 'ann', 0)
+    keyspaces.unregister(second)
+    expect(consume(keyspaces, open(keyspaces, 'api'), 'ann', 1)).toMatchObject({ remaining: 3 })
   })
 
   it('are as many as a store may hold, and go all the same, a thousand at a time', () => {
-    const spaces = new Spaces(5_000)
-    const shelf = spaces.open(place('api'))
-    for (let key = 0; key < 5_000; key++) consume(shelf, `${key}`, 0)
-    shelf.close()
+    const keyspaces = new Keyspaces(5_000)
+    const limit = open(keyspaces, 'api')
+    for (let key = 0; key < 5_000; key++) consume(keyspaces, limit, `${key}`, 0)
+    keyspaces.unregister(limit)
     passedMs = 60_000
-    spaces.open(place('other'))
-    expect(spaces.totals().keys).toBe(904)
-    spaces.open(place('other'))
-    expect(spaces.size).toBe(1)
+    open(keyspaces, 'other')
+    expect(keyspaces.totals().keys).toBe(904)
+    open(keyspaces, 'other')
+    expect(keyspaces.size).toBe(1)
   })
 
   it('without room of their own, blocks and holds count as well, and what happened is remembered', () => {
-    const spaces = new Spaces(1)
-    const full = spaces.open(place('full'))
-    for (let time = 0; time < 5; time++) consume(full, 'ann', 0)
-    consume(full, 'bob', 0)
-    full.decide('ann', { action: 'reset' }, 0)
-    full.close()
-    const blocked = spaces.open(place('blocked'))
-    blocked.decide('ann', { action: 'block', amount: 60_000 }, 0)
-    blocked.close()
-    const held = spaces.open(place('held'))
-    held.decide('ann', { action: 'hold', amount: 1, id: 1, holdMs: 60_000 }, 0)
-    held.close()
+    const keyspaces = new Keyspaces(1)
+    const full = open(keyspaces, 'full')
+    for (let time = 0; time < 5; time++) consume(keyspaces, full, 'ann', 0)
+    consume(keyspaces, full, 'bob', 0)
+    decide(keyspaces, full, 'ann', { type: 'reset' }, 0)
+    keyspaces.unregister(full)
+    const blocked = open(keyspaces, 'blocked')
+    decide(keyspaces, blocked, 'ann', { type: 'block', amount: 60_000 }, 0)
+    keyspaces.unregister(blocked)
+    const held = open(keyspaces, 'held')
+    decide(keyspaces, held, 'ann', { type: 'reserve', amount: 1, holdId: 1, holdMs: 60_000 }, 0)
+    keyspaces.unregister(held)
     passedMs = 59_999
-    spaces.open(place('other'))
-    expect(spaces.size).toBe(4)
+    open(keyspaces, 'other')
+    expect(keyspaces.size).toBe(4)
     passedMs = 60_000
-    spaces.open(place('other'))
-    expect(spaces.size).toBe(1)
-    expect(spaces.totals()).toEqual({ keys: 0, blocks: 0, evicted: 0, shared: 1 })
+    open(keyspaces, 'other')
+    expect(keyspaces.size).toBe(1)
+    expect(keyspaces.totals()).toEqual({ keys: 0, blocks: 0, evicted: 0, shared: 1 })
   })
 
   it('belong to nobody when the store was closed', () => {
-    const spaces = new Spaces(10)
-    const shelf = spaces.open(place('api'))
-    spaces.clear()
-    const next = spaces.open(place('api'))
-    consume(next, 'ann', 0)
-    shelf.close()
-    expect(consume(spaces.open(place('api')), 'ann', 1)).toMatchObject({ remaining: 3 })
+    const keyspaces = new Keyspaces(10)
+    const limit = open(keyspaces, 'api')
+    keyspaces.clear()
+    const next = open(keyspaces, 'api')
+    consume(keyspaces, next, 'ann', 0)
+    keyspaces.unregister(limit)
+    expect(consume(keyspaces, open(keyspaces, 'api'), 'ann', 1)).toMatchObject({ remaining: 3 })
   })
 })
 
 it('a limiter that nobody has any more leaves nothing, though it was not closed', async () => {
-  const spaces = new Spaces(10)
-  for (let name = 0; name < 20; name++) spaces.open({ ...place(`${name}`), changing: name % 2 === 0 })
-  for (let turn = 0; spaces.size > 0 && turn < 100; turn++) {
+  const keyspaces = new Keyspaces(10)
+  for (let name = 0; name < 20; name++) open(keyspaces, `${name}`, name % 2 === 0)
+  for (let turn = 0; keyspaces.size > 0 && turn < 100; turn++) {
     collectGarbage()
     await setImmediate()
   }
-  expect(spaces.size).toBe(0)
+  expect(keyspaces.size).toBe(0)
 })
 
 it('5,000 closed limiters of different names on one store keep less than 200 bytes each', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { mapStore } from '../../../test/map-store.ts'
+import { openLimit } from '../../../test/open-limit.ts'
 import { type Action, requestOf } from '../../../test/schedules.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -49,23 +50,33 @@ interface Turn {
 
 /** Both stores' verdicts on the same turns. */
 function verdicts(rule: Rule, turns: readonly Turn[]): { memory: LimitResult[]; frame: LimitResult[] } {
-  const place = { limiterName: 'compared', rule }
-  const [memory, frame] = [memoryStore().open(place), mapStore().open(place)].map((shelf) => {
-    // Far enough from either end of a window that the steps below stay in it.
-    let nowMs = 1_700_000_000_400
-    return turns.map(({ key, action, amount, waitMs }) => {
-      nowMs += waitMs
-      return plain(shelf.decide(key, requestOf(action, amount), nowMs) as LimitResult)
-    })
-  }) as [LimitResult[], LimitResult[]]
+  const place = { limiter: 'compared', rule }
+  const [memory, frame] = [memoryStore(), mapStore()]
+    .map((store) => openLimit(store, place))
+    .map((shelf) => {
+      // Far enough from either end of a window that the steps below stay in it.
+      let nowMs = 1_700_000_000_400
+      return turns.map(({ key, action, amount, waitMs }) => {
+        nowMs += waitMs
+        return plain(shelf.decide(key, requestOf(action, amount), nowMs) as LimitResult)
+      })
+    }) as [LimitResult[], LimitResult[]]
   return { memory, frame }
 }
 
-function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }: LimitResult): LimitResult {
+function plain({
+  allowed,
+  remaining,
+  retryAfterMs,
+  resetAfterMs,
+  delayMs,
+  reason,
+  nextAfterMs,
+}: LimitResult): LimitResult {
   return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }
 
-describe('a shelf in memory decides as the frame does', () => {
+describe('a memory store decides as the engine does', () => {
   it.each(rules.map((rule) => [rule.kind, rule] as const))('on random schedules: %s', (_, rule) => {
     const waitMs = fc.constantFrom(0, 0, 1, 85, 142, 143, 250, 499, 999, 1_000, 1_001, 5_000)
     fc.assert(
@@ -91,8 +102,8 @@ describe('a shelf in memory decides as the frame does', () => {
 
 it('stores nothing of a cost of nothing', () => {
   const store = memoryStore()
-  const shelf = store.open({ limiterName: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }) })
-  expect(plain(shelf.decide('key', { action: 'consume', amount: 0 }, 0) as LimitResult)).toEqual({
+  const shelf = openLimit(store, { limiter: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }) })
+  expect(plain(shelf.decide('key', { type: 'consume', amount: 0 }, 0) as LimitResult)).toEqual({
     allowed: true,
     remaining: 5,
     retryAfterMs: 0,
