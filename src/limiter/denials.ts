@@ -144,7 +144,7 @@ function amountOf({ request }: Asked): number {
 
 // Counted from when it was answered: whoever comes back then does not come too early.
 function later(verdict: Verdict, sinceMs: number): Verdict {
-  const { allowed, remaining, retryAfterMs, resetAfterMs, reason, nextAfterMs } = verdict
+  const { allowed, remaining, retryAfterMs, resetAfterMs, reason } = verdict
   return {
     allowed,
     remaining,
@@ -152,8 +152,7 @@ function later(verdict: Verdict, sinceMs: number): Verdict {
     resetAfterMs: Math.max(0, resetAfterMs - sinceMs),
     delayMs: 0,
     reason,
-    // Zero says that nothing is used, and that has not changed.
-    nextAfterMs: nextAfterMs && Math.max(1, nextAfterMs - sinceMs),
+    nextAfterMs: undefined,
     blockedMs: undefined,
   }
 }
