@@ -145,7 +145,14 @@ describe('a store that has to wait', () => {
       limitedBy: 'api',
     })
     const [[call]] = decide.mock.calls as [[StoreCall, Reply]]
-    const operation = { type: 'consume', key: 'ip~::1', amount: 1, blockMs: 0, rule, limit: { name: 'api', limiter: 'api' } }
+    const operation = {
+      type: 'consume',
+      key: 'ip~::1',
+      amount: 1,
+      blockMs: 0,
+      rule,
+      limit: { name: 'api', limiter: 'api' },
+    }
     expect(call).toMatchObject({ operations: [operation], nowMs: -1, idempotency: undefined, timeoutMs: 500 })
   })
 })

@@ -2,17 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { calls, expectTwins, limits, starts } from '../../test/denial-twin.ts'
 import { runs } from '../../test/effort.ts'
-import type { Action } from '../../test/open-limit.ts'
 import { remoteStore } from '../../test/remote-store.ts'
 import type { LimitResult } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
+import { createLimiter, type TiersOptions } from '../limiter/create-limiter.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
-import { createLimiter, type TiersOptions } from '../limiter/create-limiter.ts'
 
 /** A store that is shared, as far as a limiter can tell, and notes what it is asked. */
 function sharedStore(answersLater = false): Store & { readonly asked: string[] } {

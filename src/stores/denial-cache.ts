@@ -174,7 +174,7 @@ function limitName({ limit, key }: { readonly limit: Limit; readonly key: string
 
 // Counted from when it was answered: a client that comes back then does not come too early.
 function later(result: LimitResult, sinceMs: number): LimitResult {
-  const { allowed, remaining, retryAfterMs, resetAfterMs, reason, nextAfterMs } = result
+  const { allowed, remaining, retryAfterMs, resetAfterMs, reason } = result
   return {
     allowed,
     remaining,
@@ -182,8 +182,7 @@ function later(result: LimitResult, sinceMs: number): LimitResult {
     resetAfterMs: Math.max(0, resetAfterMs - sinceMs),
     delayMs: 0,
     reason,
-    // Zero says that nothing is used, and that has not changed.
-    nextAfterMs: nextAfterMs && Math.max(1, nextAfterMs - sinceMs),
+    nextAfterMs: undefined,
     blockedMs: undefined,
     decidedBy: 'denial-cache',
   }

@@ -6,10 +6,10 @@ import { STORE_TIME } from '../../src/core/clock.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { storeContract } from '../../src/testing/store-contract.ts'
+import { type Action, openLimit } from '../open-limit.ts'
 import { ask } from '../servers/ask.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
-import { type Action, openLimit } from '../open-limit.ts'
 
 // The rule that users are told to copy.
 const page = readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8')
@@ -134,7 +134,7 @@ describe('a user without', () => {
 
   it('+del is refused where a key ends early', async () => {
     const { store } = await storeWithout('+del')
-    const shelf = store.open({
+    const shelf = openLimit(store, {
       limiter: 'ends',
       rule: fixedWindow({ limit: 9, windowMs: 60_000, anchor: 'first-hit' }),
     })

@@ -3,13 +3,14 @@ import fc from 'fast-check'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitResult } from '../../src/core/decision.ts'
-import type { Shelf, Store } from '../../src/core/store.ts'
+import type { Store } from '../../src/core/store.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { slotOf } from '../../src/stores/redis/slot-of.ts'
 import { runs } from '../effort.ts'
+import { type OpenLimit, openLimit } from '../open-limit.ts'
 import { starts, type Wait } from '../schedules.ts'
 import type { Address } from '../servers/ask.ts'
 import { type SharedServers, useCluster, useServer } from '../servers/shared-servers.ts'
@@ -25,7 +26,6 @@ import {
   waitAfter,
 } from '../tier-twin.ts'
 import { watchedConnection } from './watched-connection.ts'
-import { openLimit } from '../open-limit.ts'
 
 let server: Address
 let redis: Redis
@@ -123,7 +123,7 @@ describe('on a Cluster', () => {
   })
 
   const rule = fixedWindow({ limit: 9, windowMs: 60_000 })
-  const remaining = async (shelf: Shelf, keys: readonly string[]): Promise<number[]> => {
+  const remaining = async (shelf: OpenLimit, keys: readonly string[]): Promise<number[]> => {
     const asked = keys.map((key) => shelf.decide(key, { type: 'consume', amount: 1 }, 1_000_000))
     return (await Promise.all(asked)).map((verdict) => verdict.remaining)
   }

@@ -5,6 +5,7 @@ import type { LimitResult } from '../../src/core/decision.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
+import type { Action } from '../open-limit.ts'
 import { redisClients } from '../redis-clients/redis-clients.ts'
 import { starts, waits } from '../schedules.ts'
 import { type SharedServers, useCluster } from '../servers/shared-servers.ts'
@@ -18,7 +19,6 @@ import {
   traceOf,
   waitAfter,
 } from '../tier-twin.ts'
-import { type Action } from '../open-limit.ts'
 
 // The tiers of one decision lie in several slots, where no script reaches all of them.
 let cluster: SharedServers['cluster']
@@ -73,11 +73,10 @@ function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCa
  */
 function comparableCall(call: RandomCall, turn: number): RandomCall {
   const requestFor = (request: Action): Action => {
-    if (request.action === 'consume') return { ...request, blockForMs: undefined }
-    if (request.action === 'settle' || request.action === 'renew')
-      return { ...request, id: 1 + Math.abs(turn - request.id) }
-    if (request.action !== 'hold') return request
-    return { ...request, id: 1 + turn, blockForMs: undefined }
+    const { type, holdId = 0 } = request
+    if (type === 'consume') return { ...request, blockMs: 0 }
+    if (type === 'settle' || type === 'extend') return { ...request, holdId: 1 + Math.abs(turn - holdId) }
+    return type === 'reserve' ? { ...request, holdId: 1 + turn, blockMs: 0 } : request
   }
   const asked = call.asked.map((part) => ({
     ...part,

@@ -3,13 +3,12 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import type { Shelf } from '../../src/core/store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
+import { type Action, type OpenLimit, openLimit } from '../open-limit.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
 import { everyRule, NOON_MS, ruleOf } from './every-rule.ts'
-import { type Action, openLimit } from '../open-limit.ts'
 
 let server: Address
 let redis: Redis
@@ -56,7 +55,7 @@ const everyQuestion: readonly Action[] = [
 let names = 0
 
 /** A fresh place for a rule, and how to write there what somebody has spoilt. */
-function placeOf(rule: Rule): { shelf: Shelf; nameOf: (key: string) => string } {
+function placeOf(rule: Rule): { shelf: OpenLimit; nameOf: (key: string) => string } {
   const limiterName = `c${names++}`
   const shelf = openLimit(redisStore(redis), { limiter: limiterName, rule })
   return { shelf, nameOf: (key) => `sluice:${limiterName}:${rule.stateName}:${key}` }

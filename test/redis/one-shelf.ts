@@ -5,6 +5,7 @@ import { LimiterError, type LimiterErrorCode } from '../../src/core/limiter-erro
 import { fixedWindow } from '../../src/rules/index.ts'
 import type { RedisClient } from '../../src/stores/redis/clients/connect.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { openLimit } from '../open-limit.ts'
 
 /** A limit on a client, asked past any limiter: a limiter has a policy for what fails here. */
 export interface OneShelf {
@@ -26,8 +27,8 @@ export function serverNameOf(key: string): string {
 
 /** Opens the limit, each decision a call of its own. */
 export function oneShelf(client: RedisClient, deadlineMs?: number): OneShelf {
-  const shelf = redisStore(client, { maxBatch: 1 }).open({ limiter: 'api', rule, deadlineMs })
-  const take = async (key = 'one') => shelf.decide(key, { type: 'consume', amount: 1 }, STORE_TIME)
+  const limit = openLimit(redisStore(client, { maxBatch: 1 }), { limiter: 'api', rule }, deadlineMs)
+  const take = async (key = 'one') => limit.decide(key, { type: 'consume', amount: 1 }, STORE_TIME)
   return {
     take,
     expectToFail: async (code, words, key) => {

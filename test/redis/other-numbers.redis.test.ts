@@ -4,9 +4,9 @@ import { STORE_TIME } from '../../src/core/clock.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { fixedWindow, slidingWindow, tokenBucket } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { openLimit } from '../open-limit.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
-import { openLimit } from '../open-limit.ts'
 
 let server: Address
 let redis: Redis

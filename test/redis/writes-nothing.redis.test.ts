@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { type Action, openLimit } from '../open-limit.ts'
 import { patient } from '../patient.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
 import { everyRule, NOON_MS, ruleOf } from './every-rule.ts'
-import { type Action, openLimit } from '../open-limit.ts'
 
 let server: Address
 let redis: Redis

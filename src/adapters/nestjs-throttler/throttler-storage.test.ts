@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
-import { LimiterError } from '../../core/limiter-error.ts'
 import type { LimitResult } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { manualClock } from '../../testing/manual-clock.ts'

@@ -28,7 +28,8 @@ export function stepSlidingWindow(
   let current = state !== undefined && passedMs <= 0 ? state.current : 0
   let previous = state === undefined || passedMs > windowMs ? 0 : passedMs > 0 ? state.current : state.previous
 
-  const passes = force || overlap(windowMs, elapsedMs, previous) + current + cost <= limit
+  let overlapping = overlap(windowMs, elapsedMs, previous)
+  const passes = force || overlapping + current + cost <= limit
   const retryAfterMs = passes ? 0 : waitMs(limit, windowMs, current, previous, cost) - elapsedMs
   let returned = 0
   if (passes && cost < 0) {
@@ -39,11 +40,12 @@ export function stepSlidingWindow(
     current -= fromCurrent
     previous -= fromPrevious
     returned = fromCurrent + fromPrevious
+    overlapping = overlap(windowMs, elapsedMs, previous)
   } else if (passes) {
     current = addBounded(current, cost, limit + maxDebt)
   }
 
-  const remaining = Math.max(0, limit - overlap(windowMs, elapsedMs, previous) - current)
+  const remaining = Math.max(0, limit - overlapping - current)
   return {
     retryAfterMs,
     remaining,

@@ -9,9 +9,9 @@ export function stepTokenBucket(
   cost: number,
   force: boolean,
 ): Outcome<Level> {
-  let used = state === undefined ? 0 : usedAt(state, rate, nowMs)
+  const before = state === undefined ? 0 : usedAt(state, rate, nowMs)
+  let used = before
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((used - (capacity - cost) * periodMs) / rate))
-  const room = retryAfterMs === 0 ? used / periodMs : 0
   if (retryAfterMs === 0) {
     // Inexact only for a forced cost so large that the bounds decide anyway.
     const units = unitsOf(cost, periodMs)
@@ -24,7 +24,7 @@ export function stepTokenBucket(
     resetAfterMs: Math.ceil(used / rate),
     nextAfterMs: used === 0 ? 0 : Math.ceil((used - (capacity - remaining - 1) * periodMs) / rate),
     delayMs: 0,
-    returned: cost < 0 ? Math.min(-cost, room) : 0,
+    returned: cost < 0 && retryAfterMs === 0 ? Math.min(-cost, before / periodMs) : 0,
     state: { atMs: nowMs, used, periodMs, rate },
   }
 }

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { runs } from '../../../test/effort.ts'
 import { type Behaviour, remoteStore } from '../../../test/remote-store.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
-import { createLimiter } from '../../limiter/create-limiter.ts'
 
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}))
 afterEach(() => vi.restoreAllMocks())

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, find, limiterWith, lose, remaining, remoteStage, store } from '../../../test/remote-stage.ts'
-import { concurrency } from '../../rules/concurrency/concurrency.ts'
-import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import { concurrency } from '../../rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 
 beforeEach(remoteStage)
 
@@ -85,17 +85,17 @@ describe('a hold', () => {
     expect(await remaining('a', rule)).toBe(850)
   })
 
-  it.each(['allow', 'refuse'] as const)(
-    'of the store is settled there also by the policy %s',
-    async (onStoreFailure) => {
-      const limiter = tokensWith({ onStoreFailure })
-      const hold = await limiter.reserve('a', { estimate: 400 })
-      await lose(limiter)
-      expect(await hold.settle(150)).toMatchObject({ allowed: true, decidedBy: 'fallback' })
-      await find(limiter)
-      expect(await remaining('a', rule)).toBe(850)
-    },
-  )
+  it.each([
+    ['allow', 0],
+    ['refuse', 1_000],
+  ] as const)('of the store is settled there also by the policy %s', async (onStoreFailure, nextAfterMs) => {
+    const limiter = tokensWith({ onStoreFailure })
+    const hold = await limiter.reserve('a', { estimate: 400 })
+    await lose(limiter)
+    expect(await hold.settle(150)).toMatchObject({ allowed: true, nextAfterMs, decidedBy: 'fallback' })
+    await find(limiter)
+    expect(await remaining('a', rule)).toBe(850)
+  })
 
   it('is refused by the policy that refuses, and charged with what was used by the one that allows', async () => {
     const refusing = tokensWith({ onStoreFailure: 'refuse' })

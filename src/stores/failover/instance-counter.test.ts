@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { decideCall } from '../../../test/open-limit.ts'
 import { clock, remoteStage } from '../../../test/remote-stage.ts'
 import { type Behaviour, type RemoteStore, remoteStore, type Server } from '../../../test/remote-store.ts'
-import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { memoryStore } from '../../stores/memory/memory-store.ts'
-import { decideCall } from '../../../test/open-limit.ts'
 import { STORE_TIME } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { joinInstances } from './instance-counter.ts'
 
 beforeEach(remoteStage)
@@ -68,7 +68,12 @@ async function askOnce(store: Store, operation: Operation): Promise<LimitResult>
 
 it('are counted by the time of the store where there is no clock', async () => {
   const store = remoteStore(server)
-  const instances = joinInstances({ limiter: 'api', store, clock: undefined, ask: (operation) => askOnce(store, operation) })
+  const instances = joinInstances({
+    limiter: 'api',
+    store,
+    clock: undefined,
+    ask: (operation) => askOnce(store, operation),
+  })
   await instances.leave()
   instances.beat(0)
   instances.beat(1_000)

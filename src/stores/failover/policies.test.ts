@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remote-stage.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { changedRules } from '../../limiter/rules-of.ts'
+import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 
 beforeEach(remoteStage)
 
@@ -29,7 +29,12 @@ describe('a store that fails', () => {
     const limiter = limiterWith({ onStoreFailure: 'allow' })
     store.behaviour = 'fails'
     for (let count = 0; count < 30; count++) {
-      expect(await limiter.consume('a')).toMatchObject({ allowed: true, decidedBy: 'fallback', remaining: 10 })
+      expect(await limiter.consume('a')).toMatchObject({
+        allowed: true,
+        decidedBy: 'fallback',
+        remaining: 10,
+        nextAfterMs: 0,
+      })
     }
   })
 
@@ -93,8 +98,8 @@ describe('a store that fails', () => {
 
 describe.each([undefined, null])('a store that fails and says %s', (error) => {
   const outcomes = [
-    ['fallback', { allowed: true, limit: 5, remaining: 2, decidedBy: 'fallback' }],
-    ['allow', { allowed: true, remaining: 10, decidedBy: 'fallback' }],
+    ['fallback', { allowed: true, limit: 5, remaining: 2, nextAfterMs: expect.any(Number), decidedBy: 'fallback' }],
+    ['allow', { allowed: true, remaining: 10, nextAfterMs: 0, decidedBy: 'fallback' }],
     ['refuse', { allowed: false, reason: 'store-unavailable', decidedBy: 'fallback' }],
     ['throw', { code: 'STORE_FAILED', message: 'the store failed and did not say why' }],
   ] as const

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { ReplayLog, type PendingWrite } from './replay-log.ts'
+import { type PendingWrite, ReplayLog } from './replay-log.ts'
 
 const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
 const all = (spent: number): number => spent

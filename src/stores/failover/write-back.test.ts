@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, find, limiterWith, lose, remaining, remoteStage, store, takeNoIds } from '../../../test/remote-stage.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
-import { createLimiter } from '../../limiter/create-limiter.ts'
-import type { Limiter } from '../../limiter/limiter.ts'
 
 beforeEach(remoteStage)
 
