@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { nav, sidebar } from '../docs/.vitepress/navigation.ts'
 import { pageOf, siteLink, sitePath } from '../docs/.vitepress/site-path.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { ON_STORE_FAILURE } from '../src/stores/failover/store-failure.ts'
+import { ON_STORE_FAILURE } from '../src/core/limit.ts'
 import tsconfig from '../tsconfig.json' with { type: 'json' }
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')

@@ -11,6 +11,9 @@ export type OnStoreFailure =
   /** Reject with what went wrong. */
   | 'throw'
 
+/** The choices, in the order in which the docs name them. */
+export const ON_STORE_FAILURE: readonly OnStoreFailure[] = ['fallback', 'allow', 'refuse', 'throw']
+
 /** One limit of a limiter, as stores and layers see it. The limiter makes it once, and the store knows it by its identity. */
 export interface Limit {
   /** What decisions and events call it: the tier's name, or the limiter's own when it has no tiers. */

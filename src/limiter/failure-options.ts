@@ -1,6 +1,5 @@
 import { milliseconds, oneOf, wholeNumber } from '../core/check.ts'
-import type { OnStoreFailure } from '../core/limit.ts'
-import { ON_STORE_FAILURE } from '../stores/failover/store-failure.ts'
+import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
 
 /** What to do about a store that does not answer. */
 export interface FailureOptions {

@@ -1,8 +1,7 @@
 import { milliseconds, oneOf, show } from '../core/check.ts'
-import type { OnStoreFailure } from '../core/limit.ts'
+import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
-import { ON_STORE_FAILURE } from '../stores/failover/store-failure.ts'
 import type { Policy } from './policy-cache.ts'
 
 /** A limit: a rule, and what to do beyond it. */

@@ -104,7 +104,7 @@ describe('the scripts on the page', () => {
 
   it('tiers takes what its header says', () => {
     const [header = ''] = getScript('tiers').source.split('\n\n')
-    const lines = [...header.matchAll(/^-- (?:(KEYS\S+|ARGV\S+|request|shadow:|rulesVary:|d\*) +| {13})(.+)$/gm)]
+    const lines = [...header.matchAll(/^-- (?:(KEYS\S+|ARGV\S+|request|shadow:|changing:|d\*) +| {13})(.+)$/gm)]
     const rows = lines.map(([, place = '', text = '']) => {
       if (place === 'request') return ['', place, 'of each tier a cost or one of [the words](#what-you-can-ask)']
       if (/[:*]$/.test(place)) return ['', place, text]

@@ -50,8 +50,7 @@ function run(name, text, keys, args)
   scripts[name] = scripts[name] or assert(load(text, name))
   KEYS, ARGV = lines(keys), lines(args)
   local reply = scripts[name]()
-  local length = name == 'tiers' and #reply or 5
-  for index = 1, length do assert(math.type(reply[index]) == 'integer', 'a reply of whole numbers') end
+  for index = 1, #reply do assert(math.type(reply[index]) == 'integer', 'a reply of whole numbers') end
   return table.concat(reply, ' ')
 end
 `

@@ -1,10 +1,9 @@
 import { show } from '../../core/check.ts'
-import { createLimit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
+import { createClear } from '../../limiter/clear-keys.ts'
 import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { forgetDenials } from '../../stores/denials.ts'
 import { type DropInSettings, failingOpen, firstHitWindow, ruleFor, UNREACHED } from './drop-in-options.ts'
 
 /** What the other library tells its store before the first request. */
@@ -46,12 +45,5 @@ export function hitLimiter(settings: DropInSettings, init: HitStoreInit): HitLim
 }
 
 function opened(store: Store, options: LimiterOptions, limit: number): HitLimiter {
-  const limiter = createLimiter(options)
-  const stored = createLimit({ limiter: options.name, rule: options.rule })
-  store.register(stored)
-  const clear = async (): Promise<void> => {
-    await store.clear?.(stored)
-    forgetDenials(store, options.name)
-  }
-  return { limiter, limit, clear: store.clear && clear }
+  return { limiter: createLimiter(options), limit, clear: createClear(store, options.name, options.rule) }
 }

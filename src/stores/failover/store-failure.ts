@@ -1,8 +1,4 @@
-import type { OnStoreFailure } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-
-/** The choices, in the order in which the docs name them. */
-export const ON_STORE_FAILURE: readonly OnStoreFailure[] = ['fallback', 'allow', 'refuse', 'throw']
 
 /** What a store has failed with: an error that says so where it gave nothing. */
 export function failureOf(given: unknown): unknown {

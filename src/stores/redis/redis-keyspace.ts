@@ -69,6 +69,11 @@ export class RedisKeyspace {
     this.#batcher.joined(batch)
   }
 
+  /** Something comes that has to be decided after what waits here: what comes later has to go later still. */
+  closeBatch(): void {
+    this.#batch = undefined
+  }
+
   /** What a key is called on the server. */
   nameOf(key: string): string {
     return nameKey(this.start, this.#limit, key)

@@ -98,7 +98,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       const [first, second] = operations as readonly [Operation, ...Operation[]]
       if (timeoutMs > 0) runner.waitAtMost(timeoutMs)
       if (second === undefined && idempotency === undefined && !first.limit.rulesVary) {
-        keyspaceOf(first.limit).add(first, call, reply)
+        const keyspace = keyspaceOf(first.limit)
+        // Decisions on one key are made in the order in which they came.
+        if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
+        keyspace.add(first, call, reply)
         return undefined
       }
       const located = operations.map((operation) => ({ operation, keyspace: keyspaceOf(operation.limit) }))
@@ -110,6 +113,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
         )
         return undefined
       }
+      for (const { keyspace } of located) keyspace.closeBatch()
       if (tierBatch === undefined || !tierBatch.takes(located, nowMs)) {
         const most = batcher.mostFor(operations)
         tierBatch = new TierBatch(runner, most, nowMs, (alone) => decideAlone(alone, nowMs, timeoutMs))

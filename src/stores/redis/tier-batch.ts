@@ -11,6 +11,7 @@ import {
   ruleTextsOf,
 } from './decide-in-one-slot.ts'
 import { numbersOf } from './decode-result.ts'
+import type { RedisKeyspace } from './redis-keyspace.ts'
 import { getScript } from './script-catalog.ts'
 import type { How, ScriptRunner } from './script-runner.ts'
 
@@ -56,6 +57,11 @@ export class TierBatch implements Parcel {
     )
   }
 
+  /** Whether a key of this keyspace waits here. */
+  concerns(keyspace: RedisKeyspace): boolean {
+    return !this.#isSent && (this.#members[0] as Member).located.some((one) => one.keyspace === keyspace)
+  }
+
   /** Adds a decision. */
   add(located: readonly Located[], reply: Reply): void {
     this.#members.push({ located, reply })
@@ -64,7 +70,7 @@ export class TierBatch implements Parcel {
   async send(arrived: (parcel: Parcel) => void): Promise<void> {
     this.#isSent = true
     const answers = this.#members.length === 1 ? undefined : await this.#sendTogether()
-    if (answers instanceof Array) {
+    if (Array.isArray(answers)) {
       arrived(this)
       for (const [index, { reply }] of this.#members.entries()) reply.done(answers[index] as readonly LimitResult[])
       return
