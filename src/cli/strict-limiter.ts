@@ -1,7 +1,7 @@
 import type { Store } from '../core/store.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import type { Limit } from '../limiter/tier.ts'
-import { limiterOf } from '../policies/limiter-of.ts'
+import { createPolicyLimiter } from '../policies/create-policy-limiter.ts'
 import type { Policy } from '../policies/read-policies.ts'
 
 /**
@@ -16,7 +16,7 @@ export function strictLimiter({ name, options }: Policy, store: Store): Limiter<
     deadlineMs: DEADLINE_MS,
     denialCacheMs: 0,
   } as const
-  const limiter = limiterOf(
+  const limiter = createPolicyLimiter(
     { name, options: 'tiers' in strict ? { ...strict, tiers: strictTiers(strict.tiers) } : strict },
     { store },
   )

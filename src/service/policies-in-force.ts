@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Store } from '../core/store.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import { limiterOf } from '../policies/limiter-of.ts'
+import { createPolicyLimiter } from '../policies/create-policy-limiter.ts'
 import type { Policies, Policy } from '../policies/read-policies.ts'
 
 /** A policy and the limiter that decides by it. */
@@ -85,7 +85,7 @@ export class PoliciesInForce {
 
   #make(policy: Policy, said: string): Entry {
     const { store, clock, watch } = this.#surroundings
-    const limiter = limiterOf(policy, clock === undefined ? { store } : { store, clock })
+    const limiter = createPolicyLimiter(policy, clock === undefined ? { store } : { store, clock })
     return { name: policy.name, limiter, isTiered: 'tiers' in policy.options, said, stop: watch(limiter) }
   }
 

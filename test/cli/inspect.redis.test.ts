@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { connectRedis } from '../../src/cli/redis-url.ts'
-import { limiterOf } from '../../src/policies/limiter-of.ts'
+import { createPolicyLimiter } from '../../src/policies/create-policy-limiter.ts'
 import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
@@ -166,7 +166,7 @@ describe('inspect elsewhere', () => {
       const connected = await connectRedis(at)
       onTestFinished(() => connected.close())
       const [policy] = readPolicies(text, '') as [Policy]
-      const limiter = limiterOf(policy, { store: redisStore(connected.client) })
+      const limiter = createPolicyLimiter(policy, { store: redisStore(connected.client) })
       onTestFinished(() => limiter.close())
       await limiter.consume({ user: '42', ip: '::1' })
       const file = await fileOf(text)

@@ -5,7 +5,7 @@ import type { Limiter } from '../limiter/limiter.ts'
 import type { Policy } from './read-policies.ts'
 
 /** Makes the limiter of a policy. */
-export function limiterOf(
+export function createPolicyLimiter(
   { options }: Policy,
   surroundings: { readonly store?: Store; readonly clock?: Clock } = {},
 ): Limiter<string> {

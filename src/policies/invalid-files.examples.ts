@@ -1,5 +1,5 @@
 /** Files that are wrong, and all that is to be said about each. */
-export const WRONG_FILES: readonly (readonly [title: string, text: string, problems: readonly string[]])[] = [
+export const INVALID_FILES: readonly (readonly [title: string, text: string, problems: readonly string[]])[] = [
   [
     'an empty file',
     '',

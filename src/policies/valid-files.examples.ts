@@ -1,5 +1,5 @@
 /** Files that are right, and the options that they stand for; rules by their parameters. */
-export const GOOD_FILES: readonly (readonly [title: string, text: string, options: readonly unknown[]])[] = [
+export const VALID_FILES: readonly (readonly [title: string, text: string, options: readonly unknown[]])[] = [
   [
     'a policy of one rule',
     'policies:\n  api: { rule: fixed-window, limit: 100, window: 1m }\n',
