@@ -1,5 +1,5 @@
 import type { Rule } from '../../src/core/rule.ts'
-import { Keeper } from '../../src/simulate/keeper.ts'
+import { SimulatedStore } from '../../src/simulate/simulated-store.ts'
 import type { Arrival, Trace } from '../../src/simulate/simulation.ts'
 
 /**
@@ -13,7 +13,7 @@ export function decisionTimeNs(rule: Rule, trace: Trace, nowNs: () => number): n
   let leastNs = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
     const startNs = nowNs()
-    for (let pass = 0; pass < passes; pass++) new Keeper(rule).decideAll(arrivals, [])
+    for (let pass = 0; pass < passes; pass++) new SimulatedStore(rule).decideAll(arrivals, [])
     leastNs = Math.min(leastNs, nowNs() - startNs)
   }
   return leastNs / (passes * arrivals.length)

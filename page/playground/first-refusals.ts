@@ -1,5 +1,5 @@
 import type { Rule } from '../../src/core/rule.ts'
-import { Keeper, type Step } from '../../src/simulate/keeper.ts'
+import { SimulatedStore, type Step } from '../../src/simulate/simulated-store.ts'
 import type { Arrival } from '../../src/simulate/simulation.ts'
 import { retryWords } from '../words/decision-words.ts'
 import { lengthOf } from '../words/lengths.ts'
@@ -22,13 +22,13 @@ const MOST_REFUSALS = 5
 /** Finds the first rows of requests that a rule refuses, and then looks no further. */
 export class FirstRefusals {
   readonly #rule: Rule
-  readonly #keeper: Keeper
+  readonly #keeper: SimulatedStore
   readonly #found: { -readonly [Name in keyof Refusal]: Refusal[Name] }[] = []
   #isInRow = false
 
   constructor(rule: Rule) {
     this.#rule = rule
-    this.#keeper = new Keeper(rule)
+    this.#keeper = new SimulatedStore(rule)
   }
 
   get found(): readonly Refusal[] {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { AdmittedCounts } from './admitted-counts.ts'
+import { AdmittedInWindow } from './admitted-in-window.ts'
 import { AtWork } from './at-work.ts'
-import type { Passed } from './passed.ts'
-import { PassedWindow } from './passed-window.ts'
 import type { Arrival } from './simulation.ts'
 
 const SPAN_MS = 100
@@ -26,7 +26,7 @@ const arrivals: fc.Arbitrary<Arrival[]> = fc
   })
 
 /** Each counts from when it passes for as long as `lastsMs` says. */
-function expectCounted(passed: Passed, trace: readonly Arrival[], lastsMs: (arrival: Arrival) => number): void {
+function expectCounted(passed: AdmittedCounts, trace: readonly Arrival[], lastsMs: (arrival: Arrival) => number): void {
   let most = 0
   for (const [index, arrival] of trace.entries()) {
     const before = trace.slice(0, index).filter((one) => one.key === arrival.key)
@@ -41,15 +41,15 @@ function expectCounted(passed: Passed, trace: readonly Arrival[], lastsMs: (arri
 
 describe('in a window', () => {
   it('counts what passed less than a window ago', () => {
-    fc.assert(fc.property(arrivals, (trace) => expectCounted(new PassedWindow(SPAN_MS), trace, () => SPAN_MS)))
+    fc.assert(fc.property(arrivals, (trace) => expectCounted(new AdmittedInWindow(SPAN_MS), trace, () => SPAN_MS)))
   })
 
   it('counts in a window that is not whole', () => {
-    fc.assert(fc.property(arrivals, (trace) => expectCounted(new PassedWindow(99.5), trace, () => 99.5)))
+    fc.assert(fc.property(arrivals, (trace) => expectCounted(new AdmittedInWindow(99.5), trace, () => 99.5)))
   })
 
   it('counts what passes later at its time, and forgets no other key meanwhile', () => {
-    const passed = new PassedWindow(SPAN_MS)
+    const passed = new AdmittedInWindow(SPAN_MS)
     passed.add({ key: 'b', atMs: 0, cost: 2 }, 0)
     passed.add({ key: 'a', atMs: 1, cost: 1 }, 500)
     passed.add({ key: 'b', atMs: 2, cost: 3 }, 99)

@@ -1,8 +1,9 @@
+import type { AdmittedCounts } from './admitted-counts.ts'
 import { ExpiringMap } from './expiring-map.ts'
-import type { Passed } from './passed.ts'
 import type { Arrival } from './simulation.ts'
 
-interface Line {
+/** What passed for one key. */
+interface KeyHistory {
   readonly times: number[]
   readonly costs: number[]
   /** Where what has not left begins. */
@@ -11,9 +12,9 @@ interface Line {
 }
 
 /** Finds the most that passes for one key in any stretch of a length, exactly: of two times that far apart only one counts. */
-export class PassedWindow implements Passed {
+export class AdmittedInWindow implements AdmittedCounts {
   readonly #spanMs: number
-  readonly #byKey = new ExpiringMap<Line>()
+  readonly #byKey = new ExpiringMap<KeyHistory>()
   #most = 0
 
   constructor(spanMs: number) {
@@ -49,7 +50,7 @@ export class PassedWindow implements Passed {
 }
 
 /** Takes out what passed at `untilMs` or before. */
-function leave(line: Line, untilMs: number): void {
+function leave(line: KeyHistory, untilMs: number): void {
   const { times, costs } = line
   while (line.from < times.length && (times[line.from] as number) <= untilMs) {
     line.sum -= costs[line.from] as number

@@ -22,9 +22,9 @@ export function createCallers(options: TrafficOptions): (random: Random) => Call
   wholeNumber('cost', least, 1)
   wholeNumber('cost', most, least)
   const workMs = options.workMs === undefined ? undefined : milliseconds('workMs', options.workMs)
-  const shares = sharesOf(keys)
+  const shares = computeShares(keys)
   return (random) => ({
-    key: () => `user:${1 + placeOf(shares, random.next())}`,
+    key: () => `user:${1 + findKey(shares, random.next())}`,
     wait: (meanMs) => meanMs * random.exponential(),
     request(key, atMs) {
       const taken = least === most ? least : random.whole(least, most)
@@ -34,7 +34,7 @@ export function createCallers(options: TrafficOptions): (random: Random) => Call
 }
 
 /** Where each key ends on a line from 0 to 1, if the first has twice the length of the second and three times that of the third. */
-function sharesOf(keys: number): Float64Array {
+function computeShares(keys: number): Float64Array {
   const ends = new Float64Array(keys)
   let sum = 0
   for (let key = 0; key < keys; key++) {
@@ -45,7 +45,7 @@ function sharesOf(keys: number): Float64Array {
 }
 
 /** The first key that ends after `at`. */
-function placeOf(ends: Float64Array, at: number): number {
+function findKey(ends: Float64Array, at: number): number {
   let least = 0
   let most = ends.length - 1
   while (least < most) {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { lineUp } from './line-up.ts'
+import { listRuleVariants } from './rule-variants.ts'
 
 it('has every rule in each of its modes, once, with the same limit and window', () => {
-  const contestants = lineUp(20, 5_000)
+  const contestants = listRuleVariants(20, 5_000)
   expect(contestants.map(({ name }) => name)).toEqual([
     'concurrency',
     'fixed-window',

@@ -3,10 +3,10 @@ import { type RuleField, type RuleForm, wordOf } from '../rules/rule-form.ts'
 import type { Contestant } from './simulation.ts'
 
 /** Every rule there is, in each of its modes, all of them with the same limit for the same length of time. */
-export function lineUp(limit: number, windowMs: number): readonly Contestant[] {
+export function listRuleVariants(limit: number, windowMs: number): readonly Contestant[] {
   return Object.values(forms).flatMap((form) => {
-    const options = Object.fromEntries(form.fields.flatMap((field) => givenValue(field, limit, windowMs)))
-    const modes = modesOf(form).map((mode) => ({
+    const options = Object.fromEntries(form.fields.flatMap((field) => composeValue(field, limit, windowMs)))
+    const modes = listModes(form).map((mode) => ({
       name: `${form.name}${mode.name}`,
       rule: form.make({ ...options, ...mode.options }),
     }))
@@ -21,7 +21,7 @@ interface Mode {
 }
 
 /** The rule as it is, and as it is with each other choice. */
-function modesOf(form: RuleForm): readonly Mode[] {
+function listModes(form: RuleForm): readonly Mode[] {
   const others = form.fields.flatMap((field) =>
     (field.choices ?? []).slice(1).map((choice) => ({
       name: ` ${wordOf(field)}=${choice}`,
@@ -32,7 +32,7 @@ function modesOf(form: RuleForm): readonly Mode[] {
 }
 
 // What has to be said has an example: a number of requests, or a length of time.
-function givenValue(field: RuleField, limit: number, windowMs: number): [string, number][] {
+function composeValue(field: RuleField, limit: number, windowMs: number): [string, number][] {
   if (field.example === undefined) return []
   return [[field.name, field.kind === 'duration' ? windowMs : limit]]
 }

@@ -1,9 +1,9 @@
 import { wholeNumber } from '../core/check.ts'
 import type { Verdict } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import { Keeper, type Step } from './keeper.ts'
-import { Scorebook } from './scorebook.ts'
+import { SimulatedStore, type Step } from './simulated-store.ts'
 import type { Arrival, Contestant, Result, Trace } from './simulation.ts'
+import { Tally } from './tally.ts'
 
 /** Options of a simulation. */
 export interface SimulationOptions {
@@ -88,7 +88,7 @@ export function createSimulation(contestants: readonly Contestant[], options: Si
   const { watchedKey, fromMs, untilMs } = options
   const slots = wholeNumber('slots', options.slots ?? 60, 2)
   const players = contestants.map(
-    (one) => new Player(one, new Scorebook(one, { slots, fromMs, untilMs, watchedKey }), options),
+    (one) => new Player(one, new Tally(one, { slots, fromMs, untilMs, watchedKey }), options),
   )
   let nowMs = fromMs
   const moveTo = (atMs: number): void => {
@@ -118,16 +118,16 @@ const PART = 512
 
 class Player {
   readonly #contestant: Contestant
-  readonly #keeper: Keeper
-  readonly #scorebook: Scorebook
+  readonly #store: SimulatedStore
+  readonly #tally: Tally
   readonly #options: Pick<SimulationOptions, 'nowNs' | 'onDecision'>
   #spentNs = 0
   #decisions = 0
 
-  constructor(contestant: Contestant, scorebook: Scorebook, options: SimulationOptions) {
+  constructor(contestant: Contestant, tally: Tally, options: SimulationOptions) {
     this.#contestant = contestant
-    this.#keeper = new Keeper(contestant.rule, contestant.blockForMs)
-    this.#scorebook = scorebook
+    this.#store = new SimulatedStore(contestant.rule, contestant.blockForMs)
+    this.#tally = tally
     this.#options = options
   }
 
@@ -135,7 +135,7 @@ class Player {
     const { nowNs } = this.#options
     const steps: Step[] = []
     const startNs = nowNs?.() ?? 0
-    this.#keeper.decideAll(arrivals, steps)
+    this.#store.decideAll(arrivals, steps)
     this.#spentNs += (nowNs?.() ?? 0) - startNs
     this.#decisions += arrivals.length
     this.#judge(steps)
@@ -144,27 +144,27 @@ class Player {
 
   passTime(untilMs: number): void {
     const steps: Step[] = []
-    this.#keeper.releaseUntil(untilMs - 1, steps)
+    this.#store.releaseUntil(untilMs - 1, steps)
     this.#judge(steps)
-    this.#scorebook.passTime(untilMs)
+    this.#tally.passTime(untilMs)
     this.#forget()
   }
 
   result(nowMs: number): Result {
     const isMeasured = this.#options.nowNs !== undefined && this.#decisions > 0
-    return this.#scorebook.result(nowMs, isMeasured ? this.#spentNs / this.#decisions : undefined)
+    return this.#tally.result(nowMs, isMeasured ? this.#spentNs / this.#decisions : undefined)
   }
 
   #judge(steps: readonly Step[]): void {
     const { onDecision } = this.#options
     for (const step of steps) {
-      this.#scorebook.note(step)
+      this.#tally.note(step)
       if (!step.isRelease) onDecision?.(this.#contestant, step.arrival, step.ruling)
     }
   }
 
   // Only when all is judged: a key that became fresh on the way may have been used again since.
   #forget(): void {
-    for (const key of this.#scorebook.keys.takeGone()) this.#keeper.forget(key)
+    for (const key of this.#tally.keys.takeGone()) this.#store.forget(key)
   }
 }

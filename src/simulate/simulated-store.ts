@@ -8,37 +8,38 @@ import type { Arrival } from './simulation.ts'
 export interface Step {
   readonly arrival: Arrival
   readonly ruling: Ruling
-  /** When. For a place that was given back later than it was taken. */
+  /** When. A release comes later than its arrival. */
   readonly atMs: number
   readonly isRelease: boolean
 }
 
-interface Place {
+/** One of the `limit` that may work at once. */
+interface Permit {
   readonly id: number
   readonly endMs: number
   readonly arrival: Arrival
 }
 
-/** Keeps the keys of one rule and decides by the rule's own code, as a store does. */
-export class Keeper {
+/** Keeps the keys of one rule and decides by the rule's own code, as a real store does. */
+export class SimulatedStore {
   readonly #rule: Rule
   readonly #leaseMs: number | undefined
   readonly #blockForMs: number | undefined
   readonly #entries = new Map<string, Entry>()
-  readonly #places = new DueQueue<Place>()
+  readonly #permits = new DueQueue<Permit>()
   #lastId = 0
 
   constructor(rule: Rule, blockForMs?: number) {
     this.#rule = rule
     this.#blockForMs = blockForMs
-    this.#leaseMs = leaseOf(rule)
+    this.#leaseMs = readLeaseMs(rule)
   }
 
-  /** Decides what arrives, gives back the places of those who have done their work by then, and writes down all of it. */
+  /** Decides what arrives, releases the permits whose work has ended by then, and adds all of it to `steps`. */
   decideAll(arrivals: readonly Arrival[], steps: Step[]): void {
     for (const arrival of arrivals) {
       const { atMs, key } = arrival
-      if (this.#places.nextMs <= atMs) this.releaseUntil(atMs, steps)
+      if (this.#permits.nextMs <= atMs) this.releaseUntil(atMs, steps)
       const entry = this.#entries.get(key) ?? UNTOUCHED
       const ruling = this.#decide(entry, arrival)
       // A refusal leaves the key as it was, unless it blocks it.
@@ -47,10 +48,10 @@ export class Keeper {
     }
   }
 
-  /** Gives back the places whose work is done by `nowMs`. */
+  /** Releases the permits whose work has ended by `nowMs`. */
   releaseUntil(nowMs: number, steps: Step[]): void {
-    while (this.#places.nextMs <= nowMs) {
-      const { id, endMs, arrival } = this.#places.take()
+    while (this.#permits.nextMs <= nowMs) {
+      const { id, endMs, arrival } = this.#permits.take()
       const entry = this.#entries.get(arrival.key) ?? UNTOUCHED
       const ruling = decide(this.#rule, entry, { action: 'settle', id, amount: 0 }, endMs)
       // A lease that has ended before its work has nothing to give back.
@@ -71,12 +72,12 @@ export class Keeper {
       return decide(this.#rule, entry, { action: 'consume', ...asked }, atMs)
     const id = ++this.#lastId
     const ruling = decide(this.#rule, entry, { action: 'hold', ...asked, id, holdMs: this.#leaseMs }, atMs)
-    if (ruling.allowed) this.#places.add(atMs + workMs, { id, endMs: atMs + workMs, arrival })
+    if (ruling.allowed) this.#permits.add(atMs + workMs, { id, endMs: atMs + workMs, arrival })
     return ruling
   }
 }
 
-/** How long a place lasts when nobody gives it back; `undefined` for a rule without places. */
-export function leaseOf(rule: Rule): number | undefined {
+/** How long a permit lasts when its caller does not release it; `undefined` for a rule without permits. */
+export function readLeaseMs(rule: Rule): number | undefined {
   return rule.holds === 'leased' ? Number(rule.parameters.leaseMs) : undefined
 }

@@ -1,48 +1,48 @@
 import { peek } from '../core/decide.ts'
 import { type Entry, UNTOUCHED } from '../core/entry.ts'
 import type { Rule } from '../core/rule.ts'
+import type { AdmittedCounts } from './admitted-counts.ts'
+import { AdmittedInWindow } from './admitted-in-window.ts'
 import { AtWork } from './at-work.ts'
-import { leaseOf, type Step } from './keeper.ts'
 import { KeyAccount } from './key-account.ts'
-import type { Passed } from './passed.ts'
-import { PassedWindow } from './passed-window.ts'
+import { readLeaseMs, type Step } from './simulated-store.ts'
 import type { Contestant, Result } from './simulation.ts'
 import { TimeLine } from './time-line.ts'
 
 /** Into how many parts a window is cut to see bursts. */
 const BURSTS_A_WINDOW = 100
 
-/** What a scorebook is asked to show. */
-export interface ScorebookOptions {
+/** What a tally reports. */
+export interface TallyOptions {
   readonly slots: number
   readonly fromMs: number | undefined
   readonly untilMs: number | undefined
   readonly watchedKey: string | undefined
 }
 
-/** Judges what one rule decides, step by step. */
-export class Scorebook {
+/** Counts what one rule decides, step by step, and how far that is from an exact log. */
+export class Tally {
   readonly keys: KeyAccount
   readonly #rule: Rule
   readonly #name: string
-  readonly #passed: Passed
-  readonly #bursts: Passed
+  readonly #admitted: AdmittedCounts
+  readonly #bursts: AdmittedCounts
   readonly #timeLine: TimeLine
   #watchedKey: string | undefined
   #watched: Entry = UNTOUCHED
   readonly #sums = { requests: 0, offered: 0, admitted: 0, wronglyAdmitted: 0, wronglyRefused: 0 }
   readonly #delays = { admitted: 0, sumMs: 0, longestMs: 0 }
 
-  constructor({ name, rule }: Contestant, { slots, fromMs, untilMs, watchedKey }: ScorebookOptions) {
+  constructor({ name, rule }: Contestant, { slots, fromMs, untilMs, watchedKey }: TallyOptions) {
     this.#name = name
     this.#rule = rule
     this.#watchedKey = watchedKey
     this.#timeLine = new TimeLine(slots, fromMs, untilMs)
     this.keys = new KeyAccount(rule)
-    const leaseMs = leaseOf(rule)
+    const leaseMs = readLeaseMs(rule)
     const windowMs = rule.windowMs ?? (leaseMs as number)
-    this.#passed = leaseMs === undefined ? new PassedWindow(windowMs) : new AtWork(leaseMs)
-    this.#bursts = new PassedWindow(windowMs / BURSTS_A_WINDOW)
+    this.#admitted = leaseMs === undefined ? new AdmittedInWindow(windowMs) : new AtWork(leaseMs)
+    this.#bursts = new AdmittedInWindow(windowMs / BURSTS_A_WINDOW)
   }
 
   note({ arrival, ruling, atMs, isRelease }: Step): void {
@@ -58,14 +58,14 @@ export class Scorebook {
     this.#sums.offered += cost
     // Who has to wait passes when it is its turn.
     const passesMs = atMs + delayMs
-    const hasRoom = this.#passed.sum(key, passesMs) + cost <= this.#rule.limit
+    const hasRoom = this.#admitted.sum(key, passesMs) + cost <= this.#rule.limit
     if (!allowed) {
       if (hasRoom) this.#sums.wronglyRefused++
       return
     }
     if (!hasRoom) this.#sums.wronglyAdmitted++
     this.#sums.admitted += cost
-    this.#passed.add(arrival, passesMs)
+    this.#admitted.add(arrival, passesMs)
     this.#bursts.add(arrival, passesMs)
     this.#delays.admitted++
     this.#delays.sumMs += delayMs
@@ -81,7 +81,7 @@ export class Scorebook {
   result(nowMs: number, nanosecondsPerDecision: number | undefined): Result {
     const { requests, offered, admitted, wronglyAdmitted, wronglyRefused } = this.#sums
     const { limit, kind } = this.#rule
-    const { most } = this.#passed
+    const { most } = this.#admitted
     return {
       name: this.#name,
       kind,

@@ -1,6 +1,6 @@
 import type { Limit } from '../../limiter/tier.ts'
 import type { Policy } from '../../policies/read-policies.ts'
-import { lineUp } from '../../simulate/line-up.ts'
+import { listRuleVariants } from '../../simulate/rule-variants.ts'
 import type { Contestant } from '../../simulate/simulation.ts'
 import { CommandFailure, EXIT } from '../command-failure.ts'
 import { readPoliciesFile } from '../policies-file.ts'
@@ -17,7 +17,7 @@ export async function contestantsOf(
   const twice = contestants.find(({ name }, index) => contestants.findIndex((other) => other.name === name) < index)
   if (twice !== undefined) throw new CommandFailure(`the rule "${twice.name}" is there twice`, EXIT.wrong)
   if (contestants.length > 0) return contestants
-  return lineUp(100, 60_000).filter(({ rule }) => rule.windowMs !== undefined)
+  return listRuleVariants(100, 60_000).filter(({ rule }) => rule.windowMs !== undefined)
 }
 
 function limitsOf({ name, options }: Policy): Contestant[] {

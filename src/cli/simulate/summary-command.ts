@@ -1,4 +1,4 @@
-import { lineUp } from '../../simulate/line-up.ts'
+import { listRuleVariants } from '../../simulate/rule-variants.ts'
 import { type RuleSummary, summarize } from '../../simulate/summary.ts'
 import { withRedis } from '../redis-option.ts'
 import type { Terminal } from '../terminal.ts'
@@ -27,7 +27,7 @@ async function withRedisBytes(
   return withRedis(url, terminal, async (redis) => {
     const bytes = new Map<string, number[]>()
     for (const limit of [LIMIT, LARGE_LIMIT]) {
-      for (const contestant of lineUp(limit, WINDOW_MS)) {
+      for (const contestant of listRuleVariants(limit, WINDOW_MS)) {
         const { name } = contestant
         if (!rules.some((rule) => rule.name === name)) continue
         bytes.set(name, [...(bytes.get(name) ?? []), await redisMemoryOf(contestant, redis)])
