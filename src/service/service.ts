@@ -4,19 +4,19 @@ import type { Store } from '../core/store.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { createLiveBoard } from '../observe/live-board.ts'
 import type { Policies } from '../policies/read-policies.ts'
-import { HttpServer, type ListeningAddress } from './http-server.ts'
 import { liveReports, type Reloads } from './live.ts'
 import { createMetrics } from './metrics.ts'
-import { readPage } from './page-files.ts'
 import { PoliciesInForce } from './policies-in-force.ts'
-import { readinessOf } from './readiness.ts'
-import { Router } from './router.ts'
+import { checkReadiness } from './readiness.ts'
 import { changeRoutes } from './routes/change.ts'
 import { consumeRoutes } from './routes/consume.ts'
 import { holdRoutes } from './routes/hold.ts'
 import { reportRoutes } from './routes/report.ts'
+import { HttpServer, type ListeningAddress } from './server/http-server.ts'
+import { readPage } from './server/page-files.ts'
+import { Router } from './server/router.ts'
+import { createTokenCheck } from './server/token-check.ts'
 import { type StoreChange, StoreNews } from './store-news.ts'
-import { createTokenCheck } from './token-check.ts'
 
 /** Options of `createService`. */
 export interface ServiceOptions {
@@ -88,20 +88,20 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { hosts = [], maxBodyBytes = 1_048_576, requestMs = 30_000 } = options
   wholeNumber('maxBodyBytes', maxBodyBytes, 1)
   wholeNumber('requestMs', requestMs, 10)
-  const demandToken = createTokenCheck(options.token)
+  const assertToken = createTokenCheck(options.token)
   const file = options.page === undefined ? () => undefined : await readPage(options.page)
   const { policies, live, reloads, metrics } = observedPolicies(options)
   const state = { isClosing: false }
   const onError = (error: unknown): void => options.onError?.(error)
-  const desk = { policies, onError }
+  const context = { policies, onError }
   const routes = {
-    ...consumeRoutes(desk),
-    ...changeRoutes(desk),
-    ...holdRoutes(desk),
-    ...reportRoutes(desk, { live, metrics, ready: () => readinessOf(policies, state.isClosing) }),
+    ...consumeRoutes(context),
+    ...changeRoutes(context),
+    ...holdRoutes(context),
+    ...reportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
   }
-  const onAnswer = metrics.answered
-  const router = new Router({ routes, file, demandToken, hosts, maxBodyBytes, onError, onAnswer })
+  const onResponse = metrics.responded
+  const router = new Router({ routes, file, assertToken, hosts, maxBodyBytes, onError, onResponse })
   const server = new HttpServer(router, requestMs)
   return {
     listen: (host, port) => server.listen(host, port),

@@ -1,5 +1,5 @@
 import type { Decision, TierVerdict } from '../../core/decision.ts'
-import { decisionJson } from '../../service/decision-json.ts'
+import { decisionJson } from '../../service/routes/decision-json.ts'
 import { lengthOf, timeText } from '../length-of-time.ts'
 import type { Paint } from '../paint.ts'
 import { printable } from '../printable.ts'

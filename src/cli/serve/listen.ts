@@ -1,4 +1,4 @@
-import type { ListeningAddress } from '../../service/http-server.ts'
+import type { ListeningAddress } from '../../service/server/http-server.ts'
 import type { Service } from '../../service/service.ts'
 import { CommandFailure, EXIT } from '../command-failure.ts'
 

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { isLoopback } from '../../service/host-check.ts'
+import { isLoopback } from '../../service/server/host-check.ts'
 import { createService, type Service } from '../../service/service.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { checkToken } from '../../service/token-check.ts'
+import { checkToken } from '../../service/server/token-check.ts'
 import { tokenFrom } from '../service-client.ts'
 import type { Terminal } from '../terminal.ts'
 

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
-import { startTimer } from '../core/clock.ts'
+import { startTimer } from '../../core/clock.ts'
 import { connectionError, MAX_HEADER_BYTES } from './connection-error.ts'
 import { isLoopback } from './host-check.ts'
 import { giveUpBody } from './read-body.ts'
 import type { Router } from './router.ts'
-import { sendAnswer, sendRawError } from './send-answer.ts'
+import { sendRawError, sendResponse } from './send-response.ts'
 
 /** Where a service listens. */
 export interface ListeningAddress {
@@ -17,7 +17,7 @@ export interface ListeningAddress {
 }
 
 /** Nobody may take longer to say what they want: `requestMs` for all of it, a third of that for the headers. */
-function limitsOf(requestMs: number): ServerOptions {
+function composeServerOptions(requestMs: number): ServerOptions {
   return {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: Math.ceil(requestMs / 3),
@@ -47,7 +47,10 @@ export class HttpServer {
   /** @param requestMs how long a request may take to come in. */
   constructor(router: Router, requestMs: number) {
     this.#router = router
-    this.#server = createServer(limitsOf(requestMs), (request, response) => void this.#handle(request, response, false))
+    this.#server = createServer(
+      composeServerOptions(requestMs),
+      (request, response) => void this.#handle(request, response, false),
+    )
     this.#server.maxConnections = MOST_CONNECTIONS
     this.#server.on('checkContinue', (request, response) => void this.#handle(request, response, true))
     this.#server.on('connection', (socket) => {
@@ -100,12 +103,12 @@ export class HttpServer {
     const proceed = (): void => {
       if (isWaiting) response.writeContinue()
     }
-    const answer = await this.#router.answer(request, { isLocal: this.#isLocal, proceed })
+    const content = await this.#router.handle(request, { isLocal: this.#isLocal, proceed })
     await this.#endOfTurn()
     requests.delete(request)
     if (requests.size === 0) this.#underWay.delete(socket)
     if (response.destroyed) return
-    sendAnswer(request, response, answer, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
+    sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
   }
 
   /**

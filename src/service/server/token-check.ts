@@ -1,16 +1,16 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { show } from '../core/check.ts'
-import { LimiterError } from '../core/limiter-error.ts'
+import { show } from '../../core/check.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
 import { RequestError } from './request-error.ts'
 
 const SHORTEST = 16
 const LONGEST = 1_000
 
 /** Throws unless a request has the token. `why` is told to who has sent none. */
-export type DemandToken = (authorization: string | undefined, why: string) => void
+export type AssertToken = (authorization: string | undefined, why: string) => void
 
 /** Makes the check of a token. How long it takes says nothing about how much of a wrong one is right. */
-export function createTokenCheck(token: string): DemandToken {
+export function createTokenCheck(token: string): AssertToken {
   const expected = digest(checkToken(token))
   return (authorization, why) => {
     const given = BEARER.exec(authorization ?? '')?.[1]

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
-import type { Answer } from './answer.ts'
+import type { ServiceResponse } from './response.ts'
 
 /** Answers with a file of the page; `undefined` when there is none of that path. */
-export type AnswerFile = (path: string, ifNoneMatch: string | undefined) => Answer | undefined
+export type ServeFile = (path: string, ifNoneMatch: string | undefined) => ServiceResponse | undefined
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -35,8 +35,8 @@ const HEADERS = {
  * Reads the files of a folder once. What is not among them then cannot be had, whatever a path says. Of other types than a page is made
  * of, such as source maps, nothing is read.
  */
-export async function readPage(folder: string): Promise<AnswerFile> {
-  const files = new Map<string, Omit<Answer, 'status'>>()
+export async function readPage(folder: string): Promise<ServeFile> {
+  const files = new Map<string, Omit<ServiceResponse, 'status'>>()
   for (const name of await readdir(folder, { recursive: true })) {
     const type = TYPES[extname(name)]
     if (type === undefined) continue

@@ -3,7 +3,7 @@ import type { ConnectionError } from './connection-error.ts'
 import { RequestError } from './request-error.ts'
 
 /** Throws when a request announces a longer body than may be read. */
-export function demandShort(request: IncomingMessage, maxBytes: number): void {
+export function assertShort(request: IncomingMessage, maxBytes: number): void {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 

@@ -1,8 +1,8 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { startTimer } from '../core/clock.ts'
-import type { Answer } from './answer.ts'
+import { startTimer } from '../../core/clock.ts'
 import type { ConnectionError } from './connection-error.ts'
+import type { ServiceResponse } from './response.ts'
 
 /** As much of a body as may still come after an answer, to keep the connection for the next request. */
 const SMALL_BYTES = 65_536
@@ -22,13 +22,13 @@ export interface Sending {
  * Sends an answer. When much of the request has not been read, the connection is closed afterwards, and not before the client has had
  * time to read: closing at once while it still sends would take the answer from it.
  */
-export function sendAnswer(
+export function sendResponse(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: Answer,
+  content: ServiceResponse,
   { isLast, isBroken }: Sending,
 ): void {
-  const { status, headers, body } = answer
+  const { status, headers, body } = content
   const isUnread = isBroken || (!request.readableEnded && mayBeLong(request))
   const closing = isLast || isUnread ? { connection: 'close' } : {}
   // What a client has already is not sent again, and is not of this length.
@@ -43,7 +43,7 @@ export function sendAnswer(
   discardRest(request, () => response.end())
 }
 
-/** The answer to what was no request of HTTP at all. */
+/** Responds to bytes that are no HTTP request. */
 export function sendRawError(socket: Socket, { status }: ConnectionError, body: string): void {
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
