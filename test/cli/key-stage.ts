@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
-import { type ConnectedRedis, connectRedis } from '../../src/cli/redis-url.ts'
+import { type ConnectedRedis, connectRedis } from '../../src/cli/redis/redis-url.ts'
 import type { Limiter } from '../../src/limiter/limiter.ts'
 import { createPolicyLimiter } from '../../src/policies/create-policy-limiter.ts'
 import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'

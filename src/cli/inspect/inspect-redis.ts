@@ -6,13 +6,13 @@ import type { Policy } from '../../policies/read-policies.ts'
 import { callFailure } from '../../stores/redis/call-failure.ts'
 import type { RedisShelf } from '../../stores/redis/redis-shelf.ts'
 import { type RedisStore, redisStore } from '../../stores/redis/redis-store.ts'
-import type { ConnectedRedis } from '../redis-url.ts'
-import { strictLimiter, tierNames } from '../strict-limiter.ts'
+import { strictLimiter, tierNames } from '../command/strict-limiter.ts'
+import type { ConnectedRedis } from '../redis/redis-url.ts'
 import type { InspectedLimit, Inspection } from './inspection.ts'
 import { serverTimeMs, storedKey } from './stored-key.ts'
 
 /** What somebody wants to know of a key on Redis. */
-export interface RedisQuestion {
+export interface RedisInspection {
   readonly redis: ConnectedRedis
   readonly prefix: string | undefined
   readonly policy: Policy
@@ -21,7 +21,7 @@ export interface RedisQuestion {
 }
 
 /** Looks at a key on Redis: what is kept, and what a request would get. Takes nothing. */
-export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisQuestion): Promise<Inspection> {
+export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisInspection): Promise<Inspection> {
   const store = redisStore(redis.client, prefix === undefined ? {} : { prefix })
   const limiter = strictLimiter(policy, store)
   try {

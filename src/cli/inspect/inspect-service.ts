@@ -1,9 +1,9 @@
 import { show } from '../../core/check.ts'
 import type { Decision, TierVerdict } from '../../core/decision.ts'
 import type { Key } from '../../limiter/limiter.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
-import { keyFrom } from '../key-argument.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { keyFrom } from '../command/key-argument.ts'
+import type { ServiceClient } from '../command/service-client.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 import type { InspectedLimit, Inspection } from './inspection.ts'
 
 /** A policy as a service tells of it. */
@@ -37,18 +37,18 @@ export async function inspectService(
   const policy = await servedPolicy(service, policyName)
   const key = servedKey(policy, text)
   const atMs = Date.now()
-  const said = (await service.post('/v1/peek', { policy: policyName, key, cost })) as Decision
-  const decision = decisionFrom(said)
+  const reply = (await service.post('/v1/peek', { policy: policyName, key, cost })) as Decision
+  const decision = decisionFrom(reply)
   const limits = policy.tiers.filter(({ name }) => !policy.isTiered || name in decision.tiers)
   return { policy: policyName, key: text, cost, place: service.place, atMs, decision, limits }
 }
 
 /** A decision as the library has it: JSON has no `Infinity`, and says `null`. */
-function decisionFrom(said: Decision): Decision {
-  const tiers = Object.entries(said.tiers as Record<string, TierVerdict>).map(([name, tier]) => [name, plain(tier)])
-  return { ...plain(said), tiers: Object.fromEntries(tiers), limitedBy: said.limitedBy ?? undefined }
+function decisionFrom(reply: Decision): Decision {
+  const tiers = Object.entries(reply.tiers as Record<string, TierVerdict>).map(([name, tier]) => [name, plain(tier)])
+  return { ...plain(reply), tiers: Object.fromEntries(tiers), limitedBy: reply.limitedBy ?? undefined }
 }
 
-function plain<Said extends TierVerdict>(said: Said): Said {
-  return { ...said, retryAfterMs: said.retryAfterMs ?? Number.POSITIVE_INFINITY, reason: said.reason ?? undefined }
+function plain<Reply extends TierVerdict>(reply: Reply): Reply {
+  return { ...reply, retryAfterMs: reply.retryAfterMs ?? Number.POSITIVE_INFINITY, reason: reply.reason ?? undefined }
 }

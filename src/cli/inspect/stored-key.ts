@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { Rule } from '../../core/rule.ts'
 import { foreignKey } from '../../stores/redis/call-failure.ts'
-import { debtOf } from './debt-of.ts'
+import { countDebt } from './count-debt.ts'
 import { decodeEntry } from './decode-entry.ts'
 import type { StoredKey } from './inspection.ts'
 
@@ -25,7 +25,7 @@ export async function storedKey(client: Redis | Cluster, name: string, rule: Rul
     ttlMs: ttlMs >= 0 ? ttlMs : null,
     bytes,
     state: entry?.parts ?? null,
-    debt: entry === undefined ? 0 : debtOf(rule, entry, nowMs),
+    debt: entry === undefined ? 0 : countDebt(rule, entry, nowMs),
     blockedUntilMs: untilMs > nowMs ? untilMs : null,
     holds: live.map(({ amount, takenMs, untilMs }) => ({ amount, takenMs, untilMs })),
   }

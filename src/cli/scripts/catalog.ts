@@ -1,14 +1,14 @@
 import { didYouMean } from '../../policies/nearest-name.ts'
 import { getScript, listScripts, type Script } from '../../stores/redis/script-catalog.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
 /** `sliding-window@1`. */
-export function labelOf({ name, version }: Script): string {
+export function formatLabel({ name, version }: Script): string {
   return `${name}@${version}`
 }
 
 /** What a script is for, in the words of its first line. */
-export function purposeOf({ source }: Script): string {
+export function readPurpose({ source }: Script): string {
   return source.slice(0, source.indexOf('\n')).replace(/^-- sluice \S+, version \d+: /, '')
 }
 

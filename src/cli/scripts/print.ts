@@ -1,8 +1,8 @@
-import type { AddCommand } from '../program.ts'
+import type { RegisterCommand } from '../command/command.ts'
 import { scriptNamed } from './catalog.ts'
 
 /** `sluice scripts print`. */
-export const printCommand: AddCommand = (scripts, terminal) => {
+export const registerPrint: RegisterCommand = (scripts, terminal) => {
   scripts
     .command('print')
     .description('the text of a script, as a server gets it')

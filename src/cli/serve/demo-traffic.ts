@@ -53,10 +53,10 @@ function keyFor({ name, rules }: Limiter<string>, random: () => number): Key<str
   const caller = random() < 0.5 ? 1 : 1 + Math.floor(random() * USERS)
   const tiers = Object.keys(rules)
   if (tiers.length === 1 && tiers[0] === name) return `user:${caller}`
-  return Object.fromEntries(tiers.map((tier) => [tier, subjectOf(tier, caller)]))
+  return Object.fromEntries(tiers.map((tier) => [tier, composeSubject(tier, caller)]))
 }
 
-function subjectOf(tier: string, caller: number): string {
+function composeSubject(tier: string, caller: number): string {
   if (/ip|address/i.test(tier)) return `203.0.113.${caller}`
   return /global|all|total|everybody/i.test(tier) ? 'all' : `user:${caller}`
 }

@@ -1,6 +1,6 @@
 import type { ListeningAddress } from '../../service/server/http-server.ts'
 import type { Service } from '../../service/service.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
 /** Where to listen when nobody says. */
 const DEFAULT_PORT = 8_080

@@ -1,8 +1,8 @@
 import { errorText } from '../../service/error-text.ts'
 import type { StoreChange } from '../../service/store-news.ts'
-import { paintFor } from '../paint.ts'
-import { printable, printableJson, printableLines } from '../printable.ts'
-import type { Terminal } from '../terminal.ts'
+import { chooseColors } from '../terminal/colors.ts'
+import { printable, printableJson, printableLines } from '../terminal/printable.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { greeting } from './greeting.ts'
 import type { Started } from './started.ts'
 
@@ -28,7 +28,7 @@ export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
   return {
     started(what) {
       if (isJson) line(startLine(what))
-      else terminal.out(greeting(what, paintFor(terminal)))
+      else terminal.out(greeting(what, chooseColors(terminal)))
     },
     reloaded(file, limiters) {
       const policies = limiters.map(({ name }) => name)

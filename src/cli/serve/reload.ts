@@ -1,6 +1,6 @@
 import { type Policies, readPolicies } from '../../policies/read-policies.ts'
 import type { Service } from '../../service/service.ts'
-import { readPoliciesFile } from '../policies-file.ts'
+import { readPoliciesFile } from '../command/policies-file.ts'
 import { DEMO_POLICIES } from './demo-policies.ts'
 import type { ServeLog } from './log.ts'
 import { watchFile } from './watch-file.ts'

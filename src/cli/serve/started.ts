@@ -18,7 +18,7 @@ export interface Started {
 }
 
 /** The URL of a service. */
-export function urlOf({ address, port }: ListeningAddress): string {
+export function formatUrl({ address, port }: ListeningAddress): string {
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { checkToken } from '../../service/server/token-check.ts'
-import { tokenFrom } from '../service-client.ts'
-import type { Terminal } from '../terminal.ts'
+import { tokenFrom } from '../command/service-client.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** What clients have to send, and how people get at it. */
 export interface Token {

@@ -11,10 +11,10 @@ const SETTLE_MS = 100
  * removed or made anew. Does not keep the process alive. Returns the function that stops it.
  */
 export function watchFile(path: string, onChange: () => void): () => void {
-  let seen = stampOf(path)
+  let seen = readStamp(path)
   let settling: NodeJS.Timeout | undefined
   const look = (): void => {
-    const stamp = stampOf(path)
+    const stamp = readStamp(path)
     if (stamp === seen) return
     seen = stamp
     clearTimeout(settling)
@@ -44,7 +44,7 @@ function watchFolder(folder: string, onChange: () => void): FSWatcher | undefine
   }
 }
 
-function stampOf(path: string): string {
+function readStamp(path: string): string {
   const stats: Stats | undefined = statSync(path, { throwIfNoEntry: false })
   return stats === undefined ? 'absent' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`
 }

@@ -1,4 +1,4 @@
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** How long something may take before people are told how far it is, and how often. */
 const PATIENCE_MS = 400

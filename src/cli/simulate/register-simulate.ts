@@ -1,14 +1,14 @@
 import { type Command, Option } from 'commander'
-import type { AddCommand } from './program.ts'
-import { REDIS_OPTION } from './redis-option.ts'
-import { ruleExamples } from './simulate/rule-text.ts'
-import { FORMATS, type SimulateOptions, simulateCommand } from './simulate/simulate-command.ts'
-import { summaryCommand } from './simulate/summary-command.ts'
-import { TRACE_FORMATS } from './simulate/trace-line.ts'
-import { TRAFFIC } from './simulate/traffic-choice.ts'
+import type { RegisterCommand } from '../command/command.ts'
+import { REDIS_OPTION } from '../redis/redis-option.ts'
+import { listRuleExamples } from './rule-text.ts'
+import { FORMATS, type SimulateOptions, simulateCommand } from './simulate-command.ts'
+import { summaryCommand } from './summary-command.ts'
+import { TRACE_FORMATS } from './trace-line.ts'
+import { TRAFFIC } from './traffic-choice.ts'
 
 /** `sluice simulate`: rules against traffic, on virtual time. */
-export const addSimulate: AddCommand = (program, terminal) => {
+export const registerSimulate: RegisterCommand = (program, terminal) => {
   const command = program.command('simulate').description('play traffic through rules on virtual time, side by side')
   addWhat(command)
   addTraffic(command)
@@ -62,7 +62,7 @@ function addOutput(command: Command): void {
 
 const EXAMPLES = `
 Rules:
-${ruleExamples()
+${listRuleExamples()
   .map((example) => `  --rule '${example}'`)
   .join('\n')}
 

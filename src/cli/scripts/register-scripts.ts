@@ -1,16 +1,16 @@
-import type { AddCommand } from './program.ts'
-import { checkCommand } from './scripts/check.ts'
-import { listCommand } from './scripts/list.ts'
-import { loadCommand } from './scripts/load.ts'
-import { printCommand } from './scripts/print.ts'
+import type { RegisterCommand } from '../command/command.ts'
+import { registerCheck } from './check.ts'
+import { registerList } from './list.ts'
+import { registerLoad } from './load.ts'
+import { registerPrint } from './print.ts'
 
 /** `sluice scripts`: the Lua scripts, for people and for other languages. */
-export const addScripts: AddCommand = (program, terminal) => {
+export const registerScripts: RegisterCommand = (program, terminal) => {
   const scripts = program
     .command('scripts')
     .description('the Lua scripts: list, print, load and check them')
     .addHelpText('after', EXAMPLES)
-  for (const add of [listCommand, printCommand, loadCommand, checkCommand]) add(scripts, terminal)
+  for (const register of [registerList, registerPrint, registerLoad, registerCheck]) register(scripts, terminal)
 }
 
 const EXAMPLES = `

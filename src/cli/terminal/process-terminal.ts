@@ -45,7 +45,7 @@ export function processTerminal(process: ProcessLike): Terminal {
     },
     env,
     signal: ending.signal,
-    keyboard: stdin.isTTY === true && isInteractive ? keyboardOf(process) : undefined,
+    keyboard: stdin.isTTY === true && isInteractive ? openKeyboard(process) : undefined,
   }
 }
 
@@ -61,7 +61,7 @@ function wantsColour({ NO_COLOR = '', FORCE_COLOR }: ProcessLike['env'], isInter
   return isInteractive
 }
 
-function keyboardOf({ stdin, stdout }: ProcessLike): Keyboard {
+function openKeyboard({ stdin, stdout }: ProcessLike): Keyboard {
   return {
     async ask(question) {
       const lines = createInterface({ input: stdin, output: stdout })

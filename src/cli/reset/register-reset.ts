@@ -1,18 +1,18 @@
-import type { Decision } from '../core/decision.ts'
-import type { Key } from '../limiter/limiter.ts'
-import type { Policy } from '../policies/read-policies.ts'
-import { redisStore } from '../stores/redis/redis-store.ts'
-import { CommandFailure, EXIT } from './command-failure.ts'
-import { servedKey, servedPolicy } from './inspect/inspect-service.ts'
-import { addKeyOptions, type KeyOptions, keyedPolicies, serviceOf } from './key-options.ts'
-import { printable, printableJson } from './printable.ts'
-import type { AddCommand } from './program.ts'
-import { withRedis } from './redis-option.ts'
-import type { ConnectedRedis } from './redis-url.ts'
-import { strictLimiter } from './strict-limiter.ts'
+import type { Decision } from '../../core/decision.ts'
+import type { Key } from '../../limiter/limiter.ts'
+import type { Policy } from '../../policies/read-policies.ts'
+import { redisStore } from '../../stores/redis/redis-store.ts'
+import type { RegisterCommand } from '../command/command.ts'
+import { addKeyOptions, type KeyOptions, keyedPolicies, resolveService } from '../command/key-options.ts'
+import { strictLimiter } from '../command/strict-limiter.ts'
+import { servedKey, servedPolicy } from '../inspect/inspect-service.ts'
+import { withRedis } from '../redis/redis-option.ts'
+import type { ConnectedRedis } from '../redis/redis-url.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { printable, printableJson } from '../terminal/printable.ts'
 
 /** `sluice reset`: forgets a key. */
-export const addReset: AddCommand = (program, terminal) => {
+export const registerReset: RegisterCommand = (program, terminal) => {
   const command = program
     .command('reset')
     .description('forget a key: its counts, debt, holds and block; asks first when somebody is there to answer')
@@ -23,15 +23,15 @@ export const addReset: AddCommand = (program, terminal) => {
       const { policy } = options
       if (policy === undefined)
         throw new CommandFailure('--policy is missing: a key is reset for one policy', EXIT.wrong)
-      const service = await serviceOf(options, terminal)
+      const service = await resolveService(options, terminal)
       if (service !== undefined) {
         const key = servedKey(await servedPolicy(service, policy), text)
-        await demandYes(text, policy, service.place, options.yes)
+        await assertYes(text, policy, service.place, options.yes)
         await service.post('/v1/reset', { policy, key })
       } else {
         const [meant] = await keyedPolicies(text, options)
         await withRedis(options.redis, terminal, async (redis) => {
-          await demandYes(text, policy, redis.place, options.yes)
+          await assertYes(text, policy, redis.place, options.yes)
           await resetOn(redis, options.prefix, ...(meant as [Policy, Key<string>]))
         })
       }
@@ -39,7 +39,7 @@ export const addReset: AddCommand = (program, terminal) => {
       else terminal.out(`${printable(`${text} starts anew by the policy ${policy}`)}\n`)
     })
 
-  async function demandYes(text: string, policy: string, place: string, yes: true | undefined): Promise<void> {
+  async function assertYes(text: string, policy: string, place: string, yes: true | undefined): Promise<void> {
     if (yes || terminal.keyboard === undefined) return
     const question = `Forget what ${policy} at ${place} knows of ${text}? [y/N] `
     const answer = await terminal.keyboard.ask(printable(question))

@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from 'commander'
-import type { AddCommand } from './program.ts'
-import { REDIS_OPTION } from './redis-option.ts'
-import { type ServeOptions, serve } from './serve/serve.ts'
+import type { RegisterCommand } from '../command/command.ts'
+import { REDIS_OPTION } from '../redis/redis-option.ts'
+import { type ServeOptions, serve } from './serve.ts'
 
 /** `sluice serve`: policies as an HTTP service, with a page to look at. */
-export const addServe: AddCommand = (program, terminal) => {
+export const registerServe: RegisterCommand = (program, terminal) => {
   program
     .command('serve')
     .description('decide over HTTP by the policies of a file, and show on a page what happens')

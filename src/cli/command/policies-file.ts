@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { show } from '../core/check.ts'
-import { didYouMean } from '../policies/nearest-name.ts'
-import { type Policies, type Policy, readPolicies } from '../policies/read-policies.ts'
-import { CommandFailure, EXIT } from './command-failure.ts'
+import { show } from '../../core/check.ts'
+import { didYouMean } from '../../policies/nearest-name.ts'
+import { type Policies, type Policy, readPolicies } from '../../policies/read-policies.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
 /** Reads a file of policies. Rejects with a `CommandFailure` when there is none, and with a `PoliciesError` when it is wrong. */
 export async function readPoliciesFile(path: string): Promise<Policies> {
-  return readPolicies(await textOf(path), path)
+  return readPolicies(await readText(path), path)
 }
 
 /** The policy of that name. */
@@ -18,7 +18,7 @@ export function policyNamed(policies: Policies, name: string): Policy {
   throw new CommandFailure(`there is no policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`, EXIT.wrong)
 }
 
-async function textOf(path: string): Promise<string> {
+async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeSubject, type Subject } from '../core/key.ts'
-import { keyText } from '../observe/key-text.ts'
+import { encodeSubject, type Subject } from '../../core/key.ts'
+import { keyText } from '../../observe/key-text.ts'
 import { keyFrom, subjectFrom } from './key-argument.ts'
 
 describe('a key on the command line', () => {

@@ -2,13 +2,13 @@
 export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const count = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: count }, (_, column) =>
-    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+    Math.max(...rows.map((row) => measureWidth(row[column] ?? ''))),
   )
-  return rows.map((row) => `${lineOf(row, widths, right)}\n`).join('')
+  return rows.map((row) => `${composeLine(row, widths, right)}\n`).join('')
 }
 
 /** How many columns of a terminal a text takes, colours left out. A rough count: one for each character. */
-export function widthOf(text: string): number {
+export function measureWidth(text: string): number {
   return [...text.replaceAll(COLOUR, '')].length
 }
 
@@ -22,9 +22,9 @@ export function fitted(text: string, width: number): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what a colour starts with.
 const COLOUR = /\u001b\[[\d;]*m/g
 
-function lineOf(row: readonly string[], widths: readonly number[], right: readonly number[]): string {
+function composeLine(row: readonly string[], widths: readonly number[], right: readonly number[]): string {
   const cells = row.map((text, column) => {
-    const gap = ' '.repeat((widths[column] as number) - widthOf(text))
+    const gap = ' '.repeat((widths[column] as number) - measureWidth(text))
     return right.includes(column) ? gap + text : text + gap
   })
   return cells.join('  ').trimEnd()

@@ -1,8 +1,8 @@
-import type { Store } from '../core/store.ts'
-import type { Limiter } from '../limiter/limiter.ts'
-import type { Limit } from '../limiter/tier.ts'
-import { createPolicyLimiter } from '../policies/create-policy-limiter.ts'
-import type { Policy } from '../policies/read-policies.ts'
+import type { Store } from '../../core/store.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import type { Limit } from '../../limiter/tier.ts'
+import { createPolicyLimiter } from '../../policies/create-policy-limiter.ts'
+import type { Policy } from '../../policies/read-policies.ts'
 
 /**
  * The limiter of a policy for somebody who wants to know what the store has: when it does not answer, that is an error whatever the

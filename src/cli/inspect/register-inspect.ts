@@ -1,16 +1,16 @@
-import { wholeNumber } from '../core/check.ts'
-import { inspectRedis } from './inspect/inspect-redis.ts'
-import { inspectService } from './inspect/inspect-service.ts'
-import { inspectionJson, inspectionText } from './inspect/inspect-text.ts'
-import type { Inspection } from './inspect/inspection.ts'
-import { addKeyOptions, type KeyOptions, keyedPolicies, serviceOf } from './key-options.ts'
-import { paintFor } from './paint.ts'
-import { printable, printableJson } from './printable.ts'
-import type { AddCommand } from './program.ts'
-import { withRedis } from './redis-option.ts'
+import { wholeNumber } from '../../core/check.ts'
+import type { RegisterCommand } from '../command/command.ts'
+import { addKeyOptions, type KeyOptions, keyedPolicies, resolveService } from '../command/key-options.ts'
+import { withRedis } from '../redis/redis-option.ts'
+import { chooseColors } from '../terminal/colors.ts'
+import { printable, printableJson } from '../terminal/printable.ts'
+import { inspectRedis } from './inspect-redis.ts'
+import { inspectService } from './inspect-service.ts'
+import { inspectionJson, inspectionText } from './inspect-text.ts'
+import type { Inspection } from './inspection.ts'
 
 /** `sluice inspect`: what is known of a key, and what a request would get. */
-export const addInspect: AddCommand = (program, terminal) => {
+export const registerInspect: RegisterCommand = (program, terminal) => {
   const command = program
     .command('inspect')
     .description('what is counted for a key, whether a request would pass now, and if not, why and when; takes nothing')
@@ -19,13 +19,13 @@ export const addInspect: AddCommand = (program, terminal) => {
     .addHelpText('after', EXAMPLES)
     .action(async (text: string, options: KeyOptions & { cost: string }) => {
       const cost = wholeNumber('--cost', Number(options.cost), 1, undefined, 'INVALID_ARGUMENT')
-      const service = await serviceOf(options, terminal)
+      const service = await resolveService(options, terminal)
       const found =
         service === undefined
           ? await onRedis(text, options, cost)
           : [await inspectService(service, options.policy as string, text, cost)]
       if (options.json) terminal.out(printableJson({ inspections: found.map(inspectionJson) }, 2))
-      else terminal.out(textOf(text, found))
+      else terminal.out(formatInspections(text, found))
     })
 
   async function onRedis(text: string, options: KeyOptions, cost: number): Promise<readonly Inspection[]> {
@@ -38,9 +38,9 @@ export const addInspect: AddCommand = (program, terminal) => {
     })
   }
 
-  function textOf(text: string, found: readonly Inspection[]): string {
+  function formatInspections(text: string, found: readonly Inspection[]): string {
     if (found.length === 0) return `no policy has counted anything for ${printable(text)}\n`
-    return found.map((inspection) => inspectionText(inspection, paintFor(terminal))).join('\n')
+    return found.map((inspection) => inspectionText(inspection, chooseColors(terminal))).join('\n')
   }
 }
 

@@ -1,4 +1,4 @@
-import { CommandFailure, EXIT } from './command-failure.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
 /** Where one server listens. */
 export interface HostAndPort {
@@ -50,7 +50,7 @@ export function redisAddress(url: string): RedisAddress {
     throw wrong('a URL of several hosts starts with redis-cluster:// or redis-sentinel://')
   }
   const { name, db } = partsOfPath(kind.topology, path)
-  const where = hosts.map(placeOf).join(', ')
+  const where = hosts.map(formatHostAndPort).join(', ')
   return {
     ...kind,
     hosts,
@@ -63,7 +63,7 @@ export function redisAddress(url: string): RedisAddress {
 }
 
 /** `127.0.0.1:6379`, `[::1]:6379`. */
-export function placeOf({ host, port }: HostAndPort): string {
+export function formatHostAndPort({ host, port }: HostAndPort): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 

@@ -1,6 +1,6 @@
-import { CommandFailure, EXIT } from './command-failure.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { type ConnectedRedis, connectRedis } from './redis-url.ts'
-import type { Terminal } from './terminal.ts'
 
 /** How `--redis` is told about in the help of a command. */
 export const REDIS_OPTION: readonly [string, string] = [

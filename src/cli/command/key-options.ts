@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
-import type { Key } from '../limiter/limiter.ts'
-import type { Policies, Policy } from '../policies/read-policies.ts'
-import { CommandFailure, EXIT } from './command-failure.ts'
+import type { Key } from '../../limiter/limiter.ts'
+import type { Policies, Policy } from '../../policies/read-policies.ts'
+import { REDIS_OPTION } from '../redis/redis-option.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { KEY_HELP, keyFrom } from './key-argument.ts'
 import { policyNamed, readPoliciesFile } from './policies-file.ts'
-import { REDIS_OPTION } from './redis-option.ts'
 import { type ServiceClient, serviceClient, TOKEN_OPTION, tokenFrom } from './service-client.ts'
 import { tierNames } from './strict-limiter.ts'
-import type { Terminal } from './terminal.ts'
 
 /** How `inspect` and `reset` are told whom they are about, and where. */
 export interface KeyOptions {
@@ -35,7 +35,7 @@ export function addKeyOptions(command: Command): Command {
 }
 
 /** The service to ask, or `undefined` when Redis is meant. */
-export async function serviceOf(options: KeyOptions, terminal: Terminal): Promise<ServiceClient | undefined> {
+export async function resolveService(options: KeyOptions, terminal: Terminal): Promise<ServiceClient | undefined> {
   const { url, redis, policies, policy, tokenFile } = options
   if (url === undefined) return undefined
   if (redis !== undefined || policies !== undefined) throw wrong('--url asks a service, which has policies and a store')

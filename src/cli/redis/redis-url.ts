@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Cluster, type ClusterOptions, Redis } from 'ioredis'
-import { callFailure } from '../stores/redis/call-failure.ts'
-import { CommandFailure } from './command-failure.ts'
+import { callFailure } from '../../stores/redis/call-failure.ts'
+import { CommandFailure } from '../terminal/command-failure.ts'
+import { findConnectionProblem } from './connection-problem.ts'
 import { type RedisAddress, redisAddress } from './redis-address.ts'
-import { whyUnreachable } from './why-unreachable.ts'
 
 /** A Redis that a command talks to. */
 export interface ConnectedRedis {
@@ -106,7 +106,7 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
 }
 
 async function failure(address: RedisAddress, error: Error, withinMs: number): Promise<CommandFailure> {
-  const unreachable = await whyUnreachable(address.hosts, withinMs)
+  const unreachable = await findConnectionProblem(address.hosts, withinMs)
   if (unreachable !== undefined) return new CommandFailure(`no Redis answers at ${address.place}: ${unreachable}`)
   return new CommandFailure(callFailure(`Redis at ${address.place} cannot be used`, error).message, undefined, {
     cause: error,

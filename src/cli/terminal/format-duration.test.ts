@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { lengthOf, timeText } from './length-of-time.ts'
+import { formatDuration, formatTime } from './format-duration.ts'
 
 it.each([
   [0, '0 ms'],
@@ -15,10 +15,10 @@ it.each([
   [187_200_000, '2 d 4 h'],
   [Number.POSITIVE_INFINITY, 'never'],
 ])('%d ms is %s', (ms, text) => {
-  expect(lengthOf(ms)).toBe(text)
+  expect(formatDuration(ms)).toBe(text)
 })
 
 it('tells the time of this machine', () => {
   const at = new Date(2031, 4, 6, 7, 8, 9, 10)
-  expect(timeText(at.getTime())).toBe('2031-05-06 07:08:09.010')
+  expect(formatTime(at.getTime())).toBe('2031-05-06 07:08:09.010')
 })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type ProcessLike, processTerminal } from './process-terminal.ts'
 
 /** A process whose streams are here: a terminal, or a pipe. */
-function processOf(isTTY: boolean, env: Record<string, string> = {}) {
+function fakeProcess(isTTY: boolean, env: Record<string, string> = {}) {
   const signals = new EventEmitter()
   const exits: number[] = []
   const rawModes: boolean[] = []
@@ -20,7 +20,7 @@ function processOf(isTTY: boolean, env: Record<string, string> = {}) {
 
 describe('the terminal of a process', () => {
   it('writes results and everything else to their own streams', () => {
-    const { process, stdout, stderr } = processOf(false)
+    const { process, stdout, stderr } = fakeProcess(false)
     const terminal = processTerminal(process)
     terminal.out('result')
     terminal.err('problem')
@@ -38,18 +38,18 @@ describe('the terminal of a process', () => {
     [true, { NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
     [true, { TERM: 'dumb' }, false, false],
   ])('at a terminal %s with %j: interactive %s, in colour %s', (isTTY, env, isInteractive, hasColour) => {
-    const terminal = processTerminal(processOf(isTTY, env).process)
+    const terminal = processTerminal(fakeProcess(isTTY, env).process)
     expect([terminal.isInteractive, terminal.hasColour]).toEqual([isInteractive, hasColour])
     expect(terminal.keyboard !== undefined).toBe(isInteractive)
   })
 
   it('is as large as it says, and a pipe is 100 wide', () => {
-    const { process, stdout } = processOf(true)
+    const { process, stdout } = fakeProcess(true)
     const terminal = processTerminal(process)
     expect([terminal.columns, terminal.rows]).toEqual([120, 40])
     Object.assign(stdout, { columns: 60 })
     expect(terminal.columns).toBe(60)
-    const pipe = processTerminal(processOf(false).process)
+    const pipe = processTerminal(fakeProcess(false).process)
     expect([pipe.columns, pipe.rows]).toEqual([100, undefined])
   })
 
@@ -57,7 +57,7 @@ describe('the terminal of a process', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ])('%s asks to end, and a second one ends', (signal, code) => {
-    const { process, signals, exits } = processOf(false)
+    const { process, signals, exits } = fakeProcess(false)
     const terminal = processTerminal(process)
     expect(terminal.signal.aborted).toBe(false)
     signals.emit(signal)
@@ -67,7 +67,7 @@ describe('the terminal of a process', () => {
   })
 
   it('a reader that has gone asks to end, quietly; another failure is thrown', () => {
-    const { process, stdout } = processOf(false)
+    const { process, stdout } = fakeProcess(false)
     const terminal = processTerminal(process)
     stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
     expect(terminal.signal.aborted).toBe(true)
@@ -75,7 +75,7 @@ describe('the terminal of a process', () => {
   })
 
   it('asks, and hears a line', async () => {
-    const { process, stdin, stdout } = processOf(true)
+    const { process, stdin, stdout } = fakeProcess(true)
     const answer = processTerminal(process).keyboard?.ask('Sure? ')
     stdin.write('yes\n')
     expect(await answer).toBe('yes')
@@ -83,14 +83,14 @@ describe('the terminal of a process', () => {
   })
 
   it('hears nothing when there is nobody any more', async () => {
-    const { process, stdin } = processOf(true)
+    const { process, stdin } = fakeProcess(true)
     const answer = processTerminal(process).keyboard?.ask('Sure? ')
     stdin.end()
     expect(await answer).toBe('')
   })
 
   it('hears keys as they are pressed, until it is told to stop', async () => {
-    const { process, stdin, rawModes } = processOf(true)
+    const { process, stdin, rawModes } = fakeProcess(true)
     const keys: string[] = []
     const stop = processTerminal(process).keyboard?.onKey((key) => keys.push(key))
     stdin.write('q')

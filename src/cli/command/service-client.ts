@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { show } from '../core/check.ts'
-import { CommandFailure, EXIT } from './command-failure.ts'
-import type { Terminal } from './terminal.ts'
+import { show } from '../../core/check.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** A running service, asked over HTTP. */
 export interface ServiceClient {
@@ -31,17 +31,17 @@ export function serviceClient(
   signal: AbortSignal,
   withinMs: number = LATEST_MS,
 ): ServiceClient {
-  const base = baseOf(url)
+  const base = readBaseUrl(url)
   const ask = async (path: string, init: RequestInit): Promise<unknown> => {
     const headers = { ...init.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
     // A service never sends a client elsewhere, and the token is for nobody else.
     const request = { ...init, headers, redirect: 'error' } as const
-    const { status, text } = await answerWithin(withinMs, base + path, request, signal).catch((error: unknown) => {
-      const reason = reasonOf(error)
+    const { status, text } = await fetchWithin(withinMs, base + path, request, signal).catch((error: unknown) => {
+      const reason = describeFailure(error)
       throw new CommandFailure(`no service answers at ${base}: ${reason}`, undefined, { cause: error })
     })
     if (status === UNAUTHORIZED) throw new CommandFailure(tokenNeeded(base, token))
-    return readAnswer(base, status, text)
+    return readReply(base, status, text)
   }
   return {
     place: base,
@@ -78,7 +78,7 @@ function tokenNeeded(base: string, token: string | undefined): string {
   return `the service at ${base} wants a token: give --token-file, or SLUICE_TOKEN in the environment`
 }
 
-function baseOf(url: string): string {
+function readBaseUrl(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== '' || parsed.search !== '') {
     throw new CommandFailure(`the URL of a service looks like ${SERVICE_URL}, got ${show(url)}`, EXIT.wrong)
@@ -86,13 +86,13 @@ function baseOf(url: string): string {
   return `${parsed.origin}${parsed.pathname.replace(/\/$/, '')}`
 }
 
-interface Answer {
+interface HttpReply {
   readonly status: number
   readonly text: string
 }
 
 /** All of an answer. A timer of its own: in Node 20 one that only `AbortSignal.any` knows may be collected before it rings. */
-async function answerWithin(ms: number, url: string, request: RequestInit, signal: AbortSignal): Promise<Answer> {
+async function fetchWithin(ms: number, url: string, request: RequestInit, signal: AbortSignal): Promise<HttpReply> {
   const ending = new AbortController()
   const end = (): void => ending.abort(signal.reason)
   const late = (): void => ending.abort(new Error(`no answer within ${ms} ms`))
@@ -108,13 +108,13 @@ async function answerWithin(ms: number, url: string, request: RequestInit, signa
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeFailure(error: unknown): string {
   const { cause, message } = error as Error
   if (!(cause instanceof Error)) return message
   return (cause as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'connection refused' : cause.message
 }
 
-function readAnswer(base: string, status: number, text: string): unknown {
+function readReply(base: string, status: number, text: string): unknown {
   let body: unknown
   try {
     body = JSON.parse(text)

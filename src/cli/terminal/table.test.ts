@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { paintFor } from './paint.ts'
-import { fitted, table, widthOf } from './table.ts'
+import { chooseColors } from './colors.ts'
+import { fitted, measureWidth, table } from './table.ts'
 
 it('columns are as wide as their widest text, numbers end in line, and lines have no blanks at their end', () => {
   const rows = [
@@ -14,9 +14,9 @@ it('columns are as wide as their widest text, numbers end in line, and lines hav
 })
 
 it('colours take no room', () => {
-  const { red } = paintFor({ hasColour: true } as Parameters<typeof paintFor>[0])
+  const { red } = chooseColors({ hasColour: true } as Parameters<typeof chooseColors>[0])
   expect(red('x')).toBe('\u001b[31mx\u001b[39m')
-  expect(widthOf(red('Zoë'))).toBe(3)
+  expect(measureWidth(red('Zoë'))).toBe(3)
   expect(table([[red('a'), 'b']])).toBe(`${red('a')}  b\n`)
 })
 

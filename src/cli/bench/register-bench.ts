@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { cpus } from 'node:os'
-import type { Rule } from '../core/rule.ts'
-import type { Store } from '../core/store.ts'
-import { createLimiter } from '../limiter/create-limiter.ts'
-import * as exportedForms from '../rules/forms.ts'
-import { type RuleForm, ruleFrom, wordOf } from '../rules/rule-form.ts'
-import { memoryStore } from '../stores/memory/memory-store.ts'
-import { redisStore } from '../stores/redis/redis-store.ts'
-import { type Measured, measure } from './bench/measure.ts'
-import { removeKeys } from './bench/remove-keys.ts'
-import { CommandFailure, EXIT } from './command-failure.ts'
-import type { AddCommand } from './program.ts'
-import { REDIS_OPTION, redisUrl, withRedis } from './redis-option.ts'
-import { table } from './table.ts'
-import type { Terminal } from './terminal.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { Store } from '../../core/store.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import * as exportedForms from '../../rules/forms.ts'
+import { type RuleForm, ruleFrom, wordOf } from '../../rules/rule-form.ts'
+import { memoryStore } from '../../stores/memory/memory-store.ts'
+import { redisStore } from '../../stores/redis/redis-store.ts'
+import type { RegisterCommand } from '../command/command.ts'
+import { REDIS_OPTION, redisUrl, withRedis } from '../redis/redis-option.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { table } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { type Measured, measure } from './measure.ts'
+import { removeKeys } from './remove-keys.ts'
 
 /** `sluice bench`: how fast it is on this machine. */
-export const addBench: AddCommand = (program, terminal) => {
+export const registerBench: RegisterCommand = (program, terminal) => {
   program
     .command('bench')
     .description('how many decisions a second this machine makes, in memory and, with --redis, on Redis')
@@ -37,7 +37,7 @@ interface BenchOptions {
   readonly json?: true
 }
 
-interface Line extends Measured {
+interface BenchLine extends Measured {
   readonly rule: string
   readonly store: string
   readonly inFlight: number
@@ -58,29 +58,33 @@ async function bench(options: BenchOptions, terminal: Terminal): Promise<void> {
   const models = [...new Set(cpus().map(({ model }) => model.trim()))]
   const machine = `Node ${process.version}, ${cpus().length} × ${models.join(', ')}`
   if (!options.json) terminal.err(`${machine}; ${forMs / 1_000} s a line, ${keys} keys\n`)
-  const lines = await linesOf(memoryStore(), 1, plan)
+  const lines = await measureLines(memoryStore(), 1, plan)
   if (redisUrl(options.redis, terminal) !== undefined) lines.push(...(await redisLines(options.redis, plan, terminal)))
   if (options.json) terminal.out(`${JSON.stringify({ machine, forMs, keys, lines }, null, 2)}\n`)
-  else terminal.out(linesText(lines))
+  else terminal.out(formatLines(lines))
 }
 
-function redisLines(url: string | undefined, plan: Plan, terminal: Terminal): Promise<Line[]> {
+function redisLines(url: string | undefined, plan: Plan, terminal: Terminal): Promise<BenchLine[]> {
   return withRedis(url, terminal, async (redis) => {
     const prefix = `sluice-bench-${randomBytes(8).toString('hex')}:`
     const store = redisStore(redis.client, { prefix })
     try {
       await store.warmUp()
-      return [...(await linesOf(store, 1, plan)), ...(await linesOf(store, IN_FLIGHT, plan))]
+      return [...(await measureLines(store, 1, plan)), ...(await measureLines(store, IN_FLIGHT, plan))]
     } finally {
       await removeKeys(redis, prefix)
     }
   })
 }
 
-async function linesOf(store: Store, inFlight: number, { forms, keys, forMs, signal }: Plan): Promise<Line[]> {
-  const lines: Line[] = []
+async function measureLines(
+  store: Store,
+  inFlight: number,
+  { forms, keys, forMs, signal }: Plan,
+): Promise<BenchLine[]> {
+  const lines: BenchLine[] = []
   for (const form of forms) {
-    const measured = await decisionsOf(form, store, keys, { forMs, inFlight, signal })
+    const measured = await measureRule(form, store, keys, { forMs, inFlight, signal })
     // What was cut short says nothing.
     if (signal.aborted) break
     lines.push({ rule: form.name, store: store.kind, inFlight, ...measured })
@@ -99,7 +103,7 @@ function roomy(form: RuleForm): Rule {
 
 const ROOM = 1_000_000_000
 
-async function decisionsOf(
+async function measureRule(
   form: RuleForm,
   store: Store,
   keys: number,
@@ -119,7 +123,7 @@ async function decisionsOf(
   }
 }
 
-function linesText(lines: readonly Line[]): string {
+function formatLines(lines: readonly BenchLine[]): string {
   const rows = lines.map(({ rule, store, inFlight, perSecond, p50Ms, p99Ms }) => [
     rule,
     store,

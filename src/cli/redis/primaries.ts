@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
-import { CommandFailure } from './command-failure.ts'
-import { placeOf } from './redis-address.ts'
+import { CommandFailure } from '../terminal/command-failure.ts'
+import { formatHostAndPort } from './redis-address.ts'
 import type { ConnectedRedis } from './redis-url.ts'
 
 /** One server that takes writes. */
@@ -11,7 +11,7 @@ export interface Primary {
 }
 
 /** All servers that take writes: one, or those of a Cluster. Throws when one of a Cluster is away. */
-export function primariesOf({ client, place }: ConnectedRedis): readonly Primary[] {
+export function findPrimaries({ client, place }: ConnectedRedis): readonly Primary[] {
   if (!client.isCluster) return [{ place, client: client as Redis }]
   const cluster = client as Cluster
   const nodes = cluster.nodes('master')
@@ -21,6 +21,6 @@ export function primariesOf({ client, place }: ConnectedRedis): readonly Primary
     throw new CommandFailure(`${owners.size - nodes.length} of the ${owners.size} primaries of ${place} are away`)
   }
   return nodes
-    .map((node) => ({ place: placeOf(node.options as { host: string; port: number }), client: node }))
+    .map((node) => ({ place: formatHostAndPort(node.options as { host: string; port: number }), client: node }))
     .sort((one, other) => (one.place < other.place ? -1 : 1))
 }

@@ -1,8 +1,8 @@
-import { show } from '../core/check.ts'
-import type { Subject } from '../core/key.ts'
-import type { Key } from '../limiter/limiter.ts'
-import { didYouMean } from '../policies/nearest-name.ts'
-import { CommandFailure, EXIT } from './command-failure.ts'
+import { show } from '../../core/check.ts'
+import type { Subject } from '../../core/key.ts'
+import type { Key } from '../../limiter/limiter.ts'
+import { didYouMean } from '../../policies/nearest-name.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
 /** What the help says about keys. */
 export const KEY_HELP = `
@@ -28,7 +28,7 @@ export function keyFrom(text: string, tiers: readonly string[] = [], known: read
     if (word !== undefined && known.length > 0 && !known.includes(word)) throw noTier(text, word, known)
     return subjectFrom(text)
   }
-  demandNoOther(text, tiers)
+  assertNoOtherTier(text, tiers)
   const key: [string, Subject][] = []
   for (const [tier, subject] of pairs) {
     if (key.some(([name]) => name === tier)) throw wrong(`a key names the tier ${show(tier)} once, got ${show(text)}`)
@@ -70,7 +70,7 @@ function pairsIn(text: string, tiers: readonly string[]): readonly [string, stri
 }
 
 /** After a comma a name may go on with anything, but hardly with what is nearly a tier. */
-function demandNoOther(text: string, tiers: readonly string[]): void {
+function assertNoOtherTier(text: string, tiers: readonly string[]): void {
   for (const [, word = ''] of text.matchAll(/, ?([\w-]+)=/g)) {
     if (!tiers.includes(word) && didYouMean(word, tiers) !== '') throw noTier(text, word, tiers)
   }

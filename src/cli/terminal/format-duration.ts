@@ -1,5 +1,5 @@
 /** A length of time for people: `250 ms`, `12.4 s`, `1 m 12 s`, `3 h 5 m`, `2 d 4 h`, the rest cut off. `never` when it has no end. */
-export function lengthOf(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return 'never'
   if (ms < SECOND) return `${ms} ms`
   if (ms < MINUTE) return `${Math.floor(ms / 100) / 10} s`
@@ -8,7 +8,7 @@ export function lengthOf(ms: number): string {
 }
 
 /** A time of this machine's calendar: `2031-05-06 07:08:09.010`. */
-export function timeText(atMs: number): string {
+export function formatTime(atMs: number): string {
   const date = new Date(atMs)
   const two = (number: number): string => `${number}`.padStart(2, '0')
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`

@@ -2,8 +2,8 @@ import type { Rule } from '../../core/rule.ts'
 import type { StoredEntry } from './decode-entry.ts'
 
 /** How much more was counted than the limit allows, in whole requests: what charges took beyond it. */
-export function debtOf(rule: Rule, { state, taken, parts }: StoredEntry, nowMs: number): number {
-  const spanMs = Math.min(spanOf(rule), Number(parts?.spanMs))
+export function countDebt(rule: Rule, { state, taken, parts }: StoredEntry, nowMs: number): number {
+  const spanMs = Math.min(readSpanMs(rule), Number(parts?.spanMs))
   if (taken.length > 0) return Math.max(0, totalSince(taken, nowMs - spanMs) - rule.limit)
   if (state === undefined) return 0
   const timeMs = Math.max(nowMs, state.atMs)
@@ -24,6 +24,6 @@ function totalSince(taken: StoredEntry['taken'], sinceMs: number): number {
   return taken.reduce((total, [timeMs, cost]) => (timeMs > sinceMs ? total + cost : total), 0)
 }
 
-function spanOf({ parameters }: Rule): number {
+function readSpanMs({ parameters }: Rule): number {
   return (parameters.windowMs ?? parameters.leaseMs) as number
 }

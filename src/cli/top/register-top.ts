@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { duration } from '../core/duration.ts'
-import type { LiveReport } from '../observe/live-report.ts'
-import { CommandFailure } from './command-failure.ts'
-import { paintFor } from './paint.ts'
-import { printable, printableJson } from './printable.ts'
-import type { AddCommand } from './program.ts'
-import { SERVICE_URL, type ServiceClient, serviceClient, TOKEN_OPTION, tokenFrom } from './service-client.ts'
-import type { Terminal } from './terminal.ts'
-import { Screen } from './top/screen.ts'
-import { topLines } from './top/top-lines.ts'
+import { duration } from '../../core/duration.ts'
+import type { LiveReport } from '../../observe/live-report.ts'
+import type { RegisterCommand } from '../command/command.ts'
+import { SERVICE_URL, type ServiceClient, serviceClient, TOKEN_OPTION, tokenFrom } from '../command/service-client.ts'
+import { chooseColors } from '../terminal/colors.ts'
+import { CommandFailure } from '../terminal/command-failure.ts'
+import { printable, printableJson } from '../terminal/printable.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { Screen } from './screen.ts'
+import { topLines } from './top-lines.ts'
 
 /** `sluice top`: what a running service decides, as it happens. */
-export const addTop: AddCommand = (program, terminal) => {
+export const registerTop: RegisterCommand = (program, terminal) => {
   program
     .command('top')
     .description('what a running service decides, drawn anew every second; q ends it')
@@ -27,7 +27,7 @@ export const addTop: AddCommand = (program, terminal) => {
       terminal.signal.addEventListener('abort', () => ending.abort())
       const { signal } = ending
       const service = serviceClient(options.url, await tokenFrom(options.tokenFile, terminal), signal)
-      const report = await reportOf(service)
+      const report = await fetchReport(service)
       if (options.json) terminal.out(printableJson(report, 2))
       else if (options.once || !terminal.isInteractive)
         terminal.out(`${draw(report, service, terminal, undefined).join('\n')}\n`)
@@ -64,12 +64,14 @@ async function watch(service: ServiceClient, first: LiveReport, watching: Watchi
     while (!signal.aborted) {
       const lines = draw(report, service, terminal, terminal.rows)
       screen.show(
-        trouble === undefined ? lines : [paintFor(terminal).red(printable(trouble)), ...lines].slice(0, terminal.rows),
+        trouble === undefined
+          ? lines
+          : [chooseColors(terminal).red(printable(trouble)), ...lines].slice(0, terminal.rows),
       )
       await delay(everyMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) break
       // A service that is away for a while is waited for: what it said last stays in view.
-      await reportOf(service).then(
+      await fetchReport(service).then(
         (next) => {
           report = next
           trouble = undefined
@@ -86,12 +88,12 @@ async function watch(service: ServiceClient, first: LiveReport, watching: Watchi
 }
 
 function draw(report: LiveReport, service: ServiceClient, terminal: Terminal, rows: number | undefined) {
-  return topLines(report, service.place, { columns: terminal.columns, rows }, paintFor(terminal))
+  return topLines(report, service.place, { columns: terminal.columns, rows }, chooseColors(terminal))
 }
 
-async function reportOf(service: ServiceClient): Promise<LiveReport> {
-  const said = (await service.get('/v1/live')) as Partial<LiveReport> | null
-  if (Array.isArray(said?.seconds) && Array.isArray(said.policies)) return said as LiveReport
+async function fetchReport(service: ServiceClient): Promise<LiveReport> {
+  const reply = (await service.get('/v1/live')) as Partial<LiveReport> | null
+  if (Array.isArray(reply?.seconds) && Array.isArray(reply.policies)) return reply as LiveReport
   throw new CommandFailure(`what answers at ${service.place} is no Sluice: it told no live report`)
 }
 

@@ -3,12 +3,15 @@ import { connect } from 'node:net'
 import type { HostAndPort } from './redis-address.ts'
 
 /** Why none of the hosts takes a connection, in plain words; `undefined` when one of them does. */
-export async function whyUnreachable(hosts: readonly HostAndPort[], withinMs: number): Promise<string | undefined> {
-  const reasons = await Promise.all(hosts.map((host) => reasonOf(host, withinMs)))
+export async function findConnectionProblem(
+  hosts: readonly HostAndPort[],
+  withinMs: number,
+): Promise<string | undefined> {
+  const reasons = await Promise.all(hosts.map((host) => findHostProblem(host, withinMs)))
   return reasons.includes(undefined) ? undefined : [...new Set(reasons)].join(', ')
 }
 
-async function reasonOf({ host, port }: HostAndPort, withinMs: number): Promise<string | undefined> {
+async function findHostProblem({ host, port }: HostAndPort, withinMs: number): Promise<string | undefined> {
   const socket = connect({ host, port })
   // What comes when nobody waits any more is nobody's.
   socket.on('error', () => {})
