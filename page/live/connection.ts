@@ -1,5 +1,5 @@
 import type { LiveReport } from '../../src/observe/live-report.ts'
-import type { Answer } from './service-client.ts'
+import type { ServiceReply } from './service-client.ts'
 
 /** How the page stands with the service. The last report stays to be looked at while there is no newer one. */
 export interface Connection {
@@ -15,7 +15,7 @@ export interface Connection {
 export const CONNECTING: Connection = { phase: 'connecting', report: undefined, why: '', failures: 0 }
 
 /** The connection after one more answer. */
-export function afterAnswer({ report, failures }: Connection, answer: Answer<LiveReport>): Connection {
+export function afterAnswer({ report, failures }: Connection, answer: ServiceReply<LiveReport>): Connection {
   if (answer.kind === 'told') return { phase: 'live', report: answer.value, why: '', failures: 0 }
   if (answer.kind === 'locked') return { phase: 'locked', report, why: '', failures: 0 }
   return { phase: 'lost', report, why: answer.why, failures: failures + 1 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { LiveReport } from '../../src/observe/live-report.ts'
-import { lengthOf } from '../words/lengths.ts'
+import { formatDuration } from '../words/lengths.ts'
 import { ConnectionNote } from './connection-note.tsx'
 import { KeyTable } from './key-table.tsx'
 import { LatencyPanel } from './latency-panel.tsx'
@@ -39,7 +39,7 @@ function ServiceLine({ report: { service } }: { report: LiveReport }): JSX.Eleme
   const reloads = service.reloads === 0 ? '' : ` · policies read anew ${service.reloads}×`
   return (
     <p class="service-line">
-      sluice {service.version} · up {lengthOf(service.nowMs - service.startedAtMs)}
+      sluice {service.version} · up {formatDuration(service.nowMs - service.startedAtMs)}
       {reloads}
     </p>
   )
@@ -77,7 +77,7 @@ function Report(props: {
         <StorePanel report={report} />
         <KeyTable
           title="Busiest keys"
-          since={`in the last ${lengthOf(report.service.nowMs - report.keysSinceMs)}`}
+          since={`in the last ${formatDuration(report.service.nowMs - report.keysSinceMs)}`}
           keys={report.busiest}
           allowed="Allowed"
           empty="No key has come lately."

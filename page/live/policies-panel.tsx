@@ -22,7 +22,7 @@ export function PoliciesPanel(props: {
               <PolicyRows
                 key={policy.name}
                 policy={policy}
-                select={() => props.select(choiceOf(policies, policy.name))}
+                select={() => props.select(findChoice(policies, policy.name))}
               />
             ))}
           </table>
@@ -78,6 +78,6 @@ function Shadow({ tier }: { tier: LiveTier }): JSX.Element | null {
   return <span class="pill shadow">in the shadow: would have refused {count(tier.refused)}</span>
 }
 
-function choiceOf(policies: readonly LivePolicy[], name: string): string {
+function findChoice(policies: readonly LivePolicy[], name: string): string {
   return selectionChoices(policies).find(({ label }) => label === name)?.value ?? ''
 }

@@ -3,14 +3,14 @@ import type { LiveReport } from '../../src/observe/live-report.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import type { Connection } from './connection.ts'
 import { startPolling } from './polling.ts'
-import { reportOf } from './report.examples.ts'
-import type { Answer } from './service-client.ts'
+import { exampleReport } from './report.examples.ts'
+import type { ServiceReply } from './service-client.ts'
 
-const REPORT = reportOf({})
-const TOLD: Answer<LiveReport> = { kind: 'told', value: REPORT }
-const FAILED: Answer<LiveReport> = { kind: 'failed', why: 'the service does not answer' }
+const REPORT = exampleReport({})
+const TOLD: ServiceReply<LiveReport> = { kind: 'told', value: REPORT }
+const FAILED: ServiceReply<LiveReport> = { kind: 'failed', why: 'the service does not answer' }
 
-function polling(answers: Answer<LiveReport>[]) {
+function polling(answers: ServiceReply<LiveReport>[]) {
   const clock = manualClock()
   const told: (readonly [number, Connection['phase']])[] = []
   const connections: Connection[] = []

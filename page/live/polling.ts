@@ -1,11 +1,11 @@
 import type { Clock } from '../../src/core/clock.ts'
 import type { LiveReport } from '../../src/observe/live-report.ts'
 import { afterAnswer, CONNECTING, type Connection, waitMs } from './connection.ts'
-import type { Answer } from './service-client.ts'
+import type { ServiceReply } from './service-client.ts'
 
 /** What polling needs to know. */
 export interface PollingOptions {
-  ask(): Promise<Answer<LiveReport>>
+  ask(): Promise<ServiceReply<LiveReport>>
   tell(connection: Connection): void
   /** Counts the time between two questions. */
   readonly timer: NonNullable<Clock['timer']>

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { minutes, recent } from './recent.ts'
-import { secondOf } from './report.examples.ts'
+import { exampleSecond } from './report.examples.ts'
 
 it('tells what the last seconds came to', () => {
   const seconds = [
-    secondOf({ allowed: 1_000 }),
-    secondOf({ allowed: 6, refused: 1, wouldRefuse: 2, withoutStore: 3, p50Ms: 0.3, p99Ms: 2 }),
-    secondOf({ allowed: 3, refused: 0, wouldRefuse: 1, withoutStore: 0, p50Ms: 0.1, p99Ms: 5 }),
-    secondOf({ allowed: 0, refused: 2, p50Ms: 0.2, p99Ms: 1 }),
+    exampleSecond({ allowed: 1_000 }),
+    exampleSecond({ allowed: 6, refused: 1, wouldRefuse: 2, withoutStore: 3, p50Ms: 0.3, p99Ms: 2 }),
+    exampleSecond({ allowed: 3, refused: 0, wouldRefuse: 1, withoutStore: 0, p50Ms: 0.1, p99Ms: 5 }),
+    exampleSecond({ allowed: 0, refused: 2, p50Ms: 0.2, p99Ms: 1 }),
   ]
   expect(recent(seconds, 3)).toEqual({
     allowedPerSecond: 3,
@@ -30,12 +30,12 @@ it('tells nothing of nothing', () => {
     p99Ms: null,
   }
   expect(recent([], 10)).toEqual(nothing)
-  expect(recent([secondOf({})], 10)).toEqual(nothing)
+  expect(recent([exampleSecond({})], 10)).toEqual(nothing)
 })
 
 it('adds up whole minutes from the newest second back', () => {
   const seconds = Array.from({ length: 130 }, (_, index) =>
-    secondOf({ atMs: index * 1_000, allowed: 2, refused: 1, p99Ms: index === 100 ? 7 : null }),
+    exampleSecond({ atMs: index * 1_000, allowed: 2, refused: 1, p99Ms: index === 100 ? 7 : null }),
   )
   expect(minutes(seconds, {})).toEqual([
     { fromMs: 70_000, allowed: 120, refused: 60, worstP99Ms: 7 },

@@ -1,7 +1,7 @@
 import type { LiveReport, LiveSecond } from '../../src/observe/live-report.ts'
 
 /** A report in which nothing has happened, but for what is given. */
-export function reportOf(given: Partial<LiveReport>): LiveReport {
+export function exampleReport(given: Partial<LiveReport>): LiveReport {
   return {
     service: { version: '1.0.0', startedAtMs: 0, nowMs: 600_000, reloads: 0, reloadError: null },
     store: { kind: 'memory', place: 'this process', state: 'healthy', forMs: 600_000, error: null },
@@ -16,7 +16,7 @@ export function reportOf(given: Partial<LiveReport>): LiveReport {
 }
 
 /** A second in which nothing has happened, but for what is given. */
-export function secondOf(given: Partial<LiveSecond>): LiveSecond {
+export function exampleSecond(given: Partial<LiveSecond>): LiveSecond {
   return {
     atMs: 0,
     allowed: 0,

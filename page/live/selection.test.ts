@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LivePolicy, LiveTier } from '../../src/observe/live-report.ts'
-import { secondOf } from './report.examples.ts'
+import { exampleSecond } from './report.examples.ts'
 import { chosen, countsIn, selectionChoices } from './selection.ts'
 
 const tier = (name: string): LiveTier => ({
@@ -42,7 +42,7 @@ describe('the menu', () => {
 })
 
 describe('the counts of a second', () => {
-  const second = secondOf({
+  const second = exampleSecond({
     allowed: 30,
     refused: 7,
     byPolicy: {

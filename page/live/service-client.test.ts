@@ -10,7 +10,7 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections()
 })
 
-async function clientOf(
+async function createClient(
   serve: (request: IncomingMessage, response: ServerResponse, body: string) => void,
   longestMs?: number,
 ): Promise<ServiceClient> {
@@ -25,7 +25,7 @@ async function clientOf(
 }
 
 it('asks for the report without a token when there is none', async () => {
-  const client = await clientOf(({ method, url, headers }, response) => {
+  const client = await createClient(({ method, url, headers }, response) => {
     response.end(JSON.stringify({ method, url, authorization: headers.authorization ?? null }))
   })
   expect(await client.live(undefined)).toEqual({
@@ -35,7 +35,7 @@ it('asks for the report without a token when there is none', async () => {
 })
 
 it('sends a question as JSON, and the token as a header', async () => {
-  const client = await clientOf(({ method, url, headers }, response, body) => {
+  const client = await createClient(({ method, url, headers }, response, body) => {
     const { authorization, 'content-type': type } = headers
     response.end(JSON.stringify({ method, url, authorization, type, body: JSON.parse(body) }))
   })
@@ -53,12 +53,12 @@ it('sends a question as JSON, and the token as a header', async () => {
 })
 
 it('says that it is locked when the token is missing or wrong', async () => {
-  const client = await clientOf((_request, response) => response.writeHead(401).end('{}'))
+  const client = await createClient((_request, response) => response.writeHead(401).end('{}'))
   expect(await client.live('wrong')).toEqual({ kind: 'locked' })
 })
 
 it("gives the service's own words for a failure", async () => {
-  const client = await clientOf((_request, response) => {
+  const client = await createClient((_request, response) => {
     response
       .writeHead(404)
       .end(JSON.stringify({ error: { code: 'UNKNOWN_POLICY', message: 'there is no policy "x"' } }))
@@ -67,7 +67,7 @@ it("gives the service's own words for a failure", async () => {
 })
 
 it('gives the status when there are no words', async () => {
-  const client = await clientOf((_request, response) => response.writeHead(502).end('<html>'))
+  const client = await createClient((_request, response) => response.writeHead(502).end('<html>'))
   expect(await client.live(undefined)).toEqual({ kind: 'failed', why: 'the service answered with status 502' })
 })
 
@@ -79,6 +79,6 @@ it('says so when nobody answers', async () => {
 })
 
 it('says so when the answer takes too long', async () => {
-  const client = await clientOf(() => {}, 20)
+  const client = await createClient(() => {}, 20)
   expect(await client.live(undefined)).toEqual({ kind: 'failed', why: 'no answer within 20 ms' })
 })

@@ -2,14 +2,14 @@ import type { Decision } from '../../src/core/decision.ts'
 import type { LiveReport } from '../../src/observe/live-report.ts'
 
 /** How a question to the service ended. Nothing is thrown: each of these is shown. */
-export type Answer<Value> =
+export type ServiceReply<Value> =
   | { readonly kind: 'told'; readonly value: Value }
   /** The token is missing or wrong. */
   | { readonly kind: 'locked' }
   | { readonly kind: 'failed'; readonly why: string }
 
 /** What the form "try it" asks. */
-export interface Question {
+export interface ConsumeRequest {
   readonly policy: string
   /** One text, or one for each tier by its name. */
   readonly key: string | Readonly<Record<string, string>>
@@ -17,7 +17,7 @@ export interface Question {
 }
 
 /** A decision as JSON carries it, which has no `Infinity` and leaves out what is undefined. */
-export type ToldDecision = Pick<
+export type DecisionJson = Pick<
   Decision,
   'allowed' | 'limit' | 'remaining' | 'resetAfterMs' | 'delayMs' | 'decidedBy'
 > & {
@@ -37,15 +37,15 @@ export class ServiceClient {
     this.#longestMs = longestMs
   }
 
-  live(token: string | undefined): Promise<Answer<LiveReport>> {
+  live(token: string | undefined): Promise<ServiceReply<LiveReport>> {
     return this.#ask('/v1/live', token)
   }
 
-  consume(question: Question, token: string | undefined): Promise<Answer<ToldDecision>> {
-    return this.#ask('/v1/consume', token, question)
+  consume(request: ConsumeRequest, token: string | undefined): Promise<ServiceReply<DecisionJson>> {
+    return this.#ask('/v1/consume', token, request)
   }
 
-  async #ask<Value>(path: string, token: string | undefined, body?: object): Promise<Answer<Value>> {
+  async #ask<Value>(path: string, token: string | undefined, body?: object): Promise<ServiceReply<Value>> {
     const headers: Record<string, string> = { accept: 'application/json' }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
     if (body !== undefined) headers['content-type'] = 'application/json'

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { LiveReport } from '../../src/observe/live-report.ts'
 import { Panel } from '../frame/panel.tsx'
-import { latency, lengthOf, timeOfDay } from '../words/lengths.ts'
+import { formatDuration, latency, timeOfDay } from '../words/lengths.ts'
 import { count } from '../words/numbers.ts'
 import { recent } from './recent.ts'
 
@@ -24,7 +24,7 @@ export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
         <dt>Place</dt>
         <dd class="place">{store.place}</dd>
         <dt>{isHealthy ? 'Healthy for' : 'Degraded for'}</dt>
-        <dd>{lengthOf(store.forMs)}</dd>
+        <dd>{formatDuration(store.forMs)}</dd>
         <dt>Latency, last minute</dt>
         <dd>
           p50 {latency(lately.p50Ms)}, worst p99 {latency(lately.p99Ms)}
@@ -49,7 +49,7 @@ function Outages({ report: { outages, service } }: { report: LiveReport }): JSX.
         {outages.toReversed().map(({ fromMs, toMs, error }) => (
           <li key={fromMs}>
             <b>{timeOfDay(fromMs)}</b> {toMs === null ? 'until now,' : 'for'}{' '}
-            {lengthOf((toMs ?? service.nowMs) - fromMs)}
+            {formatDuration((toMs ?? service.nowMs) - fromMs)}
             <span class="note">{error}</span>
           </li>
         ))}

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import type { LiveReport } from '../../src/observe/live-report.ts'
-import { latency, lengthOf } from '../words/lengths.ts'
+import { formatDuration, latency } from '../words/lengths.ts'
 import { count, rate, share } from '../words/numbers.ts'
 import { recent } from './recent.ts'
 
@@ -26,7 +26,7 @@ export function Tiles({ report }: { report: LiveReport }): JSX.Element {
         name="Store"
         value={store.state === 'healthy' ? 'Healthy' : 'Degraded'}
         isBad={store.state !== 'healthy'}
-        note={`${store.kind}, for ${lengthOf(store.forMs)}`}
+        note={`${store.kind}, for ${formatDuration(store.forMs)}`}
       />
     </dl>
   )

@@ -3,8 +3,8 @@ import { useId, useState } from 'preact/hooks'
 import type { LivePolicy } from '../../src/observe/live-report.ts'
 import { Panel } from '../frame/panel.tsx'
 import { decisionWords } from '../words/decision-words.ts'
-import { questionOf } from './question.ts'
-import type { Answer, ToldDecision } from './service-client.ts'
+import { composeConsumeRequest } from './consume-request.ts'
+import type { DecisionJson, ServiceReply } from './service-client.ts'
 import { TokenForm } from './token-form.tsx'
 import { service } from './use-live.tsx'
 
@@ -18,7 +18,7 @@ export function TryPanel(props: {
   const [name, setName] = useState('')
   const [keys, setKeys] = useState<Readonly<Record<string, string>>>({})
   const [cost, setCost] = useState('1')
-  const [answer, setAnswer] = useState<Answer<ToldDecision> | undefined>()
+  const [answer, setAnswer] = useState<ServiceReply<DecisionJson> | undefined>()
   const policy = props.policies.find((candidate) => candidate.name === name) ?? props.policies[0]
   if (policy === undefined) {
     return (
@@ -29,7 +29,7 @@ export function TryPanel(props: {
   }
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
-    setAnswer(await service.consume(questionOf(policy, keys, cost), props.token))
+    setAnswer(await service.consume(composeConsumeRequest(policy, keys, cost), props.token))
   }
   const keepToken = (token: string): void => {
     setAnswer(undefined)
@@ -90,7 +90,7 @@ function KeyField(props: { id: string; label: string; value: string; change: (te
   )
 }
 
-function Result({ answer }: { answer: Answer<ToldDecision> | undefined }): JSX.Element {
+function Result({ answer }: { answer: ServiceReply<DecisionJson> | undefined }): JSX.Element {
   return (
     <div role="status" class="try-answer">
       {answer?.kind === 'failed' ? <p class="alert">{answer.why}</p> : null}

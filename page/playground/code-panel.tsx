@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { Panel } from '../frame/panel.tsx'
-import { typescriptOf, yamlOf } from './code.ts'
+import { composeTypescript, composeYaml } from './code.ts'
 import { CopyButton } from './copy-button.tsx'
 import type { RuleChoice } from './rule-choice.ts'
 
 const LANGUAGES = [
-  { name: 'TypeScript', write: typescriptOf },
-  { name: 'Policies (YAML)', write: yamlOf },
+  { name: 'TypeScript', write: composeTypescript },
+  { name: 'Policies (YAML)', write: composeYaml },
 ] as const
 
 /** The chosen rules as code to take along. `choices` are the ones that can be made. */

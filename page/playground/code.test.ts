@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { readPolicies } from '../../src/policies/read-policies.ts'
-import { typescriptOf, yamlOf } from './code.ts'
+import { composeTypescript, composeYaml } from './code.ts'
 import { madeFrom, RULE_FORMS, type RuleChoice, suggested } from './rule-choice.ts'
 
 const CHOICES: readonly RuleChoice[] = [
@@ -10,7 +10,7 @@ const CHOICES: readonly RuleChoice[] = [
 ]
 
 it('writes a program as people would', () => {
-  expect(typescriptOf(CHOICES)).toBe(`import { createLimiter, fixedWindow, tokenBucket } from 'sluice'
+  expect(composeTypescript(CHOICES)).toBe(`import { createLimiter, fixedWindow, tokenBucket } from 'sluice'
 
 export const tokenBucketLimiter = createLimiter({
   name: 'token-bucket',
@@ -30,7 +30,7 @@ export const fixedWindow2Limiter = createLimiter({
 })
 
 it('writes a file of policies as people would', () => {
-  expect(yamlOf(CHOICES)).toBe(`policies:
+  expect(composeYaml(CHOICES)).toBe(`policies:
   token-bucket:
     rule: token-bucket
     capacity: 1500
@@ -50,7 +50,7 @@ it('writes a file of policies as people would', () => {
 
 it('writes a file of policies that gives the same rules', () => {
   const choices = [...CHOICES, ...RULE_FORMS.map(suggested)]
-  const policies = readPolicies(yamlOf(choices), 'limits.yaml')
+  const policies = readPolicies(composeYaml(choices), 'limits.yaml')
   const read = policies.map(({ options }) => 'rule' in options && options.rule.parameters)
   const made = choices.map((choice) => {
     const one = madeFrom(choice)

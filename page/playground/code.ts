@@ -1,29 +1,29 @@
 import { duration } from '../../src/core/duration.ts'
 import { type RuleField, type RuleForm, wordOf } from '../../src/rules/rule-form.ts'
-import { formOf, namesOf, optionsOf, type RuleChoice } from './rule-choice.ts'
+import { composeOptions, findForm, nameLanes, type RuleChoice } from './rule-choice.ts'
 
 /** The chosen rules as a program. They must be rules that can be made. */
-export function typescriptOf(choices: readonly RuleChoice[]): string {
+export function composeTypescript(choices: readonly RuleChoice[]): string {
   const factories = [...new Set(choices.map((choice) => formFor(choice).factory))].sort()
-  const names = namesOf(choices)
-  const limiters = choices.map((choice, index) => limiterOf(choice, names[index] as string))
+  const names = nameLanes(choices)
+  const limiters = choices.map((choice, index) => composeLimiter(choice, names[index] as string))
   return [`import { createLimiter, ${factories.join(', ')} } from 'sluice'`, ...limiters].join('\n\n').concat('\n')
 }
 
 /** The chosen rules as a file of policies. They must be rules that can be made. */
-export function yamlOf(choices: readonly RuleChoice[]): string {
-  const names = namesOf(choices)
+export function composeYaml(choices: readonly RuleChoice[]): string {
+  const names = nameLanes(choices)
   const policies = choices.map((choice, index) => {
     const form = formFor(choice)
-    const lines = Object.entries(optionsOf(form, choice)).map(([word, value]) => `    ${word}: ${value}`)
+    const lines = Object.entries(composeOptions(form, choice)).map(([word, value]) => `    ${word}: ${value}`)
     return [`  ${names[index]}:`, `    rule: ${form.name}`, ...lines].join('\n')
   })
   return ['policies:', ...policies].join('\n').concat('\n')
 }
 
-function limiterOf(choice: RuleChoice, name: string): string {
+function composeLimiter(choice: RuleChoice, name: string): string {
   const form = formFor(choice)
-  const given = optionsOf(form, choice)
+  const given = composeOptions(form, choice)
   const options = form.fields
     .filter((field) => wordOf(field) in given)
     .map((field) => `${field.name}: ${literal(field, given[wordOf(field)] as string | number)}`)
@@ -50,5 +50,5 @@ function camelCase(name: string): string {
 }
 
 function formFor(choice: RuleChoice): RuleForm {
-  return formOf(choice.rule) as RuleForm
+  return findForm(choice.rule) as RuleForm
 }

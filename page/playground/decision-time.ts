@@ -7,7 +7,7 @@ import type { Arrival, Trace } from '../../src/simulate/simulation.ts'
  * browsers blur their clocks, compile what is used often, and are interrupted, so a short simulation would measure none of it. `undefined` when there are no requests.
  */
 export function decisionTimeNs(rule: Rule, trace: Trace, nowNs: () => number): number | undefined {
-  const arrivals = firstOf(trace, MOST_ARRIVALS)
+  const arrivals = takeFirst(trace, MOST_ARRIVALS)
   if (arrivals.length === 0) return undefined
   const passes = Math.ceil(DECISIONS / arrivals.length)
   let leastNs = Number.POSITIVE_INFINITY
@@ -19,7 +19,7 @@ export function decisionTimeNs(rule: Rule, trace: Trace, nowNs: () => number): n
   return leastNs / (passes * arrivals.length)
 }
 
-function firstOf(trace: Trace, most: number): Arrival[] {
+function takeFirst(trace: Trace, most: number): Arrival[] {
   const arrivals: Arrival[] = []
   for (const arrival of trace) {
     if (arrivals.length === most) break

@@ -2,11 +2,11 @@ import type { Rule } from '../../src/core/rule.ts'
 import { SimulatedStore, type Step } from '../../src/simulate/simulated-store.ts'
 import type { Arrival } from '../../src/simulate/simulation.ts'
 import { retryWords } from '../words/decision-words.ts'
-import { lengthOf } from '../words/lengths.ts'
+import { formatDuration } from '../words/lengths.ts'
 import { count } from '../words/numbers.ts'
 
 /** A request that was refused, what the rule said, and how many it refused in a row from there on. */
-export interface Refusal {
+export interface FirstRefusal {
   readonly atMs: number
   readonly key: string
   readonly cost: number
@@ -23,7 +23,7 @@ const MOST_REFUSALS = 5
 export class FirstRefusals {
   readonly #rule: Rule
   readonly #keeper: SimulatedStore
-  readonly #found: { -readonly [Name in keyof Refusal]: Refusal[Name] }[] = []
+  readonly #found: { -readonly [Name in keyof FirstRefusal]: FirstRefusal[Name] }[] = []
   #isInRow = false
 
   constructor(rule: Rule) {
@@ -31,7 +31,7 @@ export class FirstRefusals {
     this.#keeper = new SimulatedStore(rule)
   }
 
-  get found(): readonly Refusal[] {
+  get found(): readonly FirstRefusal[] {
     return this.#found
   }
 
@@ -59,11 +59,11 @@ export class FirstRefusals {
 }
 
 /** Why a request was refused and when to come again, in words. `fromMs` is where the time line begins. */
-export function refusalWords(refusal: Refusal, fromMs: number): string {
+export function refusalWords(refusal: FirstRefusal, fromMs: number): string {
   const { atMs, key, cost, remaining, retryAfterMs, limit, inARow } = refusal
   const others = inARow === 1 ? '' : inARow === 2 ? ' The next one too.' : ` The next ${count(inARow - 1)} too.`
   const left =
     remaining === 0 ? 'nothing was left' : `only ${count(remaining)} ${remaining === 1 ? 'was' : 'were'} left`
   const asked = cost === 1 ? '' : `asked for ${count(cost)}, but `
-  return `At ${lengthOf(atMs - fromMs)}, ${key}: ${asked}${left} of ${count(limit)}. ${retryWords(retryAfterMs)}${others}`
+  return `At ${formatDuration(atMs - fromMs)}, ${key}: ${asked}${left} of ${count(limit)}. ${retryWords(retryAfterMs)}${others}`
 }

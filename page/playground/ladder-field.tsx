@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { durationText, lengthOf } from '../words/lengths.ts'
+import { durationText, formatDuration } from '../words/lengths.ts'
 import { count } from '../words/numbers.ts'
 import { COUNTS, DURATIONS, nearestStep } from './ladder.ts'
 import { numberIn } from './rule-choice.ts'
@@ -41,7 +41,7 @@ export function LadderField(props: {
         min="0"
         max={ladder.length - 1}
         value={step}
-        aria-valuetext={number === undefined ? value : kind === 'duration' ? lengthOf(number) : count(number)}
+        aria-valuetext={number === undefined ? value : kind === 'duration' ? formatDuration(number) : count(number)}
         onInput={slid}
       />
     </div>

@@ -6,10 +6,10 @@ import { Legend } from '../charts/legend.tsx'
 import { stacked } from '../charts/stacked.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
 import { ColumnHeads } from '../frame/column-heads.tsx'
-import { lengthOf } from '../words/lengths.ts'
+import { formatDuration } from '../words/lengths.ts'
 import { count, short } from '../words/numbers.ts'
-import type { Played } from './lane.tsx'
 import type { PlayHead } from './play-head.ts'
+import type { PlayedLane } from './played-lane.ts'
 import { levelLine, slotLines, summedUp } from './slot-lines.ts'
 import { Tank } from './tank.tsx'
 
@@ -20,21 +20,21 @@ const FLOW: ChartSettings = {
   ],
   heightPx: 128,
   isTimeOfDay: false,
-  xWords: (atS) => (atS === 0 ? '0' : lengthOf(atS * 1_000)),
+  xWords: (atS) => (atS === 0 ? '0' : formatDuration(atS * 1_000)),
   yWords: short,
   leastTop: 1,
 }
 
 /** Admitted and refused over time, and below it how full the bucket is, with the play head across both. */
-export function LaneCharts(props: { name: string; rule: Rule; played: Played; head: PlayHead }): JSX.Element {
+export function LaneCharts(props: { name: string; rule: Rule; played: PlayedLane; head: PlayHead }): JSX.Element {
   const { name, rule, played, head } = props
   const { result, fromMs, untilMs } = played
   const lines = useMemo(() => slotLines(result.slots, fromMs, untilMs), [result])
   const flow = useMemo(() => stacked(lines.timesS, lines.admitted, lines.refused), [lines])
   const level = useMemo(() => levelLine(result.slots, fromMs, untilMs, result.limit), [result])
-  const levelSettings = useMemo(() => levelOf(rule.limit), [rule.limit])
+  const levelSettings = useMemo(() => composeLevel(rule.limit), [rule.limit])
   const shown = useMemo(() => ({ from: 0, to: (untilMs - fromMs) / 1_000, marked: [] }), [fromMs, untilMs])
-  const words = `${name}: ${count(result.admitted)} admitted and ${count(result.refused)} refused over ${lengthOf(untilMs - fromMs)}.`
+  const words = `${name}: ${count(result.admitted)} admitted and ${count(result.refused)} refused over ${formatDuration(untilMs - fromMs)}.`
   return (
     <div class="lane-charts">
       <Legend
@@ -61,7 +61,7 @@ export function LaneCharts(props: { name: string; rule: Rule; played: Played; he
   )
 }
 
-function levelOf(limit: number): ChartSettings {
+function composeLevel(limit: number): ChartSettings {
   return {
     ...FLOW,
     series: [{ label: 'Remaining', colour: 'level', look: 'edged', isStepped: false }],
@@ -70,14 +70,14 @@ function levelOf(limit: number): ChartSettings {
   }
 }
 
-function SlotTable({ played: { result, fromMs } }: { played: Played }): JSX.Element {
+function SlotTable({ played: { result, fromMs } }: { played: PlayedLane }): JSX.Element {
   return (
     <table>
       <ColumnHeads of="From" numbers={['Admitted', 'Refused', 'Left']} />
       <tbody>
         {summedUp(result.slots, 12).map((slot) => (
           <tr key={slot.fromMs}>
-            <th scope="row">{lengthOf(slot.fromMs - fromMs)}</th>
+            <th scope="row">{formatDuration(slot.fromMs - fromMs)}</th>
             <td class="number">{count(slot.admitted)}</td>
             <td class="number">{count(slot.refused)}</td>
             <td class="number">{count(slot.remaining)}</td>

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Rule } from '../../src/core/rule.ts'
 import type { Result } from '../../src/simulate/simulation.ts'
-import { lengthOf } from '../words/lengths.ts'
+import { formatDuration } from '../words/lengths.ts'
 import { bytes, count, counted, share } from '../words/numbers.ts'
 
 /** The numbers by which rules are compared. */
@@ -21,12 +21,13 @@ export function LaneNumbers(props: { rule: Rule; result: Result; decisionNs: num
         <b class={worstOverLimit > 1 ? 'over' : ''}>{count(worstWindow)}</b>{' '}
         <span class="note">
           {over} the limit of {count(rule.limit)}
-          {rule.windowMs === undefined ? '' : ` in ${lengthOf(rule.windowMs)}`}
+          {rule.windowMs === undefined ? '' : ` in ${formatDuration(rule.windowMs)}`}
         </span>
       </Fact>
       {result.longestDelayMs === 0 ? null : (
         <Fact name="Longest delay" id="delay">
-          <b>{lengthOf(result.longestDelayMs)}</b> <span class="note">{lengthOf(result.meanDelayMs)} on average</span>
+          <b>{formatDuration(result.longestDelayMs)}</b>{' '}
+          <span class="note">{formatDuration(result.meanDelayMs)} on average</span>
         </Fact>
       )}
       <Fact name="Memory" id="memory">

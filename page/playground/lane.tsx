@@ -1,29 +1,20 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
 import type { RuleForm } from '../../src/rules/rule-form.ts'
-import type { Result } from '../../src/simulate/simulation.ts'
-import { type Refusal, refusalWords } from './first-refusals.ts'
+import { refusalWords } from './first-refusals.ts'
 import { LaneCharts } from './lane-charts.tsx'
 import { LaneNumbers } from './lane-numbers.tsx'
 import type { PlayHead } from './play-head.ts'
-import { changedTo, formOf, type Made, RULE_FORMS, type RuleChoice } from './rule-choice.ts'
+import type { PlayedLane } from './played-lane.ts'
+import { changedTo, findForm, type Made, RULE_FORMS, type RuleChoice } from './rule-choice.ts'
 import { RuleFields } from './rule-fields.tsx'
-
-/** What a rule made of the traffic. */
-export interface Played {
-  readonly result: Result
-  readonly refusals: readonly Refusal[]
-  readonly decisionNs: number | undefined
-  readonly fromMs: number
-  readonly untilMs: number
-}
 
 /** One rule: its fields, and what came of them. */
 export function Lane(props: {
   name: string
   choice: RuleChoice
   made: Made
-  played: Played | undefined
+  played: PlayedLane | undefined
   isBusy: boolean
   head: PlayHead
   change: (choice: RuleChoice) => void
@@ -31,7 +22,7 @@ export function Lane(props: {
 }): JSX.Element {
   const { name, choice, made, played, change, remove } = props
   const id = useId()
-  const form = formOf(choice.rule) as RuleForm
+  const form = findForm(choice.rule) as RuleForm
   return (
     <section class={`panel lane ${props.isBusy ? 'busy' : ''}`} aria-label={name}>
       <div class="lane-head">
@@ -43,7 +34,7 @@ export function Lane(props: {
             id={id}
             class="rule-name"
             value={choice.rule}
-            onChange={(event) => change(changedTo(formOf(event.currentTarget.value) as RuleForm, choice))}
+            onChange={(event) => change(changedTo(findForm(event.currentTarget.value) as RuleForm, choice))}
           >
             {RULE_FORMS.map((one) => (
               <option key={one.name}>{one.name}</option>
@@ -76,7 +67,7 @@ export function Lane(props: {
   )
 }
 
-function Refusals({ played: { refusals, fromMs } }: { played: Played }): JSX.Element {
+function Refusals({ played: { refusals, fromMs } }: { played: PlayedLane }): JSX.Element {
   if (refusals.length === 0) return <p class="quiet-note">Nothing was refused.</p>
   return (
     <details class="refusals" open>

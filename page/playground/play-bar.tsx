@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { lengthOf } from '../words/lengths.ts'
+import { formatDuration } from '../words/lengths.ts'
 import type { PlayHead } from './play-head.ts'
 import { SPEEDS } from './speed.ts'
 import { useHead, useMotion } from './use-head.tsx'
@@ -24,11 +24,11 @@ export function PlayBar({ head }: { head: PlayHead }): JSX.Element {
         max={head.lengthMs}
         step={head.lengthMs / 240}
         value={head.atMs}
-        aria-valuetext={`${lengthOf(head.atMs)} of ${lengthOf(head.lengthMs)}`}
+        aria-valuetext={`${formatDuration(head.atMs)} of ${formatDuration(head.lengthMs)}`}
         onInput={(event) => head.seek(Number(event.currentTarget.value))}
       />
       <output class="time">
-        {lengthOf(head.atMs)} / {lengthOf(head.lengthMs)}
+        {formatDuration(head.atMs)} / {formatDuration(head.lengthMs)}
       </output>
       <span class="row">
         <label for={id}>Speed</label>

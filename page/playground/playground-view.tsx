@@ -1,13 +1,14 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { lengthOf } from '../words/lengths.ts'
+import { formatDuration } from '../words/lengths.ts'
 import { count } from '../words/numbers.ts'
 import { CodePanel } from './code-panel.tsx'
 import { CopyButton } from './copy-button.tsx'
-import { Lane, type Played } from './lane.tsx'
+import { Lane } from './lane.tsx'
 import { PlayBar } from './play-bar.tsx'
 import { PlayHead } from './play-head.ts'
-import { type Made, namesOf, RULE_FORMS, type RuleChoice, suggested } from './rule-choice.ts'
+import type { PlayedLane } from './played-lane.ts'
+import { type Made, nameLanes, RULE_FORMS, type RuleChoice, suggested } from './rule-choice.ts'
 import { MOST_ARRIVALS } from './run.ts'
 import { MOST_RULES } from './settings.ts'
 import { startSpeed } from './speed.ts'
@@ -23,7 +24,7 @@ export function PlaygroundView({ query }: { query: string }): JSX.Element {
   const lengthMs = outcome === undefined ? 0 : outcome.untilMs - outcome.fromMs
   const head = useMemo(() => new PlayHead(lengthMs, { speed: startSpeed(lengthMs) }), [lengthMs])
   const { rules } = settings
-  const names = namesOf(rules)
+  const names = nameLanes(rules)
   const setRule = (index: number, choice: RuleChoice): void => change({ ...settings, rules: rules.with(index, choice) })
   return (
     <div class="playground">
@@ -74,7 +75,7 @@ function RunNote({ playing: { isBusy, progress, outcome } }: { playing: Playing 
   const cut =
     outcome?.cutAtMs === undefined
       ? ''
-      : ` It stopped at ${lengthOf(outcome.cutAtMs - outcome.fromMs)}: more than ${count(MOST_ARRIVALS)} are not played.`
+      : ` It stopped at ${formatDuration(outcome.cutAtMs - outcome.fromMs)}: more than ${count(MOST_ARRIVALS)} are not played.`
   return (
     <p class="run-note note" role="status">
       {isBusy ? `Playing… ${Math.round(progress * 100)} %` : `${count(requests)} requests for each rule.${cut}`}
@@ -88,7 +89,7 @@ function playedFor(
   choice: RuleChoice,
   index: number,
   lanes: number,
-): Played | undefined {
+): PlayedLane | undefined {
   if (outcome === undefined) return undefined
   const own = outcome.choices.indexOf(choice)
   const at = own < 0 && outcome.choices.length === lanes ? index : own

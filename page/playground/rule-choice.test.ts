@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import type { RuleForm } from '../../src/rules/rule-form.ts'
-import { changedTo, formOf, madeFrom, namesOf, numberIn, optionsOf, RULE_FORMS, suggested } from './rule-choice.ts'
+import {
+  changedTo,
+  composeOptions,
+  findForm,
+  madeFrom,
+  nameLanes,
+  numberIn,
+  RULE_FORMS,
+  suggested,
+} from './rule-choice.ts'
 
-const form = (name: string): RuleForm => formOf(name) as RuleForm
+const form = (name: string): RuleForm => findForm(name) as RuleForm
 
 it.each(RULE_FORMS.map(({ name }) => name))('%s can be made from what its form suggests', (name) => {
   expect(madeFrom(suggested(form(name)))).toHaveProperty('rule')
@@ -28,7 +37,7 @@ it('knows no rule of an unknown name', () => {
 
 it('leaves out what is not filled in', () => {
   const choice = { rule: 'fixed-window', values: { limit: '5', window: '1m', anchor: 'first-hit', maxDebt: ' ' } }
-  expect(optionsOf(form('fixed-window'), choice)).toEqual({ limit: 5, window: '1m', anchor: 'first-hit' })
+  expect(composeOptions(form('fixed-window'), choice)).toEqual({ limit: 5, window: '1m', anchor: 'first-hit' })
 })
 
 it('keeps the values that another rule has too', () => {
@@ -54,5 +63,5 @@ describe('the number in a field', () => {
 
 it('numbers rules of the same kind', () => {
   const choices = ['gcra', 'fixed-window', 'gcra', 'gcra'].map((rule) => ({ rule, values: {} }))
-  expect(namesOf(choices)).toEqual(['gcra', 'fixed-window', 'gcra-2', 'gcra-3'])
+  expect(nameLanes(choices)).toEqual(['gcra', 'fixed-window', 'gcra-2', 'gcra-3'])
 })

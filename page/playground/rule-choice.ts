@@ -16,7 +16,7 @@ export type Made = { readonly rule: Rule } | { readonly problem: string }
 export const RULE_FORMS: readonly RuleForm[] = Object.values(forms)
 
 /** The form of a rule's name; `undefined` when there is no such rule. */
-export function formOf(name: string): RuleForm | undefined {
+export function findForm(name: string): RuleForm | undefined {
   return RULE_FORMS.find((form) => form.name === name)
 }
 
@@ -36,7 +36,7 @@ export function changedTo(form: RuleForm, { values }: RuleChoice): RuleChoice {
 }
 
 /** The options that a choice stands for, lengths of time still in words. Fields that are left out are absent. */
-export function optionsOf(form: RuleForm, { values }: RuleChoice): Record<string, string | number> {
+export function composeOptions(form: RuleForm, { values }: RuleChoice): Record<string, string | number> {
   const options: Record<string, string | number> = {}
   for (const field of form.fields) {
     const text = values[wordOf(field)]?.trim() ?? ''
@@ -47,10 +47,10 @@ export function optionsOf(form: RuleForm, { values }: RuleChoice): Record<string
 
 /** Makes the rule by its own factory, which says what is wrong with the options. */
 export function madeFrom(choice: RuleChoice): Made {
-  const form = formOf(choice.rule)
+  const form = findForm(choice.rule)
   if (form === undefined) return { problem: `there is no rule ${JSON.stringify(choice.rule)}` }
   try {
-    return { rule: ruleFrom(form, optionsOf(form, choice)) }
+    return { rule: ruleFrom(form, composeOptions(form, choice)) }
   } catch (error) {
     return { problem: (error as Error).message }
   }
@@ -64,7 +64,7 @@ export function numberIn(kind: RuleField['kind'], text: string): number | undefi
 }
 
 /** What contestants are called: the rule's name, and a number from the second of a kind on. */
-export function namesOf(choices: readonly RuleChoice[]): string[] {
+export function nameLanes(choices: readonly RuleChoice[]): string[] {
   return choices.map(({ rule }, index) => {
     const before = choices.slice(0, index).filter((other) => other.rule === rule).length
     return before === 0 ? rule : `${rule}-${before + 1}`

@@ -1,6 +1,6 @@
 import { createSimulation } from '../../src/simulate/simulate.ts'
 import type { Arrival, Contestant, Result, Trace } from '../../src/simulate/simulation.ts'
-import { FirstRefusals, type Refusal } from './first-refusals.ts'
+import { type FirstRefusal, FirstRefusals } from './first-refusals.ts'
 
 /** How many requests are played at most. What comes after them is left out, and the page says so. */
 export const MOST_ARRIVALS = 100_000
@@ -25,7 +25,7 @@ export interface PlaygroundRun {
 export interface RunOutcome {
   readonly results: readonly Result[]
   /** For each rule the first requests that it refused. */
-  readonly refusals: readonly (readonly Refusal[])[]
+  readonly refusals: readonly (readonly FirstRefusal[])[]
   readonly fromMs: number
   readonly untilMs: number
   /** How far it was played when there were more requests than are played. */

@@ -4,7 +4,7 @@ import { wordOf } from '../../src/rules/rule-form.ts'
 import { RULE_FORMS, type RuleChoice } from './rule-choice.ts'
 import { type Settings, START } from './settings.ts'
 import { readSettings, writeSettings } from './share.ts'
-import { fieldsOf, TRAFFIC_KINDS, type TrafficKind } from './traffic-choice.ts'
+import { listFields, TRAFFIC_KINDS, type TrafficKind } from './traffic-choice.ts'
 
 it('writes a short link that people can read', () => {
   expect(writeSettings(START)).toBe(
@@ -20,7 +20,7 @@ it('reads back all that can be set', () => {
   })
   const traffic = fc.constantFrom(...(Object.keys(TRAFFIC_KINDS) as TrafficKind[])).chain((kind) => {
     // What traffic starts with is left out, which is the same.
-    const fields = fieldsOf(kind).map(({ word, start }) => [word, text.filter((value) => value !== start)])
+    const fields = listFields(kind).map(({ word, start }) => [word, text.filter((value) => value !== start)])
     return fc.record(Object.fromEntries(fields), { requiredKeys: [] }).map((values) => ({ kind, values }))
   })
   const settings: fc.Arbitrary<Settings> = fc.record({ rules: fc.array(rule, { minLength: 1, maxLength: 4 }), traffic })

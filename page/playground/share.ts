@@ -1,7 +1,7 @@
 import { type RuleField, type RuleForm, wordOf } from '../../src/rules/rule-form.ts'
-import { formOf, type RuleChoice } from './rule-choice.ts'
+import { findForm, type RuleChoice } from './rule-choice.ts'
 import { MOST_RULES, type Settings, START } from './settings.ts'
-import { fieldsOf, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind } from './traffic-choice.ts'
+import { listFields, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind } from './traffic-choice.ts'
 
 /** The version of the way settings are written. Links of another version are not guessed at. */
 const VERSION = '1'
@@ -12,7 +12,7 @@ const VERSION = '1'
  */
 export function writeSettings({ rules, traffic }: Settings): string {
   const parts = rules.map(({ rule, values }) => `r=${packed(rule, Object.entries(values))}`)
-  const shaped = fieldsOf(traffic.kind).flatMap(({ word, start }): [string, string][] => {
+  const shaped = listFields(traffic.kind).flatMap(({ word, start }): [string, string][] => {
     const value = traffic.values[word] ?? start
     return value === start ? [] : [[word, value]]
   })
@@ -40,7 +40,7 @@ function readRules(texts: readonly string[], problems: string[]): readonly RuleC
   if (texts.length > MOST_RULES) problems.push(`it has ${texts.length} rules, and only ${MOST_RULES} fit`)
   const rules = texts.slice(0, MOST_RULES).flatMap((text): RuleChoice[] => {
     const { name, values } = unpacked(text)
-    const form = formOf(name)
+    const form = findForm(name)
     if (form !== undefined) return [{ rule: name, values: knownValues(form, values, problems) }]
     problems.push(`there is no rule ${JSON.stringify(name)}`)
     return []
@@ -72,7 +72,7 @@ function readTraffic(text: string | null, problems: string[]): TrafficChoice {
     return START.traffic
   }
   const kind = name as TrafficKind
-  const words = fieldsOf(kind).map(({ word }) => word)
+  const words = listFields(kind).map(({ word }) => word)
   const known = values.filter(([word]) => {
     if (!words.includes(word)) problems.push(`traffic has no ${JSON.stringify(word)}`)
     return words.includes(word)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Slot } from '../../src/simulate/simulation.ts'
-import { levelLine, momentsOf, slotAt, slotLines, summedUp } from './slot-lines.ts'
+import { levelLine, listMoments, slotAt, slotLines, summedUp } from './slot-lines.ts'
 
 const SLOTS: readonly Slot[] = [
   { fromMs: 1_000, admitted: 5, refused: 0, remaining: 3 },
@@ -25,7 +25,7 @@ it('tells what remains at the end of every slot, from all of it on', () => {
 })
 
 it('sums up to every slot', () => {
-  expect(momentsOf(SLOTS)).toEqual([
+  expect(listMoments(SLOTS)).toEqual([
     { admitted: 5, refused: 0, remaining: 3 },
     { admitted: 8, refused: 2, remaining: 0 },
     { admitted: 9, refused: 6, remaining: 1 },

@@ -42,7 +42,7 @@ export function levelLine(
 }
 
 /** Sums up to every slot, so that a moment costs one look. */
-export function momentsOf(slots: readonly Slot[]): Moment[] {
+export function listMoments(slots: readonly Slot[]): Moment[] {
   let admitted = 0
   let refused = 0
   return slots.map((slot) => {

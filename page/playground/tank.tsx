@@ -3,14 +3,14 @@ import { useMemo } from 'preact/hooks'
 import type { Result } from '../../src/simulate/simulation.ts'
 import { count } from '../words/numbers.ts'
 import type { PlayHead } from './play-head.ts'
-import { momentsOf, slotAt } from './slot-lines.ts'
+import { listMoments, slotAt } from './slot-lines.ts'
 import { useHead } from './use-head.tsx'
 
 /** How full the bucket is at the play head, and what has passed until then. */
 export function Tank(props: { result: Result; fromMs: number; head: PlayHead }): JSX.Element | null {
   const { result, fromMs, head } = props
   useHead(head)
-  const moments = useMemo(() => momentsOf(result.slots), [result])
+  const moments = useMemo(() => listMoments(result.slots), [result])
   const moment = moments[slotAt(result.slots, fromMs + head.atMs)]
   if (moment === undefined) return null
   const { admitted, refused, remaining } = moment

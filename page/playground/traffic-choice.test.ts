@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { concurrency } from '../../src/rules/concurrency/concurrency.ts'
 import { tokenBucket } from '../../src/rules/token-bucket/token-bucket.ts'
 import { adversary, bursts, poisson, steady } from '../../src/simulate/traffic.ts'
-import { fieldsOf, TRAFFIC_KINDS, type TrafficKind, traceOf } from './traffic-choice.ts'
+import { listFields, makeTrace, TRAFFIC_KINDS, type TrafficKind } from './traffic-choice.ts'
 
 const RULE = tokenBucket({ capacity: 5, refill: 3, periodMs: 1_000 })
 const COMMON = { durationMs: 60_000, keys: 1, cost: 1, workMs: 500, seed: 1 }
@@ -14,21 +14,21 @@ describe('the requests of a choice are those of the simulation:', () => {
     ['bursts', bursts({ ...COMMON, burst: 60, burstMs: 1_000, pauseMs: 5_000 })],
     ['adversary', adversary({ ...COMMON, limit: 5, windowMs: 1_667 })],
   ] as const)('%s', (kind, expected) => {
-    const made = traceOf({ kind, values: {} }, RULE)
+    const made = makeTrace({ kind, values: {} }, RULE)
     expect('trace' in made && [...made.trace]).toEqual([...expected])
   })
 })
 
 it('takes what is typed', () => {
   const values = { rate: '2', for: '3s', keys: '4', cost: '5', work: '1s', seed: '6' }
-  const made = traceOf({ kind: 'steady', values }, undefined)
+  const made = makeTrace({ kind: 'steady', values }, undefined)
   const expected = steady({ perSecond: 2, durationMs: 3_000, keys: 4, cost: 5, workMs: 1_000, seed: 6 })
   expect('trace' in made && [...made.trace]).toEqual([...expected])
 })
 
 it('aims at the lease of a rule without a window, and at something when there is no rule', () => {
-  const arrivals = (aim: Parameters<typeof traceOf>[1]) => {
-    const made = traceOf({ kind: 'adversary', values: {} }, aim)
+  const arrivals = (aim: Parameters<typeof makeTrace>[1]) => {
+    const made = makeTrace({ kind: 'adversary', values: {} }, aim)
     return 'trace' in made && [...made.trace]
   }
   expect(arrivals(concurrency({ limit: 3, leaseMs: 2_000 }))).toEqual([
@@ -43,11 +43,11 @@ it.each([
   [{ rate: '0' }, 'perSecond must be a number above 0, got 0'],
   [{ keys: '1.5' }, 'keys must be a whole number from 1 to 10000000, got 1.5'],
 ])('says what is wrong with %j', (values, problem) => {
-  expect(traceOf({ kind: 'poisson', values }, undefined)).toEqual({ problem })
+  expect(makeTrace({ kind: 'poisson', values }, undefined)).toEqual({ problem })
 })
 
 it('asks of each kind of traffic only what it has', () => {
-  const words = (kind: TrafficKind) => fieldsOf(kind).map(({ word }) => word)
+  const words = (kind: TrafficKind) => listFields(kind).map(({ word }) => word)
   expect(Object.keys(TRAFFIC_KINDS).map((kind) => words(kind as TrafficKind).join(' '))).toEqual([
     'rate for keys cost work seed',
     'rate for keys cost work seed',

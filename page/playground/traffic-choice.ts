@@ -73,7 +73,7 @@ const TRAFFIC_FIELDS: readonly TrafficField[] = [
 ]
 
 /** The fields that a kind of traffic has. */
-export function fieldsOf(kind: TrafficKind): readonly TrafficField[] {
+export function listFields(kind: TrafficKind): readonly TrafficField[] {
   return TRAFFIC_FIELDS.filter(({ only }) => only === undefined || only.includes(kind))
 }
 
@@ -83,9 +83,9 @@ export function valueIn({ values }: TrafficChoice, { word, start }: TrafficField
 }
 
 /** The requests of a choice, or why there are none. An adversary aims at `aim`. */
-export function traceOf(choice: TrafficChoice, aim: Rule | undefined): { trace: Trace } | { problem: string } {
+export function makeTrace(choice: TrafficChoice, aim: Rule | undefined): { trace: Trace } | { problem: string } {
   const numbers: Record<string, number> = {}
-  for (const field of fieldsOf(choice.kind)) {
+  for (const field of listFields(choice.kind)) {
     const text = valueIn(choice, field)
     const value = numberIn(field.kind, text)
     if (value === undefined)
@@ -109,7 +109,7 @@ const MAKERS: Readonly<
   steady: ({ rate }, options) => steady({ ...options, perSecond: rate }),
   poisson: ({ rate }, options) => poisson({ ...options, perSecond: rate }),
   bursts: ({ burst, over, pause }, options) => bursts({ ...options, burst, burstMs: over, pauseMs: pause }),
-  adversary: (_numbers, options, aim) => adversary({ ...options, limit: aim?.limit ?? 1, windowMs: windowOf(aim) }),
+  adversary: (_numbers, options, aim) => adversary({ ...options, limit: aim?.limit ?? 1, windowMs: readWindow(aim) }),
 }
 
 function common(numbers: Numbers): TrafficOptions {
@@ -123,6 +123,6 @@ function common(numbers: Numbers): TrafficOptions {
 }
 
 // A rule without a window has places that come back after a lease.
-function windowOf(aim: Rule | undefined): number {
+function readWindow(aim: Rule | undefined): number {
   return Math.ceil(aim?.windowMs ?? Number(aim?.parameters.leaseMs ?? 1_000))
 }

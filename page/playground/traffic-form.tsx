@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { Panel } from '../frame/panel.tsx'
 import { LadderField } from './ladder-field.tsx'
-import { fieldsOf, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind, valueIn } from './traffic-choice.ts'
+import { listFields, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind, valueIn } from './traffic-choice.ts'
 
 /** Shapes the requests that all rules get. */
 export function TrafficForm(props: {
@@ -29,7 +29,7 @@ export function TrafficForm(props: {
         ))}
       </fieldset>
       <div class="ladders">
-        {fieldsOf(traffic.kind)
+        {listFields(traffic.kind)
           .filter(({ word }) => word !== 'work' || props.asksWork)
           .map((field) => (
             <LadderField

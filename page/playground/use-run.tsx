@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Contestant } from '../../src/simulate/simulation.ts'
 import { decisionTimeNs } from './decision-time.ts'
-import { type Made, madeFrom, namesOf, type RuleChoice } from './rule-choice.ts'
+import { type Made, madeFrom, nameLanes, type RuleChoice } from './rule-choice.ts'
 import { type RunOutcome, startRun } from './run.ts'
 import type { Settings } from './settings.ts'
-import { traceOf } from './traffic-choice.ts'
+import { makeTrace } from './traffic-choice.ts'
 
 /** How the playground stands: the last outcome stays until the next one is there. */
 export interface Playing {
@@ -26,12 +26,12 @@ export interface PlayedOutcome extends RunOutcome {
 export function useRun(settings: Settings): Playing {
   const made = useMemo(() => settings.rules.map(madeFrom), [settings.rules])
   const first = made.find((one) => 'rule' in one)
-  const traffic = useMemo(() => traceOf(settings.traffic, first?.rule), [settings.traffic, first])
+  const traffic = useMemo(() => makeTrace(settings.traffic, first?.rule), [settings.traffic, first])
   const [state, setState] = useState<Pick<Playing, 'isBusy' | 'progress' | 'outcome'>>(IDLE)
 
   useEffect(() => {
     if ('problem' in traffic) return
-    const names = namesOf(settings.rules)
+    const names = nameLanes(settings.rules)
     const choices = settings.rules.filter((_choice, index) => 'rule' in (made[index] as Made))
     const contestants = made.flatMap((one, index): Contestant[] =>
       'rule' in one ? [{ name: names[index] as string, rule: one.rule }] : [],

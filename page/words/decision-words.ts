@@ -1,5 +1,5 @@
 import type { Reason } from '../../src/core/decision.ts'
-import { lengthOf } from './lengths.ts'
+import { formatDuration } from './lengths.ts'
 import { count } from './numbers.ts'
 
 /** As much of a decision as its words need. Over JSON `Infinity` is null, and what is absent may be too. */
@@ -24,15 +24,15 @@ export function decisionWords(decision: Tellable): string {
 /** When a refused request would pass: `in 5.2 s`, or that it never will. */
 export function retryWords(retryAfterMs: number | null): string {
   if (retryAfterMs === null || !Number.isFinite(retryAfterMs)) return 'It never passes.'
-  return `Try again in ${lengthOf(retryAfterMs)}.`
+  return `Try again in ${formatDuration(retryAfterMs)}.`
 }
 
 function allowedWords({ limit, remaining, resetAfterMs, delayMs }: Tellable): string {
-  const turn = delayMs > 0 ? `Allowed, after a wait of ${lengthOf(delayMs)}.` : 'Allowed.'
+  const turn = delayMs > 0 ? `Allowed, after a wait of ${formatDuration(delayMs)}.` : 'Allowed.'
   const reset =
     resetAfterMs === null || resetAfterMs === 0
       ? ''
-      : `; all of it is back in ${lengthOf(resetAfterMs)} if nobody comes`
+      : `; all of it is back in ${formatDuration(resetAfterMs)} if nobody comes`
   return `${turn} ${count(remaining)} of ${count(limit)} ${remaining === 1 ? 'remains' : 'remain'}${reset}.`
 }
 

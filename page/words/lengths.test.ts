@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { duration } from '../../src/core/duration.ts'
-import { durationText, latency, lengthOf, timeOfDay } from './lengths.ts'
+import { durationText, formatDuration, latency, timeOfDay } from './lengths.ts'
 
 it.each([
   [0, '0 ms'],
@@ -17,7 +17,7 @@ it.each([
   [86_400_000 + 5_000, '1 d'],
   [Number.POSITIVE_INFINITY, 'never'],
 ])('tells a length of %d ms as %s', (durationMs, words) => {
-  expect(lengthOf(durationMs)).toBe(words)
+  expect(formatDuration(durationMs)).toBe(words)
 })
 
 it.each([

@@ -15,7 +15,7 @@ const DURATION_UNITS = [
 ] as const
 
 /** A length of time for people: `250 ms`, `5.2 s`, `1 min 30 s`, `2 h 5 min`. Two units at most; `never` when it has no end. */
-export function lengthOf(durationMs: number): string {
+export function formatDuration(durationMs: number): string {
   if (!Number.isFinite(durationMs)) return 'never'
   if (durationMs < 1_000) return `${Math.round(durationMs)} ms`
   if (durationMs < 10_000) return `${tenths(durationMs / 1_000)} s`
@@ -31,7 +31,7 @@ export function lengthOf(durationMs: number): string {
 /** A short time, as decisions take it: `51 µs`, `1.2 ms`, `340 ms`, `1.5 s`, and `—` where there was none. */
 export function latency(durationMs: number | null): string {
   if (durationMs === null) return '—'
-  if (durationMs >= 1_000) return lengthOf(durationMs)
+  if (durationMs >= 1_000) return formatDuration(durationMs)
   if (durationMs >= 10) return `${Math.round(durationMs)} ms`
   if (durationMs >= 0.1) return `${tenths(durationMs)} ms`
   return `${tenths(durationMs * 1_000)} µs`

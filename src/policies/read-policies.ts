@@ -1,6 +1,6 @@
 import { LineCounter } from 'yaml'
 import { show } from '../core/check.ts'
-import { PoliciesError, type Problem } from './policies-error.ts'
+import { PoliciesError, type SourceProblem } from './policies-error.ts'
 import { readPlain } from './read-fields.ts'
 import { type PolicyOptions, readPolicy } from './read-policy.ts'
 import { readSource } from './read-source.ts'
@@ -23,7 +23,7 @@ export type Policies = readonly Policy[]
  */
 export function readPolicies(text: string, fileName: string): Policies {
   const lines = new LineCounter()
-  const problems = new Map<string, Problem>()
+  const problems = new Map<string, SourceProblem>()
   // What is said once and used by several aliases is wrong once.
   const reportProblem: ReportProblem = (at, reason) => {
     const { line, col } = lines.linePos(at)

@@ -1,9 +1,18 @@
 import { milliseconds, wholeNumber } from '../core/check.ts'
 import type { Random } from './random.ts'
 import type { Arrival } from './simulation.ts'
-import type { TrafficOptions } from './traffic.ts'
 
 const MOST_KEYS = 10_000_000
+
+/** Who makes requests, and what for. */
+export interface CallerOptions {
+  /** How many keys there are: `user:1` comes twice as often as `user:2` and three times as often as `user:3`. @default 1 */
+  readonly keys?: number | undefined
+  /** What a request costs, or from what to what. @default 1 */
+  readonly cost?: number | { readonly least: number; readonly most: number } | undefined
+  /** How long the work of a request takes, for rules that count who is at work. @default the length of its lease */
+  readonly workMs?: number | undefined
+}
 
 /** Those who make requests: whose turn it is, what they ask for, and how long until the next. */
 export interface Callers {
@@ -15,7 +24,7 @@ export interface Callers {
 }
 
 /** Checks who calls and for what; then for each generator of random numbers the same callers. */
-export function createCallers(options: TrafficOptions): (random: Random) => Callers {
+export function createCallers(options: CallerOptions): (random: Random) => Callers {
   const keys = wholeNumber('keys', options.keys ?? 1, 1, MOST_KEYS)
   const { cost = 1 } = options
   const { least, most } = typeof cost === 'object' ? cost : { least: cost, most: cost }

@@ -37,7 +37,7 @@ export interface Simulation {
 }
 
 /** A simulation step by step, for those who watch. */
-export interface Run {
+export interface TraceRun {
   /** How many requests have been decided by each rule. */
   readonly requests: number
   /** Decides what arrives before `toMs`, and answers whether there is more to come. Past the end of the trace time stands still. */
@@ -57,7 +57,7 @@ export function simulate(
 }
 
 /** Plays a trace as far as it is told to. */
-export function createRun(contestants: readonly Contestant[], trace: Trace, options: SimulationOptions = {}): Run {
+export function createRun(contestants: readonly Contestant[], trace: Trace, options: SimulationOptions = {}): TraceRun {
   const { fromMs = trace.fromMs, untilMs = trace.untilMs } = options
   const simulation = createSimulation(contestants, { ...options, fromMs, untilMs })
   const arrivals = trace[Symbol.iterator]()

@@ -59,7 +59,7 @@ export function nowNs(): number {
   return 1_000 * (user + system)
 }
 
-interface Played {
+interface PlayedTraffic {
   readonly about: string
   readonly results: readonly Result[]
 }
@@ -68,7 +68,7 @@ async function playTraffic(
   options: SimulateOptions,
   contestants: readonly Contestant[],
   terminal: Terminal,
-): Promise<Played> {
+): Promise<PlayedTraffic> {
   const settings: SimulationOptions = { slots: resolveSlots(options, terminal), watchedKey: options.watch, nowNs }
   if (options.trace === undefined) {
     const { trace, about } = makeTraffic(options, contestants)

@@ -2,7 +2,7 @@ import { type MeterProvider, metrics, type TracerProvider, trace } from '@opente
 import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { demandLimiter } from '../watched-limiter.ts'
+import { assertLimiter } from '../watched-limiter.ts'
 import { limiterInSpans } from './in-spans.ts'
 import { meterLimiter } from './meter-limiter.ts'
 
@@ -28,7 +28,7 @@ export function instrument<Tier extends string = never>(
   options: InstrumentOptions = {},
 ): Limiter<Tier> {
   knownOptions('instrument()', options, ['meterProvider', 'tracerProvider', 'recordKeys'])
-  demandLimiter('instrument()', limiter)
+  assertLimiter('instrument()', limiter)
   const { meterProvider = metrics.getMeterProvider(), tracerProvider = trace.getTracerProvider() } = options
   const { recordKeys = false } = options
   if (typeof recordKeys !== 'boolean') {
