@@ -22,13 +22,13 @@ const MOST_REFUSALS = 5
 /** Finds the first rows of requests that a rule refuses, and then looks no further. */
 export class FirstRefusals {
   readonly #rule: Rule
-  readonly #keeper: SimulatedStore
+  readonly #store: SimulatedStore
   readonly #found: { -readonly [Name in keyof FirstRefusal]: FirstRefusal[Name] }[] = []
   #isInRow = false
 
   constructor(rule: Rule) {
     this.#rule = rule
-    this.#keeper = new SimulatedStore(rule)
+    this.#store = new SimulatedStore(rule)
   }
 
   get found(): readonly FirstRefusal[] {
@@ -38,7 +38,7 @@ export class FirstRefusals {
   note(arrivals: readonly Arrival[]): void {
     if (this.#isDone) return
     const steps: Step[] = []
-    this.#keeper.decideAll(arrivals, steps)
+    this.#store.decideAll(arrivals, steps)
     for (const step of steps) {
       if (!step.isRelease) this.#noteStep(step)
       if (this.#isDone) return

@@ -1,4 +1,4 @@
-import { errorText } from './error-text.ts'
+import { describeError } from './describe-error.ts'
 import type { PoliciesInForce } from './policies-in-force.ts'
 import type { Readiness } from './routes/report.ts'
 
@@ -23,6 +23,6 @@ export async function checkReadiness(policies: PoliciesInForce, isClosing: boole
 
 function unavailable(error: unknown): Readiness {
   // What has failed once only is no reason to leave a store alone: there is no error to tell then.
-  const why = error === undefined ? 'the store gave no answer' : errorText(error)
+  const why = error === undefined ? 'the store gave no answer' : describeError(error)
   return { status: 'store-unavailable', message: `decisions are made as onStoreFailure says: ${why}` }
 }

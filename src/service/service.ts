@@ -4,7 +4,7 @@ import type { Store } from '../core/store.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { createLiveBoard } from '../observe/live-board.ts'
 import type { Policies } from '../policies/read-policies.ts'
-import { liveReports, type Reloads } from './live.ts'
+import { createLiveReports, type Reloads } from './live.ts'
 import { createMetrics } from './metrics.ts'
 import { PoliciesInForce } from './policies-in-force.ts'
 import { checkReadiness } from './readiness.ts'
@@ -90,7 +90,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   wholeNumber('requestMs', requestMs, 10)
   const assertToken = createTokenCheck(options.token)
   const file = options.page === undefined ? () => undefined : await readPage(options.page)
-  const { policies, live, reloads, metrics } = observedPolicies(options)
+  const { policies, live, reloads, metrics } = observePolicies(options)
   const state = { isClosing: false }
   const onError = (error: unknown): void => options.onError?.(error)
   const context = { policies, onError }
@@ -123,7 +123,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 }
 
 /** The policies, and what is told about what they do. */
-function observedPolicies(options: ServiceOptions) {
+function observePolicies(options: ServiceOptions) {
   const { store, clock, place = 'this process', version, onStoreChange } = options
   const reportClock = clock ?? systemClock
   const board = createLiveBoard({ clock: reportClock })
@@ -137,6 +137,6 @@ function observedPolicies(options: ServiceOptions) {
   }
   const policies = new PoliciesInForce(options.policies, { store, clock, watch })
   const reloads: Reloads = { count: 0, error: null }
-  const live = liveReports({ board, policies, store, place, version, clock: reportClock }, reloads)
+  const live = createLiveReports({ board, policies, store, place, version, clock: reportClock }, reloads)
   return { policies, live, reloads, metrics }
 }

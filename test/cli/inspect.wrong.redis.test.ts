@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storedKey } from '../../src/cli/inspect/stored-key.ts'
+import { readStoredKey } from '../../src/cli/inspect/stored-key.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { ask } from '../servers/ask.ts'
 import { freePort } from '../servers/free-port.ts'
@@ -80,7 +80,7 @@ describe('inspect tells what is wrong', () => {
   it('and so it is when it changes while it is looked at', async () => {
     await ask(stage.server, 'SET', 'foreign', '12345')
     const rule = fixedWindow({ limit: 1, windowMs: 1_000 })
-    await expect(storedKey(stage.redis.client, 'foreign', rule, 0)).rejects.toMatchObject({ code: 'FOREIGN_KEY' })
+    await expect(readStoredKey(stage.redis.client, 'foreign', rule, 0)).rejects.toMatchObject({ code: 'FOREIGN_KEY' })
   })
 
   it('a user who may not look', async () => {

@@ -8,7 +8,7 @@ import { type RuleForm, ruleFrom, wordOf } from '../../rules/rule-form.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import type { RegisterCommand } from '../command/command.ts'
-import { REDIS_OPTION, redisUrl, withRedis } from '../redis/redis-option.ts'
+import { REDIS_OPTION, resolveRedisUrl, withRedis } from '../redis/redis-option.ts'
 import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 import { table } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -59,7 +59,8 @@ async function bench(options: BenchOptions, terminal: Terminal): Promise<void> {
   const machine = `Node ${process.version}, ${cpus().length} × ${models.join(', ')}`
   if (!options.json) terminal.err(`${machine}; ${forMs / 1_000} s a line, ${keys} keys\n`)
   const lines = await measureLines(memoryStore(), 1, plan)
-  if (redisUrl(options.redis, terminal) !== undefined) lines.push(...(await redisLines(options.redis, plan, terminal)))
+  if (resolveRedisUrl(options.redis, terminal) !== undefined)
+    lines.push(...(await redisLines(options.redis, plan, terminal)))
   if (options.json) terminal.out(`${JSON.stringify({ machine, forMs, keys, lines }, null, 2)}\n`)
   else terminal.out(formatLines(lines))
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeSubject, type Subject } from '../../core/key.ts'
 import { keyText } from '../../observe/key-text.ts'
-import { keyFrom, subjectFrom } from './key-argument.ts'
+import { parseKey, parseSubject } from './key-argument.ts'
 
 describe('a key on the command line', () => {
   it.each<[string, readonly string[], unknown]>([
@@ -33,7 +33,7 @@ describe('a key on the command line', () => {
     ['usr=1', [], 'usr=1'],
     ['{"user":"42"}', ['user', 'ip'], { user: '42' }],
   ])('%s of tiers %j', (text, tiers, key) => {
-    expect(keyFrom(text, tiers)).toEqual(key)
+    expect(parseKey(text, tiers)).toEqual(key)
   })
 
   it.each<[string, readonly string[], string]>([
@@ -65,14 +65,14 @@ describe('a key on the command line', () => {
     ['{user}', [], 'a key that starts with { is JSON'],
     [encodeSubject('x'.repeat(201)), [], 'is the hash of a name of more than 200 characters: give the name itself'],
   ])('%s is refused', (text, tiers, message) => {
-    expect(() => keyFrom(text, tiers)).toThrow(message)
+    expect(() => parseKey(text, tiers)).toThrow(message)
   })
 
   it('names a tier of one policy, and is a name to another one without it', () => {
-    expect(keyFrom('user=42', ['user', 'ip'], ['user', 'ip', 'org'])).toEqual({ user: '42' })
-    expect(keyFrom('user=42', ['org'], ['user', 'ip', 'org'])).toBe('user=42')
-    expect(keyFrom('user=42', [], ['user', 'ip', 'org'])).toBe('user=42')
-    expect(() => keyFrom('usr=42', [], ['user', 'ip', 'org'])).toThrow('there is no tier "usr", did you mean "user"?')
+    expect(parseKey('user=42', ['user', 'ip'], ['user', 'ip', 'org'])).toEqual({ user: '42' })
+    expect(parseKey('user=42', ['org'], ['user', 'ip', 'org'])).toBe('user=42')
+    expect(parseKey('user=42', [], ['user', 'ip', 'org'])).toBe('user=42')
+    expect(() => parseKey('usr=42', [], ['user', 'ip', 'org'])).toThrow('there is no tier "usr", did you mean "user"?')
   })
 
   const name = fc.string({ unit: 'binary', maxLength: 60 })
@@ -84,7 +84,7 @@ describe('a key on the command line', () => {
   it('is what the page shows, for whatever subject', () => {
     fc.assert(
       fc.property(subject, (given) => {
-        expect(subjectFrom(encodeSubject(given))).toEqual(given)
+        expect(parseSubject(encodeSubject(given))).toEqual(given)
       }),
     )
   })
@@ -94,7 +94,7 @@ describe('a key on the command line', () => {
       fc.property(subject, subject, (user, ip) => {
         const text = keyText({ user, ip }, ['user', 'ip'])
         fc.pre(!/, ?[\w-]+=/.test(text.replace(', ip=', ' ')))
-        expect(keyFrom(text, ['user', 'ip'])).toEqual({ user, ip })
+        expect(parseKey(text, ['user', 'ip'])).toEqual({ user, ip })
       }),
     )
   })

@@ -20,38 +20,38 @@ Keys are written as the page, top and Redis show them:
  * @param tiers the names of a policy's tiers; none of a policy of one rule.
  * @param known the tiers of all policies that are asked.
  */
-export function keyFrom(text: string, tiers: readonly string[] = [], known: readonly string[] = tiers): Key<string> {
-  if (text.startsWith('{')) return jsonKey(text)
-  const pairs = pairsIn(text, tiers)
+export function parseKey(text: string, tiers: readonly string[] = [], known: readonly string[] = tiers): Key<string> {
+  if (text.startsWith('{')) return parseJsonKey(text)
+  const pairs = splitPairs(text, tiers)
   if (pairs === undefined) {
     const [, word] = /^([\w-]+)=/.exec(text) ?? []
     if (word !== undefined && known.length > 0 && !known.includes(word)) throw noTier(text, word, known)
-    return subjectFrom(text)
+    return parseSubject(text)
   }
   assertNoOtherTier(text, tiers)
   const key: [string, Subject][] = []
   for (const [tier, subject] of pairs) {
     if (key.some(([name]) => name === tier)) throw wrong(`a key names the tier ${show(tier)} once, got ${show(text)}`)
-    key.push([tier, subjectFrom(subject)])
+    key.push([tier, parseSubject(subject)])
   }
   return Object.fromEntries(key)
 }
 
 /** The subject that an encoded text stands for: the reverse of `encodeSubject`. */
-export function subjectFrom(text: string): Subject {
+export function parseSubject(text: string): Subject {
   if (/^#[\w-]{43}$/.test(text)) {
     throw wrong(`${show(text)} is the hash of a name of more than 200 characters: give the name itself`)
   }
   const [kind, name, more] = text.split('~')
-  if (name === undefined) return decoded(text)
+  if (name === undefined) return decode(text)
   if (more !== undefined || kind === '') {
     throw wrong(`~ stands between a kind and a name: write %7E for the sign itself, got ${show(text)}`)
   }
-  return { kind: decoded(kind as string), name: decoded(name) }
+  return { kind: decode(kind as string), name: decode(name) }
 }
 
 /** The parts of `user=42,ip=203.0.113.7`; `undefined` when the text does not start with a tier. A comma before no tier is part of a name. */
-function pairsIn(text: string, tiers: readonly string[]): readonly [string, string][] | undefined {
+function splitPairs(text: string, tiers: readonly string[]): readonly [string, string][] | undefined {
   const named = (at: number): string | undefined => tiers.find((tier) => text.startsWith(`${tier}=`, at))
   if (named(0) === undefined) return undefined
   const pairs: [string, string][] = []
@@ -81,7 +81,7 @@ function noTier(text: string, word: string, tiers: readonly string[]): CommandFa
   return wrong(`there is no tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
 }
 
-function jsonKey(text: string): Key<string> {
+function parseJsonKey(text: string): Key<string> {
   try {
     // The limiter checks what it says.
     return JSON.parse(text) as Key<string>
@@ -90,7 +90,7 @@ function jsonKey(text: string): Key<string> {
   }
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   return text.replaceAll(/%(u[\dA-F]{4}|[0-7][\dA-F])?/gi, (found, code: string | undefined) => {
     if (code === undefined)
       throw wrong(`% starts an escape such as %25: write %25 for the sign itself, got ${show(text)}`)

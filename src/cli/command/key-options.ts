@@ -4,10 +4,10 @@ import type { Policies, Policy } from '../../policies/read-policies.ts'
 import { REDIS_OPTION } from '../redis/redis-option.ts'
 import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { KEY_HELP, keyFrom } from './key-argument.ts'
-import { policyNamed, readPoliciesFile } from './policies-file.ts'
-import { type ServiceClient, serviceClient, TOKEN_OPTION, tokenFrom } from './service-client.ts'
-import { tierNames } from './strict-limiter.ts'
+import { KEY_HELP, parseKey } from './key-argument.ts'
+import { findPolicy, readPoliciesFile } from './policies-file.ts'
+import { readToken, type ServiceClient, serviceClient, TOKEN_OPTION } from './service-client.ts'
+import { listTierNames } from './strict-limiter.ts'
 
 /** How `inspect` and `reset` are told whom they are about, and where. */
 export interface KeyOptions {
@@ -40,17 +40,17 @@ export async function resolveService(options: KeyOptions, terminal: Terminal): P
   if (url === undefined) return undefined
   if (redis !== undefined || policies !== undefined) throw wrong('--url asks a service, which has policies and a store')
   if (policy === undefined) throw wrong('--policy is missing: a service is asked about one of its policies')
-  return serviceClient(url, await tokenFrom(tokenFile, terminal), terminal.signal)
+  return serviceClient(url, await readToken(tokenFile, terminal), terminal.signal)
 }
 
 /** The policies that are meant, with the key as each of them reads it. */
-export async function keyedPolicies(text: string, options: KeyOptions): Promise<readonly [Policy, Key<string>][]> {
+export async function readKeyedPolicies(text: string, options: KeyOptions): Promise<readonly [Policy, Key<string>][]> {
   const { policies: file, policy } = options
   if (file === undefined) throw wrong('--policies is missing, such as --policies limits.yaml, or --url of a service')
   const all = await readPoliciesFile(file)
-  const meant: Policies = policy === undefined ? all : [policyNamed(all, policy)]
-  const known = [...new Set(meant.flatMap(tierNames))]
-  return meant.map((one) => [one, keyFrom(text, tierNames(one), known)])
+  const meant: Policies = policy === undefined ? all : [findPolicy(all, policy)]
+  const known = [...new Set(meant.flatMap(listTierNames))]
+  return meant.map((one) => [one, parseKey(text, listTierNames(one), known)])
 }
 
 function wrong(message: string): CommandFailure {

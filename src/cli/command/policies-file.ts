@@ -10,7 +10,7 @@ export async function readPoliciesFile(path: string): Promise<Policies> {
 }
 
 /** The policy of that name. */
-export function policyNamed(policies: Policies, name: string): Policy {
+export function findPolicy(policies: Policies, name: string): Policy {
   const found = policies.find((policy) => policy.name === name)
   if (found !== undefined) return found
   const names = policies.map((policy) => policy.name)

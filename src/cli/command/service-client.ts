@@ -54,7 +54,7 @@ export function serviceClient(
 }
 
 /** The token in a file or in the environment, without the line break that editors leave; `undefined` when there is none. */
-export async function tokenFrom(file: string | undefined, { env }: Terminal): Promise<string | undefined> {
+export async function readToken(file: string | undefined, { env }: Terminal): Promise<string | undefined> {
   if (file === undefined) return env.SLUICE_TOKEN || undefined
   try {
     return (await readFile(file, 'utf8')).trim()

@@ -8,7 +8,7 @@ import type { Policy } from '../../policies/read-policies.ts'
  * The limiter of a policy for somebody who wants to know what the store has: when it does not answer, that is an error whatever the
  * policy says, and this process is not counted among the instances that share a limit.
  */
-export function strictLimiter({ name, options }: Policy, store: Store): Limiter<string> {
+export function createStrictLimiter({ name, options }: Policy, store: Store): Limiter<string> {
   const strict = {
     ...options,
     onStoreFailure: 'throw',
@@ -26,7 +26,7 @@ export function strictLimiter({ name, options }: Policy, store: Store): Limiter<
 }
 
 /** The names of a policy's tiers; none of a policy of one rule. */
-export function tierNames({ options }: Policy): readonly string[] {
+export function listTierNames({ options }: Policy): readonly string[] {
   return 'tiers' in options ? Object.keys(options.tiers) : []
 }
 

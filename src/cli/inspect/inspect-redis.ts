@@ -6,10 +6,10 @@ import type { Policy } from '../../policies/read-policies.ts'
 import { callFailure } from '../../stores/redis/call-failure.ts'
 import type { RedisShelf } from '../../stores/redis/redis-shelf.ts'
 import { type RedisStore, redisStore } from '../../stores/redis/redis-store.ts'
-import { strictLimiter, tierNames } from '../command/strict-limiter.ts'
+import { createStrictLimiter, listTierNames } from '../command/strict-limiter.ts'
 import type { ConnectedRedis } from '../redis/redis-url.ts'
 import type { InspectedLimit, Inspection } from './inspection.ts'
-import { serverTimeMs, storedKey } from './stored-key.ts'
+import { readServerTimeMs, readStoredKey } from './stored-key.ts'
 
 /** What somebody wants to know of a key on Redis. */
 export interface RedisInspection {
@@ -23,18 +23,18 @@ export interface RedisInspection {
 /** Looks at a key on Redis: what is kept, and what a request would get. Takes nothing. */
 export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisInspection): Promise<Inspection> {
   const store = redisStore(redis.client, prefix === undefined ? {} : { prefix })
-  const limiter = strictLimiter(policy, store)
+  const limiter = createStrictLimiter(policy, store)
   try {
     const decision = await limiter.peek(key, { cost })
-    const atMs = await serverTimeMs(redis.client)
+    const atMs = await readServerTimeMs(redis.client)
     const tiers = Object.entries(limiter.rules).map(([name, rule]) => ({ name, rule }))
     const targets = targetsOf(tiers, 'tiers' in policy.options, key)
     const limits = targets.map(async ({ tier: { name, rule }, key: encoded }): Promise<InspectedLimit> => {
       const { kind, limit, parameters } = rule
-      const stored = await storedKey(redis.client, nameOn(store, policy, name, rule, encoded), rule, atMs)
+      const stored = await readStoredKey(redis.client, resolveKeyName(store, policy, name, rule, encoded), rule, atMs)
       return { name, kind, limit, parameters, isShadow: limiter.shadows.includes(name), stored }
     })
-    const text = keyText(key, tierNames(policy))
+    const text = keyText(key, listTierNames(policy))
     return {
       policy: policy.name,
       key: text,
@@ -52,7 +52,13 @@ export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisIn
 }
 
 /** What the key of a limit is called on the server. Only the store knows. */
-function nameOn(store: RedisStore, { name, options }: Policy, tier: string, rule: Rule, encoded: string): string {
+function resolveKeyName(
+  store: RedisStore,
+  { name, options }: Policy,
+  tier: string,
+  rule: Rule,
+  encoded: string,
+): string {
   const place = { limiterName: name, tierName: 'tiers' in options ? tier : undefined, rule }
   const sharedTag = 'tiers' in options && options.sharedTag === true
   return (store.open({ ...place, sharedTag }) as RedisShelf).nameOf(encoded)

@@ -1,5 +1,5 @@
 import type { Decision, TierVerdict } from '../../core/decision.ts'
-import { decisionJson } from '../../service/routes/decision-json.ts'
+import { composeDecisionJson } from '../../service/routes/decision-json.ts'
 import type { Colors } from '../terminal/colors.ts'
 import { formatDuration, formatTime } from '../terminal/format-duration.ts'
 import { printable } from '../terminal/printable.ts'
@@ -7,12 +7,12 @@ import { table } from '../terminal/table.ts'
 import type { InspectedLimit, Inspection, StoredKey } from './inspection.ts'
 
 /** An inspection as JSON: everything, in milliseconds. */
-export function inspectionJson(inspection: Inspection): object {
-  return { ...inspection, decision: decisionJson(inspection.decision) }
+export function composeInspectionJson(inspection: Inspection): object {
+  return { ...inspection, decision: composeDecisionJson(inspection.decision) }
 }
 
 /** An inspection for people. */
-export function inspectionText(inspection: Inspection, colors: Colors): string {
+export function formatInspection(inspection: Inspection, colors: Colors): string {
   const { policy, key, place, decision, limits, cost, atMs } = inspection
   const head = `${colors.bold(key === '' ? '""' : printable(key))} by the policy ${colors.bold(printable(policy))}, at ${place}\n`
   const verdict = decision.allowed

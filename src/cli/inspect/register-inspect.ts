@@ -1,12 +1,12 @@
 import { wholeNumber } from '../../core/check.ts'
 import type { RegisterCommand } from '../command/command.ts'
-import { addKeyOptions, type KeyOptions, keyedPolicies, resolveService } from '../command/key-options.ts'
+import { addKeyOptions, type KeyOptions, readKeyedPolicies, resolveService } from '../command/key-options.ts'
 import { withRedis } from '../redis/redis-option.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { printable, printableJson } from '../terminal/printable.ts'
 import { inspectRedis } from './inspect-redis.ts'
 import { inspectService } from './inspect-service.ts'
-import { inspectionJson, inspectionText } from './inspect-text.ts'
+import { composeInspectionJson, formatInspection } from './inspect-text.ts'
 import type { Inspection } from './inspection.ts'
 
 /** `sluice inspect`: what is known of a key, and what a request would get. */
@@ -24,12 +24,12 @@ export const registerInspect: RegisterCommand = (program, terminal) => {
         service === undefined
           ? await onRedis(text, options, cost)
           : [await inspectService(service, options.policy as string, text, cost)]
-      if (options.json) terminal.out(printableJson({ inspections: found.map(inspectionJson) }, 2))
+      if (options.json) terminal.out(printableJson({ inspections: found.map(composeInspectionJson) }, 2))
       else terminal.out(formatInspections(text, found))
     })
 
   async function onRedis(text: string, options: KeyOptions, cost: number): Promise<readonly Inspection[]> {
-    const meant = await keyedPolicies(text, options)
+    const meant = await readKeyedPolicies(text, options)
     return withRedis(options.redis, terminal, async (redis) => {
       const { prefix } = options
       const all = await Promise.all(meant.map(([policy, key]) => inspectRedis({ redis, prefix, policy, key, cost })))
@@ -40,7 +40,7 @@ export const registerInspect: RegisterCommand = (program, terminal) => {
 
   function formatInspections(text: string, found: readonly Inspection[]): string {
     if (found.length === 0) return `no policy has counted anything for ${printable(text)}\n`
-    return found.map((inspection) => inspectionText(inspection, chooseColors(terminal))).join('\n')
+    return found.map((inspection) => formatInspection(inspection, chooseColors(terminal))).join('\n')
   }
 }
 

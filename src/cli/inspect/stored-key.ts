@@ -6,7 +6,12 @@ import { decodeEntry } from './decode-entry.ts'
 import type { StoredKey } from './inspection.ts'
 
 /** Reads what Redis keeps under a name, and says what it means by the rule that has counted it. Changes nothing. */
-export async function storedKey(client: Redis | Cluster, name: string, rule: Rule, nowMs: number): Promise<StoredKey> {
+export async function readStoredKey(
+  client: Redis | Cluster,
+  name: string,
+  rule: Rule,
+  nowMs: number,
+): Promise<StoredKey> {
   const [type, bytes, ttlMs, value] = await Promise.all([
     client.type(name),
     client.memory('USAGE', name).catch(() => null),
@@ -32,7 +37,7 @@ export async function storedKey(client: Redis | Cluster, name: string, rule: Rul
 }
 
 /** The server's own time. */
-export async function serverTimeMs(client: Redis | Cluster): Promise<number> {
+export async function readServerTimeMs(client: Redis | Cluster): Promise<number> {
   const [seconds, microseconds] = (await client.time()) as [number | string, number | string]
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
 }

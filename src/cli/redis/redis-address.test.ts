@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { redisAddress } from './redis-address.ts'
+import { parseRedisUrl } from './redis-address.ts'
 
 const single = { topology: 'single', isTls: false, user: undefined, password: undefined, db: 0, name: undefined }
 
@@ -54,7 +54,7 @@ it.each([
     },
   ],
 ])('reads %s', (url, address) => {
-  expect(redisAddress(url)).toMatchObject(address)
+  expect(parseRedisUrl(url)).toMatchObject(address)
 })
 
 it.each([
@@ -76,7 +76,7 @@ it.each([
   ['redis-cluster://h:1/1', 'a Cluster has no databases'],
   ['redis-sentinel://h:1', "a URL of Sentinels ends with the primary's name"],
 ])('refuses %s with the rule, and shows nothing of it', (url, reason) => {
-  expect(() => redisAddress(url)).toThrow(reason)
-  expect(() => redisAddress(url)).toThrow(expect.objectContaining({ exitCode: 2 }))
-  expect(() => redisAddress(url)).not.toThrow('hunter2')
+  expect(() => parseRedisUrl(url)).toThrow(reason)
+  expect(() => parseRedisUrl(url)).toThrow(expect.objectContaining({ exitCode: 2 }))
+  expect(() => parseRedisUrl(url)).not.toThrow('hunter2')
 })

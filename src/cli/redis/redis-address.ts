@@ -31,7 +31,7 @@ const REDIS_URLS: readonly string[] = [
 ]
 
 /** Reads the URL of a Redis. Throws what is wrong with it, and never a part that could be a password. */
-export function redisAddress(url: string): RedisAddress {
+export function parseRedisUrl(url: string): RedisAddress {
   const [scheme, rest] = cutAt(url, '://')
   const kind = SCHEMES.get(scheme.toLowerCase())
   if (kind === undefined || rest === undefined) {
@@ -41,15 +41,15 @@ export function redisAddress(url: string): RedisAddress {
   if (/[?#]/.test(rest)) throw wrong('a Redis URL has nothing behind ? or #: write %3F and %23 in a password')
   const [authority, path = ''] = cutAt(rest, '/')
   const at = authority.lastIndexOf('@')
-  const [user, password] = at < 0 ? [] : cutAt(authority.slice(0, at), ':').map(decoded)
+  const [user, password] = at < 0 ? [] : cutAt(authority.slice(0, at), ':').map(decode)
   const hosts = authority
     .slice(at + 1)
     .split(',')
-    .map((text) => hostAndPort(text, kind.port))
+    .map((text) => parseHostAndPort(text, kind.port))
   if (kind.topology === 'single' && hosts.length > 1) {
     throw wrong('a URL of several hosts starts with redis-cluster:// or redis-sentinel://')
   }
-  const { name, db } = partsOfPath(kind.topology, path)
+  const { name, db } = parsePath(kind.topology, path)
   const where = hosts.map(formatHostAndPort).join(', ')
   return {
     ...kind,
@@ -82,7 +82,7 @@ function placeText(topology: RedisAddress['topology'], where: string, name: stri
   return topology === 'cluster' ? `the cluster at ${where}` : `${name} of the Sentinels at ${where}`
 }
 
-function hostAndPort(text: string, defaultPort: number): HostAndPort {
+function parseHostAndPort(text: string, defaultPort: number): HostAndPort {
   const [, bracketed, plain, digits] = /^(?:\[([\da-f:.]+)\]|([^\s:@/[\]]*))(?::(\d{1,5}))?$/i.exec(text) ?? []
   const port = digits === undefined ? defaultPort : Number(digits)
   const host = bracketed ?? plain
@@ -93,7 +93,7 @@ function hostAndPort(text: string, defaultPort: number): HostAndPort {
   return { host: host === '' ? 'localhost' : host, port }
 }
 
-function partsOfPath(topology: RedisAddress['topology'], path: string): { name: string | undefined; db: number } {
+function parsePath(topology: RedisAddress['topology'], path: string): { name: string | undefined; db: number } {
   const parts = path.split('/').filter((part) => part !== '')
   const name = topology === 'sentinel' ? parts.shift() : undefined
   if (topology === 'sentinel' && name === undefined) {
@@ -102,7 +102,7 @@ function partsOfPath(topology: RedisAddress['topology'], path: string): { name: 
   if (topology === 'cluster' && parts.length > 0) throw wrong('a Cluster has no databases: its URL ends with the hosts')
   const [db = '0'] = parts
   if (parts.length > 1 || !/^\d{1,6}$/.test(db)) throw wrong('the database at the end of a Redis URL must be a number')
-  return { name: name && decoded(name), db: Number(db) }
+  return { name: name && decode(name), db: Number(db) }
 }
 
 function cutAt(text: string, mark: string): [string, string | undefined] {
@@ -110,7 +110,7 @@ function cutAt(text: string, mark: string): [string, string | undefined] {
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + mark.length)]
 }
 
-function decoded(text: string | undefined): string {
+function decode(text: string | undefined): string {
   try {
     return decodeURIComponent(text ?? '')
   } catch {

@@ -9,7 +9,7 @@ export const REDIS_OPTION: readonly [string, string] = [
 ]
 
 /** The URL that was given, or that of the environment; `undefined` when there is none. */
-export function redisUrl(given: string | undefined, { env }: Terminal): string | undefined {
+export function resolveRedisUrl(given: string | undefined, { env }: Terminal): string | undefined {
   return given ?? (env.SLUICE_REDIS_URL || undefined)
 }
 
@@ -19,7 +19,7 @@ export async function withRedis<Value>(
   terminal: Terminal,
   work: (redis: ConnectedRedis) => Promise<Value>,
 ): Promise<Value> {
-  const url = redisUrl(given, terminal)
+  const url = resolveRedisUrl(given, terminal)
   if (url === undefined) {
     throw new CommandFailure('--redis is missing, such as --redis redis://127.0.0.1:6379', EXIT.wrong)
   }

@@ -3,7 +3,7 @@ import { Cluster, type ClusterOptions, Redis } from 'ioredis'
 import { callFailure } from '../../stores/redis/call-failure.ts'
 import { CommandFailure } from '../terminal/command-failure.ts'
 import { findConnectionProblem } from './connection-problem.ts'
-import { type RedisAddress, redisAddress } from './redis-address.ts'
+import { parseRedisUrl, type RedisAddress } from './redis-address.ts'
 
 /** A Redis that a command talks to. */
 export interface ConnectedRedis {
@@ -36,9 +36,9 @@ export interface ConnectOptions {
  */
 export async function connectRedis(url: string, options: ConnectOptions = {}): Promise<ConnectedRedis> {
   const { withinMs = 5_000, isPatient = false } = options
-  const address = redisAddress(url)
+  const address = parseRedisUrl(url)
   const retry = { isOn: isPatient }
-  const client = clientFor(address, withinMs, (times) => (retry.isOn ? Math.min(times * 50, 2_000) : null))
+  const client = createClient(address, withinMs, (times) => (retry.isOn ? Math.min(times * 50, 2_000) : null))
   // Without a listener ioredis prints every failure: they are told where a command fails.
   const seen: { reason?: Error } = {}
   client.on('error', (error: Error) => {
@@ -66,7 +66,7 @@ export async function connectRedis(url: string, options: ConnectOptions = {}): P
 
 type Retry = (times: number) => number | null
 
-function clientFor(address: RedisAddress, connectTimeout: number, retry: Retry): Redis | Cluster {
+function createClient(address: RedisAddress, connectTimeout: number, retry: Retry): Redis | Cluster {
   const { topology, isTls, hosts, user, password, db, name } = address
   const own = {
     ...(user !== undefined && { username: user }),

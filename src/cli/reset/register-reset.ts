@@ -3,9 +3,9 @@ import type { Key } from '../../limiter/limiter.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import type { RegisterCommand } from '../command/command.ts'
-import { addKeyOptions, type KeyOptions, keyedPolicies, resolveService } from '../command/key-options.ts'
-import { strictLimiter } from '../command/strict-limiter.ts'
-import { servedKey, servedPolicy } from '../inspect/inspect-service.ts'
+import { addKeyOptions, type KeyOptions, readKeyedPolicies, resolveService } from '../command/key-options.ts'
+import { createStrictLimiter } from '../command/strict-limiter.ts'
+import { fetchPolicy, parseServedKey } from '../inspect/inspect-service.ts'
 import { withRedis } from '../redis/redis-option.ts'
 import type { ConnectedRedis } from '../redis/redis-url.ts'
 import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
@@ -25,11 +25,11 @@ export const registerReset: RegisterCommand = (program, terminal) => {
         throw new CommandFailure('--policy is missing: a key is reset for one policy', EXIT.wrong)
       const service = await resolveService(options, terminal)
       if (service !== undefined) {
-        const key = servedKey(await servedPolicy(service, policy), text)
+        const key = parseServedKey(await fetchPolicy(service, policy), text)
         await assertYes(text, policy, service.place, options.yes)
         await service.post('/v1/reset', { policy, key })
       } else {
-        const [meant] = await keyedPolicies(text, options)
+        const [meant] = await readKeyedPolicies(text, options)
         await withRedis(options.redis, terminal, async (redis) => {
           await assertYes(text, policy, redis.place, options.yes)
           await resetOn(redis, options.prefix, ...(meant as [Policy, Key<string>]))
@@ -53,7 +53,7 @@ async function resetOn(
   policy: Policy,
   key: Key<string>,
 ): Promise<Decision> {
-  const limiter = strictLimiter(policy, redisStore(client, prefix === undefined ? {} : { prefix }))
+  const limiter = createStrictLimiter(policy, redisStore(client, prefix === undefined ? {} : { prefix }))
   try {
     return await limiter.reset(key)
   } finally {

@@ -13,7 +13,7 @@ export function readPurpose({ source }: Script): string {
 }
 
 /** The script that `name` or `name@version` names. */
-export function scriptNamed(label: string): Script {
+export function findScript(label: string): Script {
   const [, name = label, version] = /^(.*)@(\d{1,9})$/.exec(label) ?? []
   const known = listScripts()
   const found = known.some((script) => script.name === name)
@@ -26,11 +26,11 @@ export function scriptNamed(label: string): Script {
 }
 
 /** The newest version of every script: what a store of this version runs. */
-function newestScripts(): readonly Script[] {
+function listNewestScripts(): readonly Script[] {
   return [...new Set(listScripts().map(({ name }) => getScript(name)))]
 }
 
 /** The scripts of these names, or the newest of all when there are none. */
-export function scriptsNamed(labels: readonly string[]): readonly Script[] {
-  return labels.length === 0 ? newestScripts() : labels.map(scriptNamed)
+export function findScripts(labels: readonly string[]): readonly Script[] {
+  return labels.length === 0 ? listNewestScripts() : labels.map(findScript)
 }

@@ -4,7 +4,7 @@ import { REDIS_OPTION, withRedis } from '../redis/redis-option.ts'
 import { type Colors, chooseColors } from '../terminal/colors.ts'
 import { CommandFailure } from '../terminal/command-failure.ts'
 import { printable, printableJson } from '../terminal/printable.ts'
-import { formatLabel, scriptsNamed } from './catalog.ts'
+import { findScripts, formatLabel } from './catalog.ts'
 import { checkNode, type NodeReport } from './check-node.ts'
 
 /** `sluice scripts check`. */
@@ -16,7 +16,7 @@ export const registerCheck: RegisterCommand = (scripts, terminal) => {
     .option(...REDIS_OPTION)
     .option('--json', 'as JSON')
     .action(async (labels: string[], { redis: url, json }: { redis?: string; json?: true }) => {
-      const wanted = scriptsNamed(labels)
+      const wanted = findScripts(labels)
       await withRedis(url, terminal, async (redis) => {
         const nodes = await Promise.all(findPrimaries(redis).map((primary) => checkNode(primary, wanted)))
         const colors = chooseColors(terminal)

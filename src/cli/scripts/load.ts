@@ -4,7 +4,7 @@ import type { RegisterCommand } from '../command/command.ts'
 import { findPrimaries, type Primary } from '../redis/primaries.ts'
 import { REDIS_OPTION, withRedis } from '../redis/redis-option.ts'
 import { CommandFailure } from '../terminal/command-failure.ts'
-import { formatLabel, scriptsNamed } from './catalog.ts'
+import { findScripts, formatLabel } from './catalog.ts'
 
 /** `sluice scripts load`. */
 export const registerLoad: RegisterCommand = (scripts, terminal) => {
@@ -15,7 +15,7 @@ export const registerLoad: RegisterCommand = (scripts, terminal) => {
     .option(...REDIS_OPTION)
     .option('--json', 'as JSON')
     .action(async (labels: string[], { redis: url, json }: { redis?: string; json?: true }) => {
-      const wanted = scriptsNamed(labels)
+      const wanted = findScripts(labels)
       await withRedis(url, terminal, async (redis) => {
         const primaries = findPrimaries(redis)
         for (const primary of primaries) await loadOn(primary, wanted)

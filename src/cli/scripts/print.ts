@@ -1,5 +1,5 @@
 import type { RegisterCommand } from '../command/command.ts'
-import { scriptNamed } from './catalog.ts'
+import { findScript } from './catalog.ts'
 
 /** `sluice scripts print`. */
 export const registerPrint: RegisterCommand = (scripts, terminal) => {
@@ -7,5 +7,5 @@ export const registerPrint: RegisterCommand = (scripts, terminal) => {
     .command('print')
     .description('the text of a script, as a server gets it')
     .argument('<name[@version]>', 'such as sliding-window, or sliding-window@1')
-    .action((label: string) => terminal.out(scriptNamed(label).source))
+    .action((label: string) => terminal.out(findScript(label).source))
 }

@@ -32,7 +32,7 @@ export function startDemoTraffic(
 }
 
 async function ask(limiter: Limiter<string>, random: () => number): Promise<void> {
-  const key = keyFor(limiter, random)
+  const key = chooseKey(limiter, random)
   const rules = Object.values(limiter.rules)
   if (rules.every(({ limit }) => limit < BUDGET) && rules.every(({ holds }) => holds !== 'leased')) {
     await limiter.consume(key)
@@ -48,7 +48,7 @@ async function ask(limiter: Limiter<string>, random: () => number): Promise<void
 /** Limits from here on are taken for budgets. */
 const BUDGET = 10_000
 
-function keyFor({ name, rules }: Limiter<string>, random: () => number): Key<string> {
+function chooseKey({ name, rules }: Limiter<string>, random: () => number): Key<string> {
   // Half of all requests are those of one caller.
   const caller = random() < 0.5 ? 1 : 1 + Math.floor(random() * USERS)
   const tiers = Object.keys(rules)

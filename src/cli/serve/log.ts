@@ -1,4 +1,4 @@
-import { errorText } from '../../service/error-text.ts'
+import { describeError } from '../../service/describe-error.ts'
 import type { StoreChange } from '../../service/store-news.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { printable, printableJson, printableLines } from '../terminal/printable.ts'
@@ -44,11 +44,11 @@ export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
         tell({ event: 'recovered', afterMs }, `the store answers again, after ${afterMs} ms`)
         return
       }
-      const error = errorText(change.error)
+      const error = describeError(change.error)
       tell({ event: 'degraded', error }, `the store is not asked any more until it answers again: ${error}`)
     },
     failed(error) {
-      const text = errorText(error)
+      const text = describeError(error)
       tell({ event: 'failed', error: text }, `a request failed: ${text}`)
     },
     closing: () => tell({ event: 'closing' }, 'ending: requests under way are answered'),

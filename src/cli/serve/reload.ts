@@ -6,7 +6,7 @@ import type { ServeLog } from './log.ts'
 import { watchFile } from './watch-file.ts'
 
 /** The policies of a file or, where none is named, some to try things out with. */
-export async function policiesFrom(file: string | undefined): Promise<Policies> {
+export async function readServedPolicies(file: string | undefined): Promise<Policies> {
   return file === undefined ? readPolicies(DEMO_POLICIES, 'demo') : readPoliciesFile(file)
 }
 

@@ -5,17 +5,17 @@ import { createService, type Service } from '../../service/service.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import { VERSION } from '../command/version.ts'
-import { redisUrl } from '../redis/redis-option.ts'
+import { resolveRedisUrl } from '../redis/redis-option.ts'
 import { type ConnectedRedis, connectRedis } from '../redis/redis-url.ts'
 import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { startDemoTraffic } from './demo-traffic.ts'
 import { listenOn } from './listen.ts'
 import { type ServeLog, serveLog } from './log.ts'
-import { pageFolder } from './page-folder.ts'
-import { keepReloading, policiesFrom } from './reload.ts'
+import { findPageFolder } from './page-folder.ts'
+import { keepReloading, readServedPolicies } from './reload.ts'
 import { formatUrl, pageUrl, readsText } from './started.ts'
-import { serveToken, type Token } from './token.ts'
+import { resolveToken, type Token } from './token.ts'
 
 /** What `sluice serve` is told. */
 export interface ServeOptions {
@@ -44,14 +44,14 @@ export async function serve(
   terminal: Terminal,
   program: string = import.meta.url,
 ): Promise<void> {
-  const token = await serveToken(options.tokenFile, terminal)
+  const token = await resolveToken(options.tokenFile, terminal)
   await assertOwnToken(options.host, token)
-  const policies = await policiesFrom(options.policies)
+  const policies = await readServedPolicies(options.policies)
   const log = serveLog(terminal, options.json === true)
-  const url = redisUrl(options.redis, terminal)
+  const url = resolveRedisUrl(options.redis, terminal)
   const redis = url === undefined ? undefined : await connectRedis(url, { isPatient: true })
   try {
-    const page = await pageFolder(program)
+    const page = await findPageFolder(program)
     const service = await createService({
       policies,
       store: redis === undefined ? memoryStore() : redisStore(redis.client),

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { checkToken } from '../../service/server/token-check.ts'
-import { tokenFrom } from '../command/service-client.ts'
+import { readToken } from '../command/service-client.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** What clients have to send, and how people get at it. */
@@ -13,8 +13,8 @@ export interface Token {
 }
 
 /** The token of a file, of the environment, or a new one. */
-export async function serveToken(file: string | undefined, terminal: Terminal): Promise<Token> {
-  const given = await tokenFrom(file, terminal)
+export async function resolveToken(file: string | undefined, terminal: Terminal): Promise<Token> {
+  const given = await readToken(file, terminal)
   if (given === undefined) {
     const text = randomBytes(24).toString('base64url')
     return { text, isNew: true, inShell: text }

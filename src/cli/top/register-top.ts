@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { duration } from '../../core/duration.ts'
 import type { LiveReport } from '../../observe/live-report.ts'
 import type { RegisterCommand } from '../command/command.ts'
-import { SERVICE_URL, type ServiceClient, serviceClient, TOKEN_OPTION, tokenFrom } from '../command/service-client.ts'
+import { readToken, SERVICE_URL, type ServiceClient, serviceClient, TOKEN_OPTION } from '../command/service-client.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { CommandFailure } from '../terminal/command-failure.ts'
 import { printable, printableJson } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { Screen } from './screen.ts'
-import { topLines } from './top-lines.ts'
+import { composeTopLines } from './top-lines.ts'
 
 /** `sluice top`: what a running service decides, as it happens. */
 export const registerTop: RegisterCommand = (program, terminal) => {
@@ -26,7 +26,7 @@ export const registerTop: RegisterCommand = (program, terminal) => {
       const ending = new AbortController()
       terminal.signal.addEventListener('abort', () => ending.abort())
       const { signal } = ending
-      const service = serviceClient(options.url, await tokenFrom(options.tokenFile, terminal), signal)
+      const service = serviceClient(options.url, await readToken(options.tokenFile, terminal), signal)
       const report = await fetchReport(service)
       if (options.json) terminal.out(printableJson(report, 2))
       else if (options.once || !terminal.isInteractive)
@@ -88,7 +88,7 @@ async function watch(service: ServiceClient, first: LiveReport, watching: Watchi
 }
 
 function draw(report: LiveReport, service: ServiceClient, terminal: Terminal, rows: number | undefined) {
-  return topLines(report, service.place, { columns: terminal.columns, rows }, chooseColors(terminal))
+  return composeTopLines(report, service.place, { columns: terminal.columns, rows }, chooseColors(terminal))
 }
 
 async function fetchReport(service: ServiceClient): Promise<LiveReport> {

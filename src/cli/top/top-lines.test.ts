@@ -4,11 +4,12 @@ import type { LiveReport, LiveSecond } from '../../observe/live-report.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { measureWidth } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { topLines } from './top-lines.ts'
+import { composeTopLines } from './top-lines.ts'
 
 const colors = chooseColors({ hasColour: false } as Terminal)
 const place = 'http://127.0.0.1:8080'
-const drawn = (report: LiveReport, columns = 100, rows?: number) => topLines(report, place, { columns, rows }, colors)
+const drawn = (report: LiveReport, columns = 100, rows?: number) =>
+  composeTopLines(report, place, { columns, rows }, colors)
 
 describe('top draws', () => {
   it('rates, policies, and the busiest and most refused keys', () => {
@@ -50,7 +51,7 @@ allowed  refused  policy  most refused keys
   it('what is wrong with the store and with the file of policies', () => {
     const store = { ...LIVE.store, state: 'degraded', forMs: 2_000, error: 'connection refused' } as const
     const service = { ...LIVE.service, reloadError: 'limits.yaml:1:1: x' }
-    const lines = topLines(
+    const lines = composeTopLines(
       { ...LIVE, store, service },
       place,
       { columns: 100, rows: undefined },

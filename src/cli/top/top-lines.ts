@@ -12,7 +12,7 @@ export interface Size {
 }
 
 /** A live report as lines, none of them longer than the columns and, where rows are known, no more than those. */
-export function topLines(
+export function composeTopLines(
   report: LiveReport,
   place: string,
   { columns, rows }: Size,

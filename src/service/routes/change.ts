@@ -4,7 +4,7 @@ import type { JsonBody } from '../server/read-json.ts'
 import { jsonResponse } from '../server/response.ts'
 import type { Access, PostRoute, Routes } from '../server/route.ts'
 import { type ParsedCall, readCall } from './call.ts'
-import { decisionJson } from './decision-json.ts'
+import { composeDecisionJson } from './decision-json.ts'
 import type { ServiceContext } from './service-context.ts'
 
 type KeyAction = (call: ParsedCall, body: JsonBody) => Promise<Decision>
@@ -14,7 +14,7 @@ export function changeRoutes({ policies }: ServiceContext): Routes {
   const route = (others: readonly string[], ask: KeyAction, access: Access = 'token'): PostRoute => ({
     method: 'POST',
     access,
-    handle: async (body) => jsonResponse(decisionJson(await ask(readCall(policies, body, others), body))),
+    handle: async (body) => jsonResponse(composeDecisionJson(await ask(readCall(policies, body, others), body))),
   })
   return {
     '/v1/peek': route(['cost'], ({ limiter, key }, body) => limiter.peek(key, readCost(body)), 'local'),

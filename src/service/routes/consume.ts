@@ -9,7 +9,7 @@ import { RequestError } from '../server/request-error.ts'
 import { composeErrorBody, jsonResponse, type ServiceResponse } from '../server/response.ts'
 import type { Routes } from '../server/route.ts'
 import { readCall } from './call.ts'
-import { decisionJson } from './decision-json.ts'
+import { composeDecisionJson } from './decision-json.ts'
 import type { ServiceContext } from './service-context.ts'
 
 /** The most requests in one batch. */
@@ -24,7 +24,7 @@ export function consumeRoutes(context: ServiceContext): Routes {
       access: 'token',
       handle: async (body) => {
         if ('requests' in body) return consumeAll(context, body)
-        return jsonResponse(decisionJson(await checked(context, body)()))
+        return jsonResponse(composeDecisionJson(await checked(context, body)()))
       },
     },
   }
@@ -49,7 +49,7 @@ async function consumeAll(context: ServiceContext, body: JsonBody): Promise<Serv
   const outcomes = await Promise.allSettled(consumers.map((consume) => consume()))
   const decisions = outcomes.map((outcome) => {
     return outcome.status === 'fulfilled'
-      ? decisionJson(outcome.value)
+      ? composeDecisionJson(outcome.value)
       : composeErrorBody(outcome.reason, context.onError)
   })
   return jsonResponse({ decisions })

@@ -4,19 +4,19 @@ import type { Decision, TierVerdict } from '../../core/decision.ts'
  * A decision as JSON has it: always the same fields, `null` where there is nothing to say. `retryAfterMs` is `null` when the request can
  * never pass; `nextAfterMs` is there only when it was asked for.
  */
-export function decisionJson(decision: Decision): object {
-  const json: JsonObject = verdictJson(decision)
+export function composeDecisionJson(decision: Decision): object {
+  const json: JsonObject = composeVerdictJson(decision)
   json.limitedBy = decision.limitedBy ?? null
   json.wouldRefuse = decision.wouldRefuse
   json.decidedBy = decision.decidedBy
-  json.tiers = tiersJson(decision.tiers)
+  json.tiers = composeTiersJson(decision.tiers)
   return json
 }
 
 // Filled in place: there may be a thousand of them in an answer.
 type JsonObject = Record<string, unknown>
 
-function verdictJson(verdict: TierVerdict): JsonObject {
+function composeVerdictJson(verdict: TierVerdict): JsonObject {
   const { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = verdict
   // A time without end is no number of JSON's, and becomes null.
   const json: JsonObject = { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason: reason ?? null }
@@ -24,11 +24,11 @@ function verdictJson(verdict: TierVerdict): JsonObject {
   return json
 }
 
-function tiersJson(tiers: Decision['tiers']): object {
+function composeTiersJson(tiers: Decision['tiers']): object {
   const json: JsonObject = {}
   for (const name in tiers) {
     // A tier may have any name, also one that objects have already.
-    Object.defineProperty(json, name, { value: verdictJson(tiers[name] as TierVerdict), enumerable: true })
+    Object.defineProperty(json, name, { value: composeVerdictJson(tiers[name] as TierVerdict), enumerable: true })
   }
   return json
 }

@@ -30,7 +30,7 @@ export function reportRoutes({ policies }: ServiceContext, { live, ready, metric
     '/v1/policies': {
       method: 'GET',
       access: 'local',
-      handle: () => jsonResponse({ policies: policies.all().map(policyJson) }),
+      handle: () => jsonResponse({ policies: policies.all().map(composePolicyJson) }),
     },
     '/v1/live': { method: 'GET', access: 'local', handle: () => jsonResponse(live()) },
     '/healthz': { method: 'GET', access: 'open', handle: () => jsonResponse({ status: 'alive' }) },
@@ -50,12 +50,12 @@ export function reportRoutes({ policies }: ServiceContext, { live, ready, metric
   }
 }
 
-function policyJson({ name, limiter, isTiered }: PolicyInForce): object {
+function composePolicyJson({ name, limiter, isTiered }: PolicyInForce): object {
   const { rules, shadows } = limiter
-  const tiers = Object.entries(rules).map(([tier, rule]) => tierJson(tier, rule, shadows.includes(tier)))
+  const tiers = Object.entries(rules).map(([tier, rule]) => composeTierJson(tier, rule, shadows.includes(tier)))
   return { name, isTiered, tiers }
 }
 
-function tierJson(name: string, { kind, limit, parameters }: Rule, isShadow: boolean): object {
+function composeTierJson(name: string, { kind, limit, parameters }: Rule, isShadow: boolean): object {
   return { name, kind, limit, parameters, isShadow }
 }

@@ -1,4 +1,4 @@
 /** What people are told of an error, whatever was thrown. */
-export function errorText(error: unknown): string {
+export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
