@@ -21,7 +21,7 @@ export function afterAnswer({ report, failures }: Connection, answer: ServiceRep
   return { phase: 'lost', report, why: answer.why, failures: failures + 1 }
 }
 
-/** How long to wait before the next question: a second, and longer the longer nobody answers. Never when only a token helps. */
+/** How long to wait before the next question: a second, and longer after each failure. Never when only a token helps. */
 export function waitMs({ phase, failures }: Connection): number {
   return phase === 'locked'
     ? Number.POSITIVE_INFINITY

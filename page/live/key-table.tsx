@@ -5,7 +5,7 @@ import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
 import { count } from '../words/numbers.ts'
 
-/** How many keys are shown before somebody asks for all. */
+/** How many keys are shown before the reader asks for all. */
 const FEW = 6
 
 /** Keys and what was decided about them lately. */

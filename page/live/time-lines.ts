@@ -19,7 +19,7 @@ export interface Stretch {
   readonly toS: number
 }
 
-/** The seconds of a report under a selection. Latencies are those of the whole service: no other are told. */
+/** The seconds of a report under a selection. Latencies are those of the whole service: a report has no others. */
 export function timeLines(seconds: readonly LiveSecond[], selection: Selection): TimeLines {
   const counts = seconds.map((second) => countsIn(second, selection))
   return {

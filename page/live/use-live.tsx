@@ -6,7 +6,7 @@ import { ServiceClient } from './service-client.ts'
 /** The service that the page came from. */
 export const service: ServiceClient = new ServiceClient()
 
-/** What the service reports, every second, for as long as somebody looks. Starts anew with another token. */
+/** What the service reports, every second, for as long as the view is open. Starts anew with another token. */
 export function useLive(token: string | undefined): Connection {
   const [connection, setConnection] = useState(CONNECTING)
   useEffect(

@@ -16,7 +16,7 @@ export interface FirstRefusal {
   readonly inARow: number
 }
 
-/** How many rows of refusals are told. */
+/** How many rows of refusals the page lists. */
 const MOST_REFUSALS = 5
 
 /** Finds the first rows of requests that a rule refuses, and then looks no further. */

@@ -1,4 +1,4 @@
-/** Where on the time line the reader is. Moves by itself while it plays, and tells those who look. */
+/** Where on the time line the reader is. Moves while it plays, and calls its listeners. */
 export class PlayHead {
   readonly #lengthMs: number
   readonly #listeners = new Set<() => void>()

@@ -12,7 +12,7 @@ export interface RuleChoice {
 /** What came of a choice: a rule, or why it is none. */
 export type Made = { readonly rule: Rule } | { readonly problem: string }
 
-/** Every rule there is, as a form. A new rule appears here by itself. */
+/** Every rule there is, as a form. A new rule appears here without a change. */
 export const RULE_FORMS: readonly RuleForm[] = Object.values(forms)
 
 /** The form of a rule's name; `undefined` when there is no such rule. */

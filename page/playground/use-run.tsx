@@ -66,5 +66,5 @@ const IDLE = { isBusy: true, progress: 0, outcome: undefined } as const
 /** Half a frame: the other half is the browser's. */
 const SLICE_MS = 8
 const SETTLED_MS = 60
-/** Long enough that nobody waits for it, and that it does not run while a slider moves. */
+/** Long enough that the reader has the results before, and that it does not run while a slider moves. */
 const RESTED_MS = 300

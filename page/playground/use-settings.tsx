@@ -12,7 +12,7 @@ export function useSettings(query: string): {
   const written = useRef(query)
   const [read, setRead] = useState(() => readSettings(query === '' ? leftQuery : query))
   useEffect(() => {
-    // Somebody followed a link while the page was open.
+    // The reader followed a link while the page was open.
     if (query !== '' && query !== written.current) setRead(readSettings(query))
   }, [query])
   useEffect(() => {

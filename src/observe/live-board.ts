@@ -46,7 +46,7 @@ const COUNTERS = 1_000
 const LISTED = 20
 const SPAN_MS = 60_000
 
-/** Makes a board that watches nobody yet. */
+/** Makes a board that watches no limiter yet. */
 export function createLiveBoard({ clock = systemClock }: LiveBoardOptions = {}): LiveBoard {
   return new Board(clock)
 }

@@ -117,7 +117,7 @@ const BY_TIER = ['tier.refusals', 'would_refuse', 'near_limit', 'policy.failures
 /** Measures what a limiter does, until the function that it returns is called. */
 export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
   const { name } = limiter
-  // What has not happened yet is told as zero, so that the first time is seen as a change.
+  // Counters start at zero, so that monitoring sees the first count as a change.
   meters.count('store.failures', { limiter: name }, 0)
   for (const tier of Object.keys(limiter.rules)) {
     for (const count of BY_TIER) meters.count(count, { limiter: name, tier }, 0)

@@ -54,7 +54,7 @@ export function choiceField(name: string, choices: readonly string[]): Field {
   return { name, word: name, check: (called, value) => oneOf(called, value, choices) }
 }
 
-/** `'1m'` in milliseconds. What is wrong is told with the name of the option. */
+/** `'1m'` in milliseconds. The error starts with the name of the option. */
 export function inWords(called: string, value: unknown): number {
   try {
     return duration(value as string)

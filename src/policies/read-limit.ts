@@ -20,7 +20,7 @@ import type { MappingNode, ReportProblem } from './source-node.ts'
 // In an order of their own: bundlers keep that of exports differently.
 const FORMS: readonly RuleForm[] = Object.values(exportedForms).sort((one, other) => (one.name < other.name ? -1 : 1))
 
-/** What a limit may be told beside its rule. */
+/** Options of a limit beside its rule. */
 const LIMIT: readonly Field[] = [
   switchField('shadow'),
   durationField('blockForMs', 'blockFor'),

@@ -19,7 +19,7 @@ import type { MappingEntry, MappingNode, ReportProblem } from './source-node.ts'
 /** What a policy says: options for `createLimiter` but the store and the clock. */
 export type PolicyOptions = Omit<LimiterOptions, 'store' | 'clock'> | Omit<TiersOptions, 'store' | 'clock'>
 
-/** What every policy may be told. */
+/** Options of every policy. */
 const POLICY: readonly Field[] = [
   durationField('deadlineMs', 'deadline'),
   countField('instances', 1, 1_000_000),
@@ -36,7 +36,7 @@ const POLICY: readonly Field[] = [
   { name: 'nearLimitAt', word: 'nearLimitAt', check: (_called, value) => checkShare(value) },
 ]
 
-/** What only a policy of tiers may be told. */
+/** Options of a policy of tiers. */
 const TIERS: readonly Field[] = [choiceField('onStoreFailure', ON_STORE_FAILURE), ...POLICY, switchField('sharedTag')]
 
 /** Reads one policy: of one rule, or of tiers. `undefined` when something is wrong with it. */

@@ -42,7 +42,7 @@ export function readSource(text: string, lines: LineCounter, reportProblem: Repo
   }
   const tokens = readTokens(text, lines, reportProblem)
   if (tokens === undefined) return undefined
-  // Repeated names are told by us: the parser compares each with each.
+  // This reader reports repeated names: the parser would compare each with each.
   const options = { prettyErrors: false, uniqueKeys: false, merge: false, resolveKnownTags: false } as const
   const [document, another] = new Composer(options).compose(tokens, true, text.length)
   const { errors, warnings, contents } = document as Document.Parsed

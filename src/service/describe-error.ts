@@ -1,4 +1,4 @@
-/** What people are told of an error, whatever was thrown. */
+/** The message of an error; of any other thrown value, its text. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -30,7 +30,7 @@ export interface ServiceOptions {
   readonly place?: string
   /** What clients have to send to change anything, 16 to 1,000 printable characters. */
   readonly token: string
-  /** Told to people. */
+  /** For reports. */
   readonly version: string
   /**
    * The folder of the page, read once.
@@ -58,9 +58,9 @@ export interface ServiceOptions {
    * @default the store's own, and the machine's for reports
    */
   readonly clock?: Clock
-  /** Is told when the store is lost, and when it is back. */
+  /** Called when the store is lost, and when it is back. */
   readonly onStoreChange?: (change: StoreChange) => void
-  /** Is told of what nobody expected. */
+  /** Called with every error that the service did not expect. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -73,7 +73,7 @@ export interface Service {
    * made, and leaves everything as it was.
    */
   reload(policies: Policies): void
-  /** Notes why the policies that somebody wants are not in force, for reports. The next `reload` forgets it. */
+  /** Notes for reports why new policies are not in force. The next `reload` forgets it. */
   reloadFailed(reason: string): void
   /** The limiters in force. */
   limiters(): readonly Limiter<string>[]
@@ -122,7 +122,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** The policies, and what is told about what they do. */
+/** Makes the policies, and the reports and metrics of what they do. */
 function observePolicies(options: ServiceOptions) {
   const { store, clock, place = 'this process', version, onStoreChange } = options
   const reportClock = clock ?? systemClock

@@ -7,7 +7,7 @@ interface ExpiringValue<Value> {
   queuedMs: number
 }
 
-/** Values by key that go when their time has come. Nothing happens by itself: `expire` tells the time. */
+/** Values by key that go when their time has come. Nothing expires until `expire` says the time. */
 export class ExpiringMap<Value> {
   readonly #kept = new Map<string, ExpiringValue<Value>>()
   readonly #queue = new DueQueue<string>()

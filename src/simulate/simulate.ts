@@ -30,7 +30,7 @@ export interface SimulationOptions {
 export interface Simulation {
   /** Decides more requests, in order of time and none earlier than those before. */
   offer(arrivals: readonly Arrival[]): void
-  /** Moves on to just before `untilMs`, although nobody comes. */
+  /** Moves on to just before `untilMs`, without a request. */
   passTime(untilMs: number): void
   /** What has come of it so far, in the order of the contestants. */
   results(): readonly Result[]
@@ -56,7 +56,7 @@ export function simulate(
   return run.results()
 }
 
-/** Plays a trace as far as it is told to. */
+/** Plays a trace step by step. */
 export function createRun(contestants: readonly Contestant[], trace: Trace, options: SimulationOptions = {}): TraceRun {
   const { fromMs = trace.fromMs, untilMs = trace.untilMs } = options
   const simulation = createSimulation(contestants, { ...options, fromMs, untilMs })
@@ -113,7 +113,7 @@ export function createSimulation(contestants: readonly Contestant[], options: Si
   }
 }
 
-// What is decided in one go before it is judged, so that the time it takes can be told from that of judging.
+// What is decided in one go before it is judged, so that a measured time has no part of judging in it.
 const PART = 512
 
 class Player {

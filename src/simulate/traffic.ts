@@ -107,7 +107,7 @@ const COMMON = ['durationMs', 'startMs', 'seed', 'keys', 'cost', 'workMs']
 
 type Arrivals = (callers: Callers, fromMs: number, untilMs: number) => Iterable<Arrival>
 
-/** Checks the options once; whoever goes through the trace starts from the seed, and nothing is held. */
+/** Checks the options once. Each walk through the trace starts from the seed, and keeps no request. */
 function trace(options: TrafficOptions, arrivals: Arrivals): Trace {
   const { startMs = 0, seed = 1 } = options
   const fromMs = wholeNumber('startMs', startMs, 0)

@@ -9,7 +9,7 @@ import { findPolicy, readPoliciesFile } from './policies-file.ts'
 import { readToken, type ServiceClient, serviceClient, TOKEN_OPTION } from './service-client.ts'
 import { listTierNames } from './strict-limiter.ts'
 
-/** How `inspect` and `reset` are told whom they are about, and where. */
+/** The options by which `inspect` and `reset` find a key. */
 export interface KeyOptions {
   readonly policies?: string
   readonly policy?: string

@@ -11,7 +11,7 @@ export interface ServiceClient {
   post(path: string, body: object): Promise<unknown>
 }
 
-/** Where `sluice serve` listens unless it is told otherwise. */
+/** Where `sluice serve` listens by default. */
 export const SERVICE_URL = 'http://127.0.0.1:8080'
 
 /** How a service is named in the help of a command. */
@@ -23,7 +23,7 @@ export const TOKEN_OPTION: readonly [string, string] = [
 /**
  * A client of the service at `url`. What fails rejects with a `CommandFailure` in a sentence.
  *
- * @param withinMs how long an answer may take, ten seconds unless it is said.
+ * @param withinMs how long an answer may take, ten seconds by default.
  */
 export function serviceClient(
   url: string,
@@ -34,7 +34,7 @@ export function serviceClient(
   const base = readBaseUrl(url)
   const ask = async (path: string, init: RequestInit): Promise<unknown> => {
     const headers = { ...init.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
-    // A service never sends a client elsewhere, and the token is for nobody else.
+    // A service never sends a client elsewhere, and the token is for this service alone.
     const request = { ...init, headers, redirect: 'error' } as const
     const { status, text } = await fetchWithin(withinMs, base + path, request, signal).catch((error: unknown) => {
       const reason = describeFailure(error)

@@ -5,7 +5,7 @@ import { createPolicyLimiter } from '../../policies/create-policy-limiter.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 
 /**
- * The limiter of a policy for somebody who wants to know what the store has: when it does not answer, that is an error whatever the
+ * The limiter of a policy for a command that shows what the store has: when the store does not answer, that is an error whatever the
  * policy says, and this process is not counted among the instances that share a limit.
  */
 export function createStrictLimiter({ name, options }: Policy, store: Store): Limiter<string> {
@@ -20,7 +20,7 @@ export function createStrictLimiter({ name, options }: Policy, store: Store): Li
     { name, options: 'tiers' in strict ? { ...strict, tiers: strictTiers(strict.tiers) } : strict },
     { store },
   )
-  // What fails is told once, by the command.
+  // The command reports a failure, once.
   limiter.on('storeFailed', () => {})
   return limiter
 }

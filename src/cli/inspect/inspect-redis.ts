@@ -11,7 +11,7 @@ import type { ConnectedRedis } from '../redis/redis-url.ts'
 import type { InspectedLimit, Inspection } from './inspection.ts'
 import { readServerTimeMs, readStoredKey } from './stored-key.ts'
 
-/** What somebody wants to know of a key on Redis. */
+/** Which key on Redis to inspect, and with which cost. */
 export interface RedisInspection {
   readonly redis: ConnectedRedis
   readonly prefix: string | undefined

@@ -13,7 +13,7 @@ export async function findConnectionProblem(
 
 async function findHostProblem({ host, port }: HostAndPort, withinMs: number): Promise<string | undefined> {
   const socket = connect({ host, port })
-  // What comes when nobody waits any more is nobody's.
+  // An error after the time limit is of no use, and must not end the process.
   socket.on('error', () => {})
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(withinMs) })

@@ -2,7 +2,7 @@ import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type ConnectedRedis, connectRedis } from './redis-url.ts'
 
-/** How `--redis` is told about in the help of a command. */
+/** The option `--redis` in the help of a command. */
 export const REDIS_OPTION: readonly [string, string] = [
   '--redis <url>',
   'redis://, rediss://, redis-cluster:// or redis-sentinel:// (default: SLUICE_REDIS_URL)',

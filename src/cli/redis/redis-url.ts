@@ -39,7 +39,7 @@ export async function connectRedis(url: string, options: ConnectOptions = {}): P
   const address = parseRedisUrl(url)
   const retry = { isOn: isPatient }
   const client = createClient(address, withinMs, (times) => (retry.isOn ? Math.min(times * 50, 2_000) : null))
-  // Without a listener ioredis prints every failure: they are told where a command fails.
+  // Without a listener ioredis prints every failure. The command that fails reports it.
   const seen: { reason?: Error } = {}
   client.on('error', (error: Error) => {
     seen.reason = error
@@ -117,7 +117,7 @@ async function closeClient(client: Redis | Cluster): Promise<void> {
   const isOpen = OPEN.includes(client.status)
   const ended = once(client, 'end')
   client.disconnect()
-  // Between two attempts there is nothing to end, and nobody says that it has.
+  // Between two attempts there is no connection, and ioredis emits no 'end'.
   if (isOpen) await ended
 }
 

@@ -11,7 +11,7 @@ export async function readServedPolicies(file: string | undefined): Promise<Poli
 }
 
 /**
- * Reads the policies anew on SIGHUP and, when it is to watch, whenever the file has changed. Policies with a mistake are told, and leave
+ * Reads the policies anew on SIGHUP and, when it is to watch, whenever the file has changed. The log reports policies with a mistake, which leave
  * those in force that are. Returns the function that stops it.
  */
 export function keepReloading(service: Service, file: string, isWatching: boolean, log: ServeLog): () => void {

@@ -17,7 +17,7 @@ import { keepReloading, readServedPolicies } from './reload.ts'
 import { formatUrl, pageUrl, readsText } from './started.ts'
 import { resolveToken, type Token } from './token.ts'
 
-/** What `sluice serve` is told. */
+/** Options of `sluice serve`. */
 export interface ServeOptions {
   readonly policies?: string
   readonly redis?: string
@@ -95,7 +95,7 @@ async function serveUntilEnd(
   log.closed()
 }
 
-/** Whoever can reach the service from elsewhere must have been given the token on purpose. */
+/** Throws when other machines can reach the service and its token is a new one: their users could not know it. */
 async function assertOwnToken(host: string, { isNew }: Token): Promise<void> {
   if (!isNew) return
   const addresses = await lookup(host, { all: true }).catch((error: Error) => {

@@ -6,7 +6,7 @@ import type { Token } from './token.ts'
 export interface Started {
   readonly service: Service
   readonly url: string
-  /** Where the page is, with the token if nobody else knows it. */
+  /** Where the page is, with the token if it is a new one. */
   readonly page: string
   readonly token: Token
   /** Who needs it to look. */

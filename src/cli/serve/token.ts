@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 /** What clients have to send, and how people get at it. */
 export interface Token {
   readonly text: string
-  /** Whether it was made for this run, and nobody knows it yet. */
+  /** Whether it was made for this run, so that no client knows it yet. */
   readonly isNew: boolean
   /** How a shell says it. */
   readonly inShell: string

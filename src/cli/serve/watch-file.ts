@@ -1,7 +1,7 @@
 import { type FSWatcher, type Stats, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** How often to look although nobody said that something changed: not every file system says so. */
+/** How often to look without an event: not every file system emits one. */
 const LOOK_MS = 1_000
 /** A file that has just changed may change again: editors write in steps. */
 const SETTLE_MS = 100

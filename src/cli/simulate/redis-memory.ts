@@ -29,7 +29,7 @@ export async function measureRedisMemory({ rule }: Contestant, { client, place }
     store: redisStore(client),
     clock,
     onStoreFailure: 'throw',
-    // Nobody waits for these, and a long log takes its time.
+    // No caller waits for these decisions, and a long log takes its time.
     deadlineMs: DEADLINE_MS,
   })
   const asked: Promise<unknown>[] = []

@@ -86,7 +86,7 @@ class LineReader implements TraceFile {
     file.on('data', (bytes) => {
       this.#read += bytes.length
     })
-    // Unlike a pipe, a pipeline hands on what goes wrong; it is told where the text is read.
+    // Unlike a pipe, a pipeline hands errors on to the loop that reads the text.
     const text = this.#path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file
     let rest = ''
     try {
@@ -129,7 +129,7 @@ class LineReader implements TraceFile {
   }
 
   #unknownFormat(): never {
-    // Counted before it is told.
+    // The message names the line, which is counted already.
     throw this.#failure('this is no JSON, no CSV of atMs,key,cost and no access log: --trace-format says what it is')
   }
 

@@ -70,7 +70,7 @@ function logLine(line: string, logKey: LogKey): ReadLine {
   const offsetMs = (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60_000 * (sign === '-' ? -1 : 1)
   const localMs = Date.UTC(Number(year), monthIndex, Number(day), Number(hour), Number(minute), Number(second))
   if (monthIndex < 0) return { problem: `there is no month ${show(month)}` }
-  // Nobody logged in: the address stands for them.
+  // Without a login the address stands for the user.
   const key = logKey === 'user' && user !== '-' ? user : address
   return checkArrival(localMs - offsetMs, key, 1, undefined)
 }

@@ -9,12 +9,12 @@ export interface Terminal {
   /** Whether colours belong here: never in a pipe, with `NO_COLOR` or `--no-color`. */
   readonly hasColour: boolean
   readonly columns: number
-  /** How many lines fit. Absent where nobody knows. */
+  /** How many lines fit. Absent where the number is unknown. */
   readonly rows?: number | undefined
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts when the person wants it to end: Ctrl-C, or SIGTERM. */
   readonly signal: AbortSignal
-  /** What the person sits at. Absent where nobody does. */
+  /** What the person types on. Absent in scripts and pipes. */
   readonly keyboard?: Keyboard | undefined
 }
 

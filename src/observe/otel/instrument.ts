@@ -13,15 +13,15 @@ export interface InstrumentOptions {
   /** @default the global one */
   readonly tracerProvider?: TracerProvider
   /**
-   * Whether spans name the key, which may be somebody's name or address.
+   * Whether spans name the key, which may be the name or address of a person.
    * @default false
    */
   readonly recordKeys?: boolean
 }
 
 /**
- * The same limiter, with a span under the active one for every call that asks the store, and metrics of what it decides. Give it to
- * whoever had the limiter. Closing it closes the limiter, and ends the metrics.
+ * The same limiter, with a span under the active one for every call that asks the store, and metrics of what it decides. Use it in
+ * place of the limiter. Closing it closes the limiter, and ends the metrics.
  */
 export function instrument<Tier extends string = never>(
   limiter: Limiter<Tier>,

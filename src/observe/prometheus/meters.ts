@@ -40,7 +40,7 @@ export function healthGauge(register: Registry, prefix: string): { readonly watc
     help: HEALTHY.help,
     labelNames: HEALTHY.labels,
     registers: [register],
-    // Of several processes, one without its store is what somebody has to see.
+    // Of several processes, one without its store is enough for an alert.
     aggregator: 'min',
     collect() {
       this.reset()

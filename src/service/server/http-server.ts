@@ -16,7 +16,7 @@ export interface ListeningAddress {
   readonly isLocal: boolean
 }
 
-/** Nobody may take longer to say what they want: `requestMs` for all of it, a third of that for the headers. */
+/** Bounds how long a client may take to send a request: `requestMs` for all of it, a third of that for the headers. */
 function composeServerOptions(requestMs: number): ServerOptions {
   return {
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -72,7 +72,7 @@ export class HttpServer {
 
   /**
    * Takes no further connection, and resolves when all connections have ended. Whatever is asked meanwhile is answered, and told that it
-   * was the last on its connection. Connections that nobody uses are ended after a second, the others after `graceMs`.
+   * was the last on its connection. The server ends idle connections after a second, the others after `graceMs`.
    */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true
@@ -112,8 +112,8 @@ export class HttpServer {
   }
 
   /**
-   * Answers of one turn of the event loop are sent together at its end: whoever waits for several of them is woken once, which takes
-   * longer than a decision.
+   * The server sends the responses of one turn of the event loop together at its end. A client that waits for several of them wakes up
+   * once, and waking up takes longer than a decision.
    */
   #endOfTurn(): Promise<void> {
     this.#turn ??= new Promise((resolve) => {

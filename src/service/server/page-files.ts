@@ -27,7 +27,7 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-  // Kept, and asked about each time: after an update nobody sees the old page.
+  // Browsers keep the page and ask each time whether it changed: after an update they show the new one.
   'cache-control': 'no-cache',
 }
 

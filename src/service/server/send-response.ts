@@ -6,7 +6,7 @@ import type { ServiceResponse } from './response.ts'
 
 /** As much of a body as may still come after an answer, to keep the connection for the next request. */
 const SMALL_BYTES = 65_536
-/** As long, and as much, is listened to somebody who was told already that the body is too large. */
+/** How long, and for how many bytes, the server reads on after it has refused a body as too large. */
 const LINGER_MS = 1_000
 const LINGER_BYTES = 32 * 1_048_576
 

@@ -6,7 +6,7 @@ import { RequestError } from './request-error.ts'
 const SHORTEST = 16
 const LONGEST = 1_000
 
-/** Throws unless a request has the token. `why` is told to who has sent none. */
+/** Throws unless a request has the token. The error for a request without any ends with `why`. */
 export type AssertToken = (authorization: string | undefined, why: string) => void
 
 /** Makes the check of a token. How long it takes says nothing about how much of a wrong one is right. */
