@@ -5,30 +5,30 @@ import type { Decision, TierVerdict } from '../../core/decision.ts'
  * never pass; `nextAfterMs` is there only when it was asked for.
  */
 export function composeDecisionJson(decision: Decision): object {
-  const json: JsonObject = composeVerdictJson(decision)
-  json.limitedBy = decision.limitedBy ?? null
-  json.wouldRefuse = decision.wouldRefuse
-  json.decidedBy = decision.decidedBy
-  json.tiers = composeTiersJson(decision.tiers)
-  return json
+  const told: Told = verdictJson(decision)
+  told.limitedBy = decision.limitedBy ?? null
+  told.wouldRefuse = decision.wouldRefuse
+  told.decidedBy = decision.decidedBy
+  told.tiers = tiersJson(decision.tiers)
+  return told
 }
 
 // Filled in place: there may be a thousand of them in an answer.
-type JsonObject = Record<string, unknown>
+type Told = Record<string, unknown>
 
-function composeVerdictJson(verdict: TierVerdict): JsonObject {
+function verdictJson(verdict: TierVerdict): Told {
   const { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = verdict
   // A time without end is no number of JSON's, and becomes null.
-  const json: JsonObject = { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason: reason ?? null }
-  if (nextAfterMs !== undefined) json.nextAfterMs = nextAfterMs
-  return json
+  const told: Told = { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason: reason ?? null }
+  if (nextAfterMs !== undefined) told.nextAfterMs = nextAfterMs
+  return told
 }
 
-function composeTiersJson(tiers: Decision['tiers']): object {
-  const json: JsonObject = {}
+function tiersJson(tiers: Decision['tiers']): object {
+  const told: Told = {}
   for (const name in tiers) {
     // A tier may have any name, also one that objects have already.
-    Object.defineProperty(json, name, { value: composeVerdictJson(tiers[name] as TierVerdict), enumerable: true })
+    Object.defineProperty(told, name, { value: verdictJson(tiers[name] as TierVerdict), enumerable: true })
   }
-  return json
+  return told
 }
