@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 /** A file in which everybody has 100 in a time. */
-const composeFile = (time: string): string => `policies:
+const fileOf = (time: string): string => `policies:
   fixed: { rule: fixed-window, limit: 100, window: ${time}, deadline: 1h }
   sliding: { rule: sliding-window, limit: 100, window: ${time}, deadline: 1h }
   strict: { rule: strict-window, limit: 100, window: ${time}, slices: ${time === '1d' ? 24 : 10}, deadline: 1h }
@@ -41,9 +41,9 @@ describe.each<[string, () => Store]>([
   ])('keeps 10 of 100 used: from %s to %s', async (before, after) => {
     await redis.flushall()
     const clock = manualClock(1_700_000_000_000)
-    const { service, post, remaining } = await serving({ yaml: composeFile(before), clock, store: store() })
+    const { service, post, remaining } = await serving({ yaml: fileOf(before), clock, store: store() })
     for (const policy of NAMES) await post('/v1/consume', { policy, key: 'a', cost: 10 })
-    service.reload(readPolicies(composeFile(after), 'policies.yaml'))
+    service.reload(readPolicies(fileOf(after), 'policies.yaml'))
     for (const policy of NAMES) {
       expect([policy, await remaining(policy, 'a')]).toEqual([policy, 90])
       expect((await post('/v1/consume', { policy, key: 'a' })).body).toMatchObject({ allowed: true, remaining: 89 })
