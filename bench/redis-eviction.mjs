@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createLimiter, slidingWindow } from '../dist/index.mjs'
 import { redisStore } from '../dist/redis.mjs'
 import { startServer } from './redis-server.mjs'
-import { load, countedBy, markdownTable, number } from './report.mjs'
+import { countedBy, load, markdownTable, number } from './report.mjs'
 
 const PAGE = new URL('../docs/operations/eviction.md', import.meta.url)
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/

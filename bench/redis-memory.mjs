@@ -15,7 +15,7 @@ import {
 } from '../dist/index.mjs'
 import { redisStore } from '../dist/redis.mjs'
 import { startServer } from './redis-server.mjs'
-import { load, countedBy, markdownTable, median, number } from './report.mjs'
+import { countedBy, load, markdownTable, median, number } from './report.mjs'
 
 const PAGE = new URL('../docs/operations/sizing.md', import.meta.url)
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/

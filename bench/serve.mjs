@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { startServer } from './redis-server.mjs'
-import { load, countedBy, markdownTable, median, number, printReport, spread, writeReport } from './report.mjs'
+import { countedBy, load, markdownTable, median, number, printReport, spread, writeReport } from './report.mjs'
 import { subjects, TOKEN } from './serve/subjects.mjs'
 
 const isQuick = process.argv.includes('--quick')

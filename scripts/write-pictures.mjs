@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { barChart } from '../bench/chart.mjs'
 import { startServer } from '../bench/redis-server.mjs'
-import { load, countedBy, markdownTable, number } from '../bench/report.mjs'
+import { countedBy, load, markdownTable, number } from '../bench/report.mjs'
 import { levels } from './pictures/levels.mjs'
 import { panels } from './pictures/panels.mjs'
 

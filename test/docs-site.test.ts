@@ -116,7 +116,7 @@ describe('a command that a page tells to type', () => {
     const names = commands.flatMap(([page, line]) =>
       [...line.matchAll(/(?:^|npx |\| )sluice ([a-z]+)/g)].map(([, name = '']) => [page, name] as const),
     )
-    const unknown = names.filter(([, name]) => !program.includes(`add${name[0]?.toUpperCase()}${name.slice(1)}`))
+    const unknown = names.filter(([, name]) => !program.includes(`register${name[0]?.toUpperCase()}${name.slice(1)}`))
     expect(unknown).toEqual([])
   })
 })

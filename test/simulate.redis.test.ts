@@ -7,7 +7,7 @@ import type { Store } from '../src/core/store.ts'
 import { createLimiter } from '../src/limiter/create-limiter.ts'
 import type { Lease } from '../src/limiter/lease.ts'
 import * as forms from '../src/rules/forms.ts'
-import { lineUp } from '../src/simulate/line-up.ts'
+import { listRuleVariants } from '../src/simulate/rule-variants.ts'
 import { simulate } from '../src/simulate/simulate.ts'
 import type { Arrival, Contestant, Trace } from '../src/simulate/simulation.ts'
 import { adversary, bursts, poisson, steady } from '../src/simulate/traffic.ts'
@@ -40,7 +40,7 @@ const stores: [string, () => Store][] = [
 
 const LIMIT = 7
 const WINDOW_MS = 1_000
-const alone = lineUp(LIMIT, WINDOW_MS)
+const alone = listRuleVariants(LIMIT, WINDOW_MS)
 const rules: readonly Contestant[] = [
   ...alone,
   ...alone.map(({ name, rule }) => ({ name: `${name} that blocks`, rule, blockForMs: 1_700 })),

@@ -39,7 +39,7 @@ export async function picturedService(): Promise<{ url: string; stop: () => Prom
     const asked = service
       .limiters()
       .flatMap((limiter) =>
-        keysOf(limiter.name, second, random).map((key) => limiter.consume(key).catch(() => undefined)),
+        listKeys(limiter.name, second, random).map((key) => limiter.consume(key).catch(() => undefined)),
       )
     await clock.run(1_000)
     await Promise.all(asked)
@@ -75,7 +75,7 @@ function faraway(store: RemoteStore, clock: ManualClock): Store {
 }
 
 /** Who comes in a second: a tide of many, a crowd now and then, and one who is always in a hurry. */
-function keysOf(policy: string, second: number, random: ReturnType<typeof randomFrom>): Key<string>[] {
+function listKeys(policy: string, second: number, random: ReturnType<typeof randomFrom>): Key<string>[] {
   const tide = 1 + 0.5 * Math.sin(second / 80)
   const crowd = second % 170 < 25 ? 2.5 : 1
   const often = { api: 90, messages: 24, uploads: 5 }[policy] as number

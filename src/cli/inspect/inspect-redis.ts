@@ -6,13 +6,13 @@ import type { Policy } from '../../policies/read-policies.ts'
 import { callFailure } from '../../stores/redis/call-failure.ts'
 import { DEFAULT_PREFIX, redisKey } from '../../stores/redis/redis-keyspace.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
-import type { ConnectedRedis } from '../redis-url.ts'
-import { strictLimiter, tierNames } from '../strict-limiter.ts'
+import { createStrictLimiter, listTierNames } from '../command/strict-limiter.ts'
+import type { ConnectedRedis } from '../redis/redis-url.ts'
 import type { InspectedLimit, Inspection } from './inspection.ts'
-import { serverTimeMs, storedKey } from './stored-key.ts'
+import { readServerTimeMs, readStoredKey } from './stored-key.ts'
 
-/** What somebody wants to know of a key on Redis. */
-export interface RedisQuestion {
+/** Which key on Redis to inspect, and with which cost. */
+export interface RedisInspection {
   readonly redis: ConnectedRedis
   readonly prefix: string | undefined
   readonly policy: Policy
@@ -21,12 +21,12 @@ export interface RedisQuestion {
 }
 
 /** Looks at a key on Redis: what is kept, and what a request would get. Takes nothing. */
-export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisQuestion): Promise<Inspection> {
+export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisInspection): Promise<Inspection> {
   const store = redisStore(redis.client, prefix === undefined ? {} : { prefix })
-  const limiter = strictLimiter(policy, store)
+  const limiter = createStrictLimiter(policy, store)
   try {
     const decision = await limiter.peek(key, { cost })
-    const atMs = await serverTimeMs(redis.client)
+    const atMs = await readServerTimeMs(redis.client)
     const isTiered = 'tiers' in policy.options
     const hashTag = 'tiers' in policy.options && policy.options.sharedTag === true
     const known = Object.entries(limiter.rules).map(([name, rule]) => {
@@ -35,10 +35,10 @@ export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisQu
     const limits = parseKey(known, key).map(async ({ limit: of, key: encoded }): Promise<InspectedLimit> => {
       const { name, rule } = of
       const { kind, limit, parameters } = rule
-      const stored = await storedKey(redis.client, redisKey(prefix ?? DEFAULT_PREFIX, of, encoded), rule, atMs)
+      const stored = await readStoredKey(redis.client, redisKey(prefix ?? DEFAULT_PREFIX, of, encoded), rule, atMs)
       return { name, kind, limit, parameters, isShadow: limiter.shadows.includes(name), stored }
     })
-    const text = keyText(key, tierNames(policy))
+    const text = keyText(key, listTierNames(policy))
     return {
       policy: policy.name,
       key: text,

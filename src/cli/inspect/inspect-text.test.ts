@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../../core/decision.ts'
-import { paintFor } from '../paint.ts'
-import type { Terminal } from '../terminal.ts'
-import { inspectionText } from './inspect-text.ts'
+import { chooseColors } from '../terminal/colors.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { formatInspection } from './inspect-text.ts'
 import type { Inspection, StoredKey } from './inspection.ts'
 
 const DECISION: Decision = {
@@ -24,7 +24,7 @@ function shown(decision: Partial<Decision>, stored: Partial<StoredKey>): string 
       },
     ],
   }
-  return inspectionText(inspection, paintFor({ hasColour: false } as Terminal))
+  return formatInspection(inspection, chooseColors({ hasColour: false } as Terminal))
 }
 
 describe('an inspection for people', () => {
