@@ -1,28 +1,28 @@
 import type { TierVerdict } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 
-/** A time in whole seconds, rounded up and at least one: a client that waits so long does not come too early. */
-export function wholeSeconds(timeMs: number): number {
+/** Rounds a time up to whole seconds, at least one: a client that waits for it does not retry too early. */
+export function roundUpToSeconds(timeMs: number): number {
   return Math.max(1, Math.ceil(timeMs / 1_000))
 }
 
 /**
- * Within how many seconds no more than `remaining` can be used, or until when a refused client has to wait. `undefined` when no
- * time tells: a cost that never passes, a place that somebody has to release, or a decision that was not asked `ahead`.
+ * The seconds within which a client can use no more than `remaining`, or after which a refused client may retry. `undefined` when
+ * there is no such time: for a cost that never passes, for permits that a request has to release, or without `nextAfterMs`.
  */
-export function effectiveWindow(rule: Rule, verdict: TierVerdict): number | undefined {
+export function resolveEffectiveWindow(rule: Rule, verdict: TierVerdict): number | undefined {
   const { allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs } = verdict
-  if (!allowed) return retryAfterMs === Number.POSITIVE_INFINITY ? undefined : wholeSeconds(retryAfterMs)
+  if (!allowed) return retryAfterMs === Number.POSITIVE_INFINITY ? undefined : roundUpToSeconds(retryAfterMs)
   const { windowMs } = rule
   if (windowMs === undefined) return undefined
   switch (rule.comesBack) {
     case 'at-once':
-      return wholeSeconds(resetAfterMs === 0 ? windowMs : resetAfterMs)
+      return roundUpToSeconds(resetAfterMs === 0 ? windowMs : resetAfterMs)
     case 'steadily':
-      // As long as what remains would take to come back: remaining ÷ seconds never invites more than the lasting rate.
-      return wholeSeconds((remaining * windowMs) / rule.limit)
+      // The time in which `remaining` would come back: remaining ÷ seconds never invites more than the lasting rate.
+      return roundUpToSeconds((remaining * windowMs) / rule.limit)
     default:
       if (nextAfterMs === undefined) return undefined
-      return wholeSeconds(nextAfterMs === 0 ? windowMs : nextAfterMs)
+      return roundUpToSeconds(nextAfterMs === 0 ? windowMs : nextAfterMs)
   }
 }

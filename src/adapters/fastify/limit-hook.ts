@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { joinedLine } from '../../http/put-lines.ts'
 import { PROBLEM_JSON } from '../../http/refusal.ts'
+import { combineField } from '../../http/set-header-fields.ts'
 import { createGate } from '../gate/gate.ts'
 import type { Reader } from '../gate/reader.ts'
 import { awaitAnswer, headerOf } from '../node/exchange.ts'
@@ -19,7 +19,7 @@ export function limitHook<Tier extends string>(what: string, options: FastifyOpt
     const passage = passing instanceof Promise ? await passing : passing
     const { decision, lines, refusal } = passage
     if (decision !== undefined) request.rateLimit = decision
-    for (const line of lines) reply.header(line.name, joinedLine(line, reply.getHeader(line.name)))
+    for (const line of lines) reply.header(line.name, combineField(line, reply.getHeader(line.name)))
     awaitAnswer(reply.raw, passage)
     if (refusal === undefined) return undefined
     reply.code(refusal.status)

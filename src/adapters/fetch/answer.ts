@@ -1,5 +1,5 @@
-import type { HeaderLine } from '../../http/header-lines.ts'
-import { joinedLine } from '../../http/put-lines.ts'
+import type { HeaderField } from '../../http/header-fields.ts'
+import { combineField } from '../../http/set-header-fields.ts'
 import type { Passage } from '../gate/passage.ts'
 import { untilRead } from './until-read.ts'
 
@@ -32,7 +32,10 @@ export async function answer<Answer extends Response | undefined>(
 }
 
 /** Puts header lines on an answer, or on a copy of one that cannot be changed or is not this request's own. */
-export function withLines<Answer extends Response | undefined>(response: Answer, lines: readonly HeaderLine[]): Answer {
+export function withLines<Answer extends Response | undefined>(
+  response: Answer,
+  lines: readonly HeaderField[],
+): Answer {
   // An upgrade, or an error of the network, is no answer to put headers on.
   if (response === undefined || lines.length === 0 || response.status < 200) return response
   const { headers } = response
@@ -54,10 +57,10 @@ export function withLines<Answer extends Response | undefined>(response: Answer,
 }
 
 /** Puts header lines on an answer as if they had stood there before the handler, or an inner limiter, has added its own. */
-function putFirst(lines: readonly HeaderLine[], headers: Headers): void {
+function putFirst(lines: readonly HeaderField[], headers: Headers): void {
   for (const line of lines) {
     const added = headers.get(line.name)
     if (added === null) headers.set(line.name, line.value)
-    else if (line.joins) headers.set(line.name, joinedLine({ ...line, value: added }, line.value))
+    else if (line.joins) headers.set(line.name, combineField({ ...line, value: added }, line.value))
   }
 }

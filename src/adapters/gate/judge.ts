@@ -1,5 +1,5 @@
 import { startTimer } from '../../core/clock.ts'
-import { refusalOf } from '../../http/refusal.ts'
+import { composeRefusal } from '../../http/refusal.ts'
 import type { Amounts, Key } from '../../limiter/limiter.ts'
 import { type Asked, ask, type Counts } from './ask.ts'
 import type { KnownLimiter } from './known-limiters.ts'
@@ -26,7 +26,7 @@ export function createJudge<Request, Tier extends string>(
   const { id, countOnly, holdMs = 600_000 } = options
   const tell = createTelling(options, reader)
   const passageOf = (request: Request, known: KnownLimiter, key: Key<string>, { decision, finish }: Asked): Passage => {
-    const refusal = decision.allowed ? undefined : refusalOf(decision)
+    const refusal = decision.allowed ? undefined : composeRefusal(decision)
     const lines = tell(request, known, key, decision, refusal)
     return { decision, lines, refusal, finish: finish && settling(finish, warn) }
   }

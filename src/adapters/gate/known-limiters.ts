@@ -1,4 +1,4 @@
-import type { HeaderFormat } from '../../http/header-lines.ts'
+import type { HeaderFormat } from '../../http/header-fields.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { type Manner, mannerOf } from './manner.ts'
 import { demandLimiter } from './options.ts'

@@ -1,6 +1,6 @@
 import { knownOptions, milliseconds, oneOf, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { HeaderFormat } from '../../http/header-lines.ts'
+import type { HeaderFormat } from '../../http/header-fields.ts'
 import type { Amounts, Limiter } from '../../limiter/limiter.ts'
 import type { KeyOption } from './keys.ts'
 

@@ -1,5 +1,5 @@
 import type { Decision } from '../../core/decision.ts'
-import type { HeaderLine } from '../../http/header-lines.ts'
+import type { HeaderField } from '../../http/header-fields.ts'
 import { NO_KEY, type Refusal } from '../../http/refusal.ts'
 
 /** What came of one request. */
@@ -7,7 +7,7 @@ export interface Passage {
   /** Absent when the request is not limited, or was refused because it has no key. */
   readonly decision: Decision | undefined
   /** To put on the answer, whichever it is. */
-  readonly lines: readonly HeaderLine[]
+  readonly lines: readonly HeaderField[]
   /** How to answer a request that must not pass. */
   readonly refusal: Refusal | undefined
   /**

@@ -2,7 +2,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { Decision } from '../../core/decision.ts'
 import type { Subject } from '../../core/key.ts'
 import type { Rule } from '../../core/rule.ts'
-import { type HeaderLine, headerLines, type Limited, limitsOf } from '../../http/header-lines.ts'
+import { composeHeaderFields, type HeaderField, type Limited, listLimits } from '../../http/header-fields.ts'
 import { partitionKey } from '../../http/partition-key.ts'
 import type { Refusal } from '../../http/refusal.ts'
 import type { Key } from '../../limiter/limiter.ts'
@@ -20,7 +20,7 @@ export type Telling<Request> = (
   key: Key<string>,
   decision: Decision,
   refusal: Refusal | undefined,
-) => readonly HeaderLine[]
+) => readonly HeaderField[]
 
 /** How an adapter with these options tells its decisions. */
 export function createTelling<Request, Tier extends string>(
@@ -34,12 +34,12 @@ export function createTelling<Request, Tier extends string>(
     unit: typeof unit === 'object' ? (unit as Readonly<Record<string, string>>)[limited.name] : unit,
     partition: partitionSecret && partitionKey(subjectOf(key, limited.name), partitionSecret),
   })
-  const linesOf = ({ told, single }: Manner, key: Key<string>, decision: Decision): HeaderLine[] => {
+  const linesOf = ({ told, single }: Manner, key: Key<string>, decision: Decision): HeaderField[] => {
     const changed = changedRules(decision)
     if (single !== undefined && isPlain && changed === undefined) return single(decision)
-    const found = limitsOf(decision, changed === undefined ? told : rulesBy(changed, told))
+    const found = listLimits(decision, changed === undefined ? told : rulesBy(changed, told))
     const limits = isPlain ? found : found.map((limited) => detailed(limited, key))
-    return headerLines(limits, headers, headers === 'legacy' ? systemClock.nowMs() : 0)
+    return composeHeaderFields(limits, headers, headers === 'legacy' ? systemClock.nowMs() : 0)
   }
   return (request, manner, key, decision, refusal) => {
     const lines = linesOf(manner, key, decision)

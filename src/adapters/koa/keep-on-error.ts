@@ -1,12 +1,12 @@
 import type { Context } from 'koa'
-import type { HeaderLine } from '../../http/header-lines.ts'
-import { putLines } from '../../http/put-lines.ts'
+import type { HeaderField } from '../../http/header-fields.ts'
+import { setHeaderFields } from '../../http/set-header-fields.ts'
 
 /**
  * Keeps header lines on the answer to a request that fails: Koa takes all headers off it before it writes its own. What the error
  * itself says under such a name stays.
  */
-export function keepOnError(context: Context, lines: readonly HeaderLine[]): void {
+export function keepOnError(context: Context, lines: readonly HeaderField[]): void {
   if (lines.length === 0) return
   const { onerror, res } = context
   const get = (name: string) => res.getHeader(name)
@@ -18,7 +18,7 @@ export function keepOnError(context: Context, lines: readonly HeaderLine[]): voi
       // The last moment at which headers can be set.
       res.writeHead = ((...head: Parameters<typeof writeHead>) => {
         const missing = kept.filter(({ name, value, joins }) => (joins ? get(name) !== value : !res.hasHeader(name)))
-        putLines(missing, get, (name, value) => res.setHeader(name, value))
+        setHeaderFields(missing, get, (name, value) => res.setHeader(name, value))
         return writeHead.apply(res, head)
       }) as typeof writeHead
     }

@@ -1,7 +1,7 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Decision } from '../../core/decision.ts'
-import { putLines } from '../../http/put-lines.ts'
 import { PROBLEM_JSON } from '../../http/refusal.ts'
+import { setHeaderFields } from '../../http/set-header-fields.ts'
 import { createGate } from '../gate/gate.ts'
 import type { GateOptions } from '../gate/options.ts'
 import type { Reader } from '../gate/reader.ts'
@@ -45,7 +45,7 @@ export function rateLimit<Tier extends string = never>(options: KoaOptions<Tier>
     const passage = passing instanceof Promise ? await passing : passing
     const { decision, lines, refusal } = passage
     if (decision !== undefined) context.state.rateLimit = decision
-    putLines(
+    setHeaderFields(
       lines,
       (name) => context.response.get(name),
       (name, value) => context.set(name, value),

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { ExecutionContext } from '@nestjs/common'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { HeaderLine } from '../../http/header-lines.ts'
-import { putLines } from '../../http/put-lines.ts'
+import type { HeaderField } from '../../http/header-fields.ts'
 import { PROBLEM_JSON, type Problem } from '../../http/refusal.ts'
+import { setHeaderFields } from '../../http/set-header-fields.ts'
 import type { Passage } from '../gate/passage.ts'
 import { awaitAnswer } from '../node/exchange.ts'
 import { findRequest, graphqlContext } from './context.ts'
@@ -23,7 +23,7 @@ interface Said {
   /** The headers as they were before. */
   readonly before: Map<string, Value>
   /** The lines of each, by its policy: the resolvers of one GraphQL request may ask the same limiter several times. */
-  readonly lines: Map<string, readonly HeaderLine[]>
+  readonly lines: Map<string, readonly HeaderField[]>
 }
 
 const saidOn = new WeakMap<Response, Said>()
@@ -62,7 +62,7 @@ function findResponse(context: ExecutionContext): Response | undefined {
   return res ?? response ?? reply ?? (findRequest(context) as { res?: Response } | undefined)?.res
 }
 
-function say(response: Response, lines: readonly HeaderLine[]): void {
+function say(response: Response, lines: readonly HeaderField[]): void {
   let said = saidOn.get(response)
   if (said === undefined) {
     said = { before: new Map(), lines: new Map() }
@@ -72,7 +72,7 @@ function say(response: Response, lines: readonly HeaderLine[]): void {
   said.lines.set(lines[0]?.value as string, lines)
   const written = new Map<string, Value>()
   const set = headerSetter(response)
-  putLines(
+  setHeaderFields(
     [...said.lines.values()].flat(),
     (name) => {
       if (!before.has(name)) before.set(name, response.getHeader(name))

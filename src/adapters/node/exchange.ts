@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { joinedLine } from '../../http/put-lines.ts'
 import { PROBLEM_JSON, type Refusal } from '../../http/refusal.ts'
+import { combineField } from '../../http/set-header-fields.ts'
 import type { Passage } from '../gate/passage.ts'
 
 /** The value of a header of a Node request, by its name in small letters. */
@@ -11,7 +11,7 @@ export function headerOf({ headers }: Pick<IncomingMessage, 'headers'>, name: st
 
 /** Puts what a passage has to say on a Node response, and tells the passage when that is answered. */
 export function startAnswer(response: ServerResponse, passage: Passage): void {
-  for (const line of passage.lines) response.setHeader(line.name, joinedLine(line, response.getHeader(line.name)))
+  for (const line of passage.lines) response.setHeader(line.name, combineField(line, response.getHeader(line.name)))
   awaitAnswer(response, passage)
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { putLines } from './put-lines.ts'
+import { setHeaderFields } from './set-header-fields.ts'
 
 it.each<[string | number | string[] | null | undefined, string, boolean, string]>([
   [undefined, 'a', true, 'a'],
@@ -13,7 +13,7 @@ it.each<[string | number | string[] | null | undefined, string, boolean, string]
   ['"a";q=1', '"a";q=1', true, '"a";q=1, "a";q=1'],
 ])('after %j comes %j, joined: %j', (before, value, joins, result) => {
   const set: unknown[] = []
-  putLines(
+  setHeaderFields(
     [{ name: 'X', value, joins }],
     () => before,
     (name, text) => set.push([name, text]),
