@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { AddressKeyOptions } from '../../http/address-key.ts'
-import type { KeyOf, UserOf } from '../gate/keys.ts'
-import * as keys from '../gate/keys.ts'
+import type { KeyOf, UserOf } from '../middleware/keys.ts'
+import * as keys from '../middleware/keys.ts'
 
 // As in every framework, with the request's type written out: `register()` has so many forms that it would not be found.
 

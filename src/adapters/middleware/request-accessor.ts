@@ -1,0 +1,12 @@
+/** How an adapter reads a request of its framework. */
+export interface RequestAccessor<Request> {
+  method(request: Request): string | undefined
+  /** The value of a header by its name in lower case; several lines are joined with commas. */
+  header(request: Request, name: string): string | undefined
+  /** The client's address, as the framework resolves it. */
+  clientAddress(request: Request): string | undefined
+  /** Which proxies the framework trusts about `X-Forwarded-For`. Absent: there is nothing to warn about. */
+  trustsProxies?(request: Request): 'none' | 'some' | 'all'
+  /** An object that is the same for all limiters that see one request. Absent: the request. */
+  identity?(request: Request): object
+}
