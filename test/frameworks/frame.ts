@@ -12,6 +12,8 @@ export interface AppConfig<Request> {
   readonly hops?: number
   /** Whether refusals are answered by the frame's own `onRefused`: 418, and the text `teapot N`, N being `retryAfterMs`. */
   readonly teapot?: boolean
+  /** Whether `onRefused` answers refusals with the status 429 and the JSON `{ "wait": N }`, N being `retryAfterMs`. */
+  readonly ownBody?: boolean
   /** What GET /slow waits for before it answers, and GET /stream between its two chunks. */
   readonly slow?: () => Promise<void>
 }

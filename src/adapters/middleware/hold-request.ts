@@ -31,7 +31,7 @@ export async function holdRequest({ limiter, ahead }: LimiterInfo, call: HoldCal
     (status) =>
       end(status).then(
         () => {},
-        (error) => warn('NOT_SETTLED', `what a request had taken could not be given back or counted: ${error}`),
+        (error) => warn('NOT_SETTLED', `a request could neither be counted nor refunded: ${error}`),
       )
   if (counts === undefined) {
     const lease = await limiter.acquire(key, cost === undefined ? {} : { cost })

@@ -170,9 +170,7 @@ describe('middleware', () => {
     store.fails = true
     for (const { finish } of results) await finish?.(200)
     expect(warn.mock.calls).toEqual([
-      [
-        'sluice [NOT_SETTLED]: what a request had taken could not be given back or counted: Error: gone: see docs/warnings.md',
-      ],
+      ['sluice [NOT_SETTLED]: a request could neither be counted nor refunded: Error: gone: see docs/warnings.md'],
     ])
   })
 

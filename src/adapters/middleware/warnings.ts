@@ -37,10 +37,7 @@ export function watchProxies<Request>(accessor: RequestAccessor<Request>, warn: 
             'a request came with X-Forwarded-For, but no proxy is trusted: behind a proxy all share its key',
           )
         } else if (trusted === 'all') {
-          warn(
-            'EVERYBODY_TRUSTED',
-            'every proxy is trusted: whoever sends X-Forwarded-For chooses the key to be counted by',
-          )
+          warn('EVERYBODY_TRUSTED', 'every proxy is trusted: a client that sends X-Forwarded-For chooses its own key')
         }
       }
       return accessor.clientAddress(request)
