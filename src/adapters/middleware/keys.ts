@@ -46,17 +46,17 @@ export function byIp(options: AddressKeyOptions = {}): KeyOf<unknown> {
 }
 
 /** Counts by user. A request without a user (`undefined`, `null` or an empty name) has no key. */
-export function byUser<Request>(userOf: UserOf<Request>): KeyOf<Request> {
-  assertFunction('byUser()', userOf)
+export function byUser<Request>(findUser: UserOf<Request>): KeyOf<Request> {
+  assertFunction('byUser()', findUser)
   return (request, accessor) => {
-    const user = userOf(request, accessor)
+    const user = findUser(request, accessor)
     return user instanceof Promise ? user.then(createUserKey) : createUserKey(user)
   }
 }
 
 /** Counts by user, or by address where there is no user. A user who is named like an address does not share its bucket. */
-export function byUserOrIp<Request>(userOf: UserOf<Request>, options: AddressKeyOptions = {}): KeyOf<Request> {
-  const user = byUser(userOf)
+export function byUserOrIp<Request>(findUser: UserOf<Request>, options: AddressKeyOptions = {}): KeyOf<Request> {
+  const user = byUser(findUser)
   const ip = byIp(options) as KeyOf<Request>
   return (request, accessor) => {
     const key = user(request, accessor)
