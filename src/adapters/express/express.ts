@@ -4,6 +4,7 @@ import { createMiddleware, type MiddlewareResult } from '../middleware/middlewar
 import type { MiddlewareOptions } from '../middleware/options.ts'
 import type { RequestAccessor } from '../middleware/request-accessor.ts'
 import { readHeader, sendRefusal, startResponse } from '../node/exchange.ts'
+import { resolveExpressTrust } from './trust.ts'
 
 declare global {
   namespace Express {
@@ -24,11 +25,7 @@ const accessor: RequestAccessor<Request> = {
   method: (request) => request.method,
   header: readHeader,
   clientAddress: (request) => request.ip,
-  trustsProxies(request) {
-    const setting = request.app.get('trust proxy') as unknown
-    if (setting === true) return 'all'
-    return setting === false || setting === undefined ? 'none' : 'some'
-  },
+  trustsProxies: resolveExpressTrust,
   // Express changes the prototype of every request, which makes properties that are set on it slow: those of its raw headers are not.
   identity: (request) => request.rawHeaders ?? request,
 }

@@ -5,7 +5,7 @@ import { createMiddleware } from '../middleware/middleware.ts'
 import type { RequestAccessor } from '../middleware/request-accessor.ts'
 import { finishAfter, readHeader } from '../node/exchange.ts'
 import type { FastifyOptions } from './options.ts'
-import { resolveTrust } from './trust.ts'
+import { resolveFastifyTrust } from './trust.ts'
 
 /** A limiter as a hook of Fastify, for `onRequest`, `preParsing`, `preValidation` or `preHandler`. */
 export type LimitHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -38,5 +38,5 @@ const accessor: RequestAccessor<FastifyRequest> = {
   method: (request) => request.method,
   header: readHeader,
   clientAddress: (request) => request.ip,
-  trustsProxies: resolveTrust,
+  trustsProxies: resolveFastifyTrust,
 }

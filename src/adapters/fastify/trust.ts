@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
+import type { ProxyTrust } from '../middleware/request-accessor.ts'
 
 /** Resolves which proxies Fastify trusts about `X-Forwarded-For`, by a request that has this header. */
-export function resolveTrust({ ips, server }: Pick<FastifyRequest, 'ips' | 'server'>): 'none' | 'some' | 'all' {
+export function resolveFastifyTrust({ ips, server }: Pick<FastifyRequest, 'ips' | 'server'>): ProxyTrust {
   if (ips === undefined) return 'none'
   const setting = readTrustProxy(server)
   // Fastify 5 trusts no proxy when `trustProxy` is a number.

@@ -4,7 +4,8 @@ import type { FastifyRequest } from 'fastify'
 import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { clientAddress, type TrustProxy } from '../../http/client-address.ts'
-import { resolveTrust } from '../fastify/trust.ts'
+import { resolveExpressTrust } from '../express/trust.ts'
+import { resolveFastifyTrust } from '../fastify/trust.ts'
 import type { RequestAccessor } from '../middleware/request-accessor.ts'
 import { readHeader } from '../node/exchange.ts'
 
@@ -87,10 +88,7 @@ export function createContextAccessor(trustProxy: TrustProxy | undefined): Reque
     trustsProxies(context) {
       if (isSocket(context)) return trustProxy === undefined ? 'none' : 'some'
       const request = findRequest(context) as HttpRequest
-      if ('server' in request) return resolveTrust(request as FastifyRequest)
-      const setting = request.app?.get('trust proxy')
-      if (setting === true) return 'all'
-      return setting === false || setting === undefined ? 'none' : 'some'
+      return 'server' in request ? resolveFastifyTrust(request as FastifyRequest) : resolveExpressTrust(request)
     },
     // Two resolvers of one request, or two messages of one socket, are two: each has arguments of its own.
     identity: (context) => (context.getType() === 'http' ? context.getArgByIndex(0) : context.getArgs()),

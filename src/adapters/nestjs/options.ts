@@ -23,14 +23,14 @@ export interface RateLimitOptions<Tier extends string = never>
     | ((context: ExecutionContext) => LimiterChoice<Tier> | undefined | Promise<LimiterChoice<Tier> | undefined>)
   /**
    * Makes the body of the answer to a refused request; the status and the headers are set already. It may also throw an exception of
-   * your own. Of WebSocket messages: the error of the `WsException`.
+   * your own. `undefined`: a problem. Of WebSocket messages: the error of the `WsException`.
    * @default a problem
    */
-  readonly onRefused?: (context: ExecutionContext, decision: Decision) => RefusalBody | Promise<RefusalBody>
+  readonly onRefused?: (
+    context: ExecutionContext,
+    decision: Decision,
+  ) => string | object | undefined | Promise<string | object | undefined>
 }
-
-/** The body of an exception. `undefined`: a problem. */
-type RefusalBody = string | object | undefined
 
 /** Options of `RateLimitModule.forRoot()`: what holds wherever `@RateLimit()` says nothing else. */
 export interface RateLimitModuleOptions<Tier extends string = never> extends Omit<RateLimitOptions<Tier>, 'limiter'> {
