@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest'
 import type { Decision, TierVerdict } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import { concurrency, fixedWindow, leakyBucket, slidingLog, strictWindow, tokenBucket } from '../rules/index.ts'
-import { composeHeaderFields, createLimitWriter, type HeaderFormat, type Limited, listLimits } from './header-fields.ts'
+import {
+  composeHeaderFields,
+  createLimitWriter,
+  type HeaderFormat,
+  type Limited,
+  listLimits,
+  setHeaderFields,
+} from './header-fields.ts'
 
 const NOW_MS = 1_700_000_000_500
 
@@ -259,4 +266,24 @@ describe('the only limit of a limiter', () => {
       'RateLimit: "api";r=4;t=30',
     ])
   })
+})
+
+it.each<[string | number | string[] | null | undefined, string, boolean, string]>([
+  [undefined, 'a', true, 'a'],
+  [null, 'a', true, 'a'],
+  ['', 'a', true, 'a'],
+  ['x', 'a', false, 'a'],
+  ['x', 'a, b', true, 'x, a, b'],
+  ['a,x', 'a, b', true, 'a,x, b'],
+  ['a, b', 'a, b', true, 'a, b'],
+  [['x', 'y'], 'a', true, 'x,y, a'],
+  ['"a";q=1', '"a";q=1', true, '"a";q=1, "a";q=1'],
+])('after %j comes %j, joined: %j', (before, value, joins, result) => {
+  const set: unknown[] = []
+  setHeaderFields(
+    [{ name: 'X', value, joins }],
+    () => before,
+    (name, text) => set.push([name, text]),
+  )
+  expect(set).toEqual([['X', result]])
 })

@@ -1,7 +1,12 @@
 import type { Decision, TierVerdict } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
-import { encodeAvailable, encodeLimitItem, readWindowSeconds } from './limit-item.ts'
-import { resolveEffectiveWindow, roundUpToSeconds } from './seconds.ts'
+import {
+  encodeAvailable,
+  encodeLimitItem,
+  readWindowSeconds,
+  resolveEffectiveWindow,
+  roundUpToSeconds,
+} from './limit-item.ts'
 
 /**
  * How headers tell a decision. `'draft-11'`: `RateLimit-Policy` and `RateLimit` as draft-ietf-httpapi-ratelimit-headers-11
@@ -81,6 +86,28 @@ export function createLimitWriter(name: string, rule: Rule): LimitWriter {
   const item = encodeLimitItem(name, rule, undefined)
   const policy = list('RateLimit-Policy', [item.policy])
   return (verdict) => [policy, { name: 'RateLimit', value: encodeAvailable(item, rule, verdict), joins: true }]
+}
+
+type HeaderValue = number | string | readonly string[] | null | undefined
+
+/** Sets header fields on a response. Lists continue those of earlier limiters, or of the application. */
+export function setHeaderFields(
+  fields: readonly HeaderField[],
+  get: (name: string) => HeaderValue,
+  set: (name: string, value: string) => void,
+): void {
+  for (const field of fields) set(field.name, combineField(field, field.joins ? get(field.name) : undefined))
+}
+
+/** Combines a header field with `before`, the value that the response has under its name already. */
+export function combineField({ value, joins }: HeaderField, before: HeaderValue): string {
+  if (!joins || before === undefined || before === null || before === '') return value
+  if (value.includes('"')) return `${before}, ${value}`
+  // A list of plain names: each name is listed once.
+  const known = String(before)
+    .split(',')
+    .map((item) => item.trim())
+  return [String(before), ...value.split(', ').filter((item) => !known.includes(item))].join(', ')
 }
 
 function encodePolicy({ name, rule, unit, partition }: Limited): string {

@@ -6,7 +6,7 @@ export {
   type HeaderFormat,
   type Limited,
   listLimits as limitsOf,
+  setHeaderFields as putLines,
 } from './header-fields.ts'
 export { partitionKey } from './partition-key.ts'
 export { composeRefusal as refusalOf, PROBLEM_JSON, type Problem, type Refusal } from './refusal.ts'
-export { setHeaderFields as putLines } from './set-header-fields.ts'

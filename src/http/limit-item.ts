@@ -1,6 +1,5 @@
 import type { TierVerdict } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
-import { resolveEffectiveWindow } from './seconds.ts'
 
 /** The parts of a limit's items in structured fields that stay the same from request to request. */
 export interface LimitItem {
@@ -38,6 +37,32 @@ export function encodeAvailable({ prefix }: LimitItem, rule: Rule, verdict: Tier
 /** Reads the window of a rule. `undefined` below a second, or when it is not whole: no number of seconds would be true. */
 export function readWindowSeconds({ windowMs }: Rule): number | undefined {
   return windowMs !== undefined && windowMs % 1_000 === 0 ? windowMs / 1_000 : undefined
+}
+
+/** Rounds a time up to whole seconds, at least one: a client that waits for it does not retry too early. */
+export function roundUpToSeconds(timeMs: number): number {
+  return Math.max(1, Math.ceil(timeMs / 1_000))
+}
+
+/**
+ * The seconds within which a client can use no more than `remaining`, or after which a refused client may retry. `undefined` when
+ * there is no such time: for a cost that never passes, for permits that a request has to release, or without `nextAfterMs`.
+ */
+export function resolveEffectiveWindow(rule: Rule, verdict: TierVerdict): number | undefined {
+  const { allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs } = verdict
+  if (!allowed) return retryAfterMs === Number.POSITIVE_INFINITY ? undefined : roundUpToSeconds(retryAfterMs)
+  const { windowMs } = rule
+  if (windowMs === undefined) return undefined
+  switch (rule.comesBack) {
+    case 'at-once':
+      return roundUpToSeconds(resetAfterMs === 0 ? windowMs : resetAfterMs)
+    case 'steadily':
+      // The time in which `remaining` would come back: remaining ÷ seconds never invites more than the lasting rate.
+      return roundUpToSeconds((remaining * windowMs) / rule.limit)
+    default:
+      if (nextAfterMs === undefined) return undefined
+      return roundUpToSeconds(nextAfterMs === 0 ? windowMs : nextAfterMs)
+  }
 }
 
 /** The greatest integer of a structured field: 15 digits. */

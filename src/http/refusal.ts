@@ -1,5 +1,5 @@
 import type { Decision } from '../core/decision.ts'
-import { roundUpToSeconds } from './seconds.ts'
+import { roundUpToSeconds } from './limit-item.ts'
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { combineField } from '../../http/header-fields.ts'
 import { encodeRefusal } from '../../http/refusal.ts'
-import { combineField } from '../../http/set-header-fields.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
 import type { RequestAccessor } from '../middleware/request-accessor.ts'
 import { finishAfter, readHeader } from '../node/exchange.ts'

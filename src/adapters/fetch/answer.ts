@@ -1,5 +1,4 @@
-import type { HeaderField } from '../../http/header-fields.ts'
-import { combineField } from '../../http/set-header-fields.ts'
+import { combineField, type HeaderField } from '../../http/header-fields.ts'
 import type { MiddlewareResult } from '../middleware/middleware.ts'
 import { untilRead } from './until-read.ts'
 

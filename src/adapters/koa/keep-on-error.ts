@@ -1,6 +1,5 @@
 import type { Context } from 'koa'
-import type { HeaderField } from '../../http/header-fields.ts'
-import { setHeaderFields } from '../../http/set-header-fields.ts'
+import { type HeaderField, setHeaderFields } from '../../http/header-fields.ts'
 
 /**
  * Keeps header fields on the response when the handler fails: Koa removes all headers before it sets those of the error. Where the

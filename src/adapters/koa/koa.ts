@@ -1,7 +1,7 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Decision } from '../../core/decision.ts'
+import { setHeaderFields } from '../../http/header-fields.ts'
 import { encodeRefusal } from '../../http/refusal.ts'
-import { setHeaderFields } from '../../http/set-header-fields.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
 import type { MiddlewareOptions } from '../middleware/options.ts'
 import type { RequestAccessor } from '../middleware/request-accessor.ts'

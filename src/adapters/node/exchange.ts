@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { combineField } from '../../http/header-fields.ts'
 import { encodeRefusal, type Refusal } from '../../http/refusal.ts'
-import { combineField } from '../../http/set-header-fields.ts'
 import type { MiddlewareResult } from '../middleware/middleware.ts'
 
 /** Reads a header of a Node request, by its name in lower case. */
