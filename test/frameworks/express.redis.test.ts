@@ -93,6 +93,24 @@ describe.each(majors)('%s alone', (_, express) => {
     await close()
   })
 
+  it('passes what onRefused throws, at once or later, on to the error handler', async () => {
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 60_000 }) })
+    await limiter.consume('all')
+    const app = express()
+    const throws = () => {
+      throw new Error('at once')
+    }
+    app.get('/once', rateLimit({ limiter, key: () => 'all', onRefused: throws }))
+    app.get('/later', rateLimit({ limiter, key: () => 'all', onRefused: () => Promise.reject(new Error('later')) }))
+    app.use(((error, _request, response, _next) => {
+      response.status(500).send(error.message)
+    }) as express5.ErrorRequestHandler)
+    const { url, close } = await listening(createServer(app))
+    expect(await (await fetch(`${url}/once`)).text()).toBe('at once')
+    expect(await (await fetch(`${url}/later`)).text()).toBe('later')
+    await close()
+  })
+
   it('works in routers, and knows the user that an earlier middleware has found', async () => {
     const app = express()
     const router = express.Router()

@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { failingStore } from '../../../test/failing-store.ts'
 import { partitionKey } from '../../http/partition-key.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../rules/index.ts'
+import { concurrency, fixedWindow, leakyBucket, slidingLog, tokenBucket } from '../../rules/index.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
-import { createMiddleware } from './middleware.ts'
+import { createMiddleware, type MiddlewareResult } from './middleware.ts'
 import type { RequestAccessor } from './request-accessor.ts'
 
 const accessor: RequestAccessor<object> = {
@@ -172,6 +172,33 @@ describe('middleware', () => {
     expect(warn.mock.calls).toEqual([
       ['sluice [NOT_SETTLED]: a request could neither be counted nor refunded: Error: gone: see docs/warnings.md'],
     ])
+  })
+
+  it('answers through callbacks, and hands every error to the one for errors', async () => {
+    const limiter = createLimiter({ name: 'called', rule: fixedWindow({ limit: 9, ...day }) })
+    const fail = (error: unknown) => `failed: ${(error as Error).message}`
+    const respond = ({ decision }: MiddlewareResult) => `left: ${decision?.remaining}`
+    const broken = (): never => {
+      throw new Error('broken')
+    }
+    const shaped = leakyBucket({ capacity: 9, leak: 1, periodMs: 10, mode: 'shape', maxWaitMs: 1_000 })
+    const delayed = createMiddleware('x', { limiter: createLimiter({ name: 'late', rule: shaped }), key }, accessor)
+    await delayed({})
+    expect(await delayed({}, respond, fail)).toMatch(/^left: /)
+    expect(await delayed({}, broken, fail)).toBe('failed: broken')
+    for (const options of [{ key }, { key: async () => 'somebody' }, { key, skip: () => false }]) {
+      const middleware = createMiddleware('x', { limiter, ...options }, accessor)
+      expect(await middleware({}, respond, fail)).toMatch(/^left: /)
+      expect(await middleware({}, broken, fail)).toBe('failed: broken')
+      await expect((async () => middleware({}, broken))()).rejects.toThrow('broken')
+    }
+    expect(createMiddleware('x', { limiter, key: broken }, accessor)({}, respond, fail)).toBe('failed: broken')
+    const twice = createMiddleware('x', { limiter, key, onWarning: broken }, accessor)
+    const request = {}
+    await twice(request)
+    expect(await twice(request, respond, fail)).toBe('failed: broken')
+    await limiter.close()
+    expect(await twice({}, respond, fail)).toMatch(/^failed: the limiter "called" is closed/)
   })
 
   it('warns of limiters that live for one request, and remembers the names of so many and no more', async () => {
