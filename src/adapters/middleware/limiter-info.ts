@@ -16,7 +16,7 @@ import { assertLimiter, type MiddlewareOptions } from './options.ts'
 import { noteLimiter, type Warn } from './warnings.ts'
 
 /** Writes the header fields of a decision. */
-export type HeaderWriter = (decision: Decision, key: Key<string>) => HeaderField[]
+type HeaderWriter = (decision: Decision, key: Key<string>) => HeaderField[]
 
 /** A limiter, and what middleware needs to know of it, computed once. */
 export interface LimiterInfo {
