@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Store } from '../../src/core/store.ts'
 import type { Key } from '../../src/limiter/limiter.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
@@ -59,17 +60,12 @@ function faraway(store: RemoteStore, clock: ManualClock): Store {
   const random = randomFrom(5)
   return {
     ...store,
-    open(place) {
-      const shelf = store.open(place)
-      return {
-        ...shelf,
-        async decide(...given) {
-          const verdict = await shelf.decide(...given)
-          const lagMs = random.next() < 0.03 ? random.whole(3, 12) : random.whole(1, 2)
-          await new Promise<void>((arrived) => clock.timer(lagMs, arrived))
-          return verdict
-        },
+    decide(call, reply) {
+      const done = (results: readonly LimitResult[]): void => {
+        const lagMs = random.next() < 0.03 ? random.whole(3, 12) : random.whole(1, 2)
+        clock.timer(lagMs, () => reply.done(results))
       }
+      return store.decide(call, { done, failed: (error) => reply.failed(error) })
     },
   }
 }

@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest'
 import type { Decision, TierResult } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import { concurrency, fixedWindow, leakyBucket, slidingLog, strictWindow, tokenBucket } from '../rules/index.ts'
-import { type HeaderFormat, headerLines, type Limited, limitsOf } from './header-lines.ts'
+import {
+  composeHeaderFields,
+  createLimitWriter,
+  type HeaderFormat,
+  type Limited,
+  listLimits,
+  setHeaderFields,
+} from './header-fields.ts'
 
 const NOW_MS = 1_700_000_000_500
 
@@ -26,8 +33,8 @@ function limited(name: string, rule: Rule, given: Partial<TierResult> = {}, more
   return { name, rule, verdict: verdict(rule, given), ...more }
 }
 
-function linesOf(limits: readonly Limited[], format: HeaderFormat): Record<string, string> {
-  return Object.fromEntries(headerLines(limits, format, NOW_MS).map(({ name, value }) => [name, value]))
+function readFields(limits: readonly Limited[], format: HeaderFormat): Record<string, string> {
+  return Object.fromEntries(composeHeaderFields(limits, format, NOW_MS).map(({ name, value }) => [name, value]))
 }
 
 const day = fixedWindow({ limit: 1_000, windowMs: 86_400_000 })
@@ -119,18 +126,18 @@ describe('draft-11', () => {
       '"many";r=999999999999999;t=1',
     ],
   ])('tells %s', (_, limit, policy, state) => {
-    expect(linesOf([limit], 'draft-11')).toEqual({ 'RateLimit-Policy': policy, RateLimit: state })
+    expect(readFields([limit], 'draft-11')).toEqual({ 'RateLimit-Policy': policy, RateLimit: state })
     for (const text of [policy, state]) expect(parseList(text)).toHaveLength(1)
   })
 
   it('tells one item for each limit, in their order, whatever their names', () => {
     const names = ['burst', 'a "quoted" \\ name', 'naïve', 'comma, semicolon;', '\ud800', 'ключ']
     const rule = slidingLog({ limit: 5, windowMs: 60_000 })
-    const lines = linesOf(
+    const fields = readFields(
       names.map((name) => limited(name, rule, { nextAfterMs: 1 })),
       'draft-11',
     )
-    const told = parseList(lines.RateLimit as string).map(([name]) => name)
+    const told = parseList(fields.RateLimit as string).map(([name]) => name)
     expect(told).toEqual([
       'burst',
       'a "quoted" \\ name',
@@ -139,7 +146,7 @@ describe('draft-11', () => {
       '%EF%BF%BD',
       '%D0%BA%D0%BB%D1%8E%D1%87',
     ])
-    expect(parseList(lines['RateLimit-Policy'] as string).map(([name]) => name)).toEqual(told)
+    expect(parseList(fields['RateLimit-Policy'] as string).map(([name]) => name)).toEqual(told)
   })
 })
 
@@ -151,18 +158,18 @@ describe('older forms', () => {
   ]
 
   it('tells the limit with the least remaining', () => {
-    expect(linesOf(both, 'draft-7')).toEqual({
+    expect(readFields(both, 'draft-7')).toEqual({
       'RateLimit-Policy': '1000;w=86400, 60;w=60',
       RateLimit: 'limit=60, remaining=20, reset=20',
     })
     expect([...parseDictionary('limit=60, remaining=20, reset=20').keys()]).toEqual(['limit', 'remaining', 'reset'])
-    expect(linesOf([...both].reverse(), 'draft-6')).toEqual({
+    expect(readFields([...both].reverse(), 'draft-6')).toEqual({
       'RateLimit-Policy': '60;w=60, 1000;w=86400',
       'RateLimit-Limit': '60',
       'RateLimit-Remaining': '20',
       'RateLimit-Reset': '20',
     })
-    expect(linesOf(both, 'legacy')).toEqual({
+    expect(readFields(both, 'legacy')).toEqual({
       'X-RateLimit-Limit': '60',
       'X-RateLimit-Remaining': '20',
       'X-RateLimit-Reset': '1700000021',
@@ -178,34 +185,100 @@ describe('older forms', () => {
       [open, long, short],
       [long, open, short],
     ]) {
-      expect(linesOf(limits, 'draft-6')['RateLimit-Limit']).toBe('1000')
-      expect(linesOf(limits, 'draft-6')['RateLimit-Reset']).toBe('5')
+      expect(readFields(limits, 'draft-6')['RateLimit-Limit']).toBe('1000')
+      expect(readFields(limits, 'draft-6')['RateLimit-Reset']).toBe('5')
     }
   })
 
   it('tells when all is free again where no time tells more', () => {
     const places = limited('places', concurrency({ limit: 4, leaseMs: 30_000 }), { remaining: 1, resetAfterMs: 29_500 })
-    expect(linesOf([places], 'draft-7')).toEqual({
+    expect(readFields([places], 'draft-7')).toEqual({
       'RateLimit-Policy': '4',
       RateLimit: 'limit=4, remaining=1, reset=30',
     })
   })
 })
 
-describe('limitsOf', () => {
+describe('listLimits', () => {
   const base = { ...verdict(day), limitedBy: undefined, wouldRefuse: [], decidedBy: 'memory' } as const
 
   it('finds the only limit, and those tiers that took part and are to be told', () => {
     const single: Decision = { ...base, tiers: {} }
-    expect(limitsOf(single, { api: day })).toEqual([{ name: 'api', rule: day, verdict: single }])
+    expect(listLimits(single, { api: day })).toEqual([{ name: 'api', rule: day, verdict: single }])
     const tiers = { user: verdict(day, { remaining: 1 }), shadow: verdict(day) }
-    expect(limitsOf({ ...base, tiers }, { ip: day, user: day })).toEqual([
+    expect(listLimits({ ...base, tiers }, { ip: day, user: day })).toEqual([
       { name: 'user', rule: day, verdict: tiers.user },
     ])
   })
 
   it('tells nothing of nothing', () => {
-    expect(headerLines([], 'draft-11', NOW_MS)).toEqual([])
-    expect(headerLines([limited('day', day)], false, NOW_MS)).toEqual([])
+    expect(composeHeaderFields([], 'draft-11', NOW_MS)).toEqual([])
+    expect(composeHeaderFields([limited('day', day)], false, NOW_MS)).toEqual([])
   })
+})
+
+describe('the only limit of a limiter', () => {
+  const rules = [
+    fixedWindow({ limit: 10, windowMs: 60_000 }),
+    fixedWindow({ limit: 10, windowMs: 1_500 }),
+    tokenBucket({ capacity: 10, refill: 7, periodMs: 1_000 }),
+    slidingLog({ limit: 10, windowMs: 60_000 }),
+    concurrency({ limit: 10, leaseMs: 60_000 }),
+  ]
+  const allowed: TierResult = {
+    allowed: true,
+    limit: 10,
+    remaining: 4,
+    retryAfterMs: 0,
+    resetAfterMs: 30_000,
+    delayMs: 0,
+    reason: undefined,
+    nextAfterMs: 6_500,
+  }
+  const verdicts: readonly TierResult[] = [
+    allowed,
+    { ...allowed, remaining: 1e17, resetAfterMs: 0, nextAfterMs: 0 },
+    { ...allowed, nextAfterMs: undefined },
+    { ...allowed, allowed: false, remaining: 0, retryAfterMs: 2_001, reason: 'limit' },
+    { ...allowed, allowed: false, remaining: 0, retryAfterMs: Number.POSITIVE_INFINITY, reason: 'cost-exceeds-limit' },
+  ]
+
+  it('is told as it would be among others', () => {
+    for (const rule of rules) {
+      const write = createLimitWriter('a "name"', rule)
+      for (const verdict of verdicts) {
+        const fields = composeHeaderFields([{ name: 'a "name"', rule, verdict }], 'draft-11', 0)
+        expect(write(verdict)).toEqual(fields)
+      }
+    }
+  })
+
+  it('has fields of its own for every request', () => {
+    const write = createLimitWriter('api', fixedWindow({ limit: 10, windowMs: 60_000 }))
+    write(allowed).push({ name: 'Retry-After', value: '1', joins: false })
+    expect(write(allowed).map(({ name, value }) => `${name}: ${value}`)).toEqual([
+      'RateLimit-Policy: "api";q=10;w=60',
+      'RateLimit: "api";r=4;t=30',
+    ])
+  })
+})
+
+it.each<[string | number | string[] | null | undefined, string, boolean, string]>([
+  [undefined, 'a', true, 'a'],
+  [null, 'a', true, 'a'],
+  ['', 'a', true, 'a'],
+  ['x', 'a', false, 'a'],
+  ['x', 'a, b', true, 'x, a, b'],
+  ['a,x', 'a, b', true, 'a,x, b'],
+  ['a, b', 'a, b', true, 'a, b'],
+  [['x', 'y'], 'a', true, 'x,y, a'],
+  ['"a";q=1', '"a";q=1', true, '"a";q=1, "a";q=1'],
+])('after %j comes %j, joined: %j', (before, value, joins, result) => {
+  const set: unknown[] = []
+  setHeaderFields(
+    [{ name: 'X', value, joins }],
+    () => before,
+    (name, text) => set.push([name, text]),
+  )
+  expect(set).toEqual([['X', result]])
 })

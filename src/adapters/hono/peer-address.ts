@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 
-/** What the servers that Hono runs on give to it beside the request, as far as it tells who is connected. */
+/** The parts of a server's bindings that have the address of the peer. */
 interface Bindings {
   /** @hono/node-server. */
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } }
@@ -11,12 +11,12 @@ interface Bindings {
 }
 
 /**
- * The address of who is connected, as the server tells it that Hono runs on: Node, Bun, Deno or Workers. Never what a header says,
- * but for Workers, where Cloudflare itself writes the header. `undefined` when none of them answers.
+ * Reads the address of the peer from the server that Hono runs on: Node, Bun, Deno or Workers. It never reads a header, but for
+ * Workers, where Cloudflare itself writes the header. `undefined` on other servers.
  */
-export function connectedAddress({ env, req }: Context): string | undefined {
+export function readPeerAddress({ env, req }: Context): string | undefined {
   const { raw } = req
-  // First, for in Workers the bindings are the application's own and may have any name.
+  // First: in Workers the bindings are the application's own and may have any name.
   if ((raw as { cf?: unknown }).cf !== undefined) return raw.headers.get('cf-connecting-ip') ?? undefined
   const given = (env ?? {}) as Bindings & { readonly server?: Bindings }
   const server = given.server ?? given

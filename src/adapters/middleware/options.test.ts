@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { fixedWindow } from '../../rules/index.ts'
-import { createGate } from './gate.ts'
 import { byApiKey, byIp, byUser, byUserOrIp } from './keys.ts'
-import type { Reader } from './reader.ts'
+import { createMiddleware } from './middleware.ts'
+import type { RequestAccessor } from './request-accessor.ts'
 
 const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 1_000 }) })
-const reader: Reader<object> = { method: () => 'GET', header: () => undefined, address: () => '203.0.113.7' }
+const accessor: RequestAccessor<object> = {
+  method: () => 'GET',
+  header: () => undefined,
+  clientAddress: () => '203.0.113.7',
+}
 
-describe('options of a gate', () => {
+describe('options of middleware', () => {
   const picks = 'a limiter made by createLimiter(), or a function of the request that picks one'
   const finds = 'a function of the request such as byIp(), or one for each tier by its name'
   const choices = "'refuse', 'skip' or { shared: 'a name' }"
@@ -45,16 +49,16 @@ describe('options of a gate', () => {
     [{ partitionSecret: 'short' }, 'partitionSecret must be a string of at least 16 characters'],
     [
       { windowMs: 5 },
-      'rateLimit() has no option "windowMs": it takes limiter, key, withoutKey, cost, skip, countOnly, holdMs, id, headers, unit, partitionSecret, exposeHeaders, countPreflight, onWarning, hook',
+      'rateLimit() has no option "windowMs": it takes limiter, key, withoutKey, cost, skip, countOnly, holdMs, id, headers, unit, partitionSecret, exposeHeaders, countPreflight, onRefused, onWarning, hook',
     ],
   ])('%o', (options, message) => {
-    const make = () => createGate('rateLimit()', { limiter, ...options } as never, reader, ['hook'])
+    const make = () => createMiddleware('rateLimit()', { limiter, ...options } as never, accessor, ['hook'])
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message }))
   })
 
   it('says so when a function picks something else than a limiter', async () => {
-    const gate = createGate('rateLimit()', { limiter: () => ({ name: 'x' }) as never }, reader)
-    await expect(gate({})).rejects.toThrow(`limiter must be ${picks}, got an object`)
+    const middleware = createMiddleware('rateLimit()', { limiter: () => ({ name: 'x' }) as never }, accessor)
+    await expect(middleware({})).rejects.toThrow(`limiter must be ${picks}, got an object`)
   })
 
   it('wants functions where it asks for functions', () => {
@@ -66,17 +70,17 @@ describe('options of a gate', () => {
 })
 
 describe('keys', () => {
-  const header = (headers: Record<string, string>): Reader<object> => ({
-    ...reader,
+  const header = (headers: Record<string, string>): RequestAccessor<object> => ({
+    ...accessor,
     header: (_, name) => headers[name],
   })
 
   it('finds users of every kind of id, at once or later, and nobody where there is none', async () => {
-    expect(byUser(() => 42)({}, reader)).toEqual({ kind: 'user', name: '42' })
-    expect(byUser(() => 42n)({}, reader)).toEqual({ kind: 'user', name: '42' })
-    expect(byUser(() => 0)({}, reader)).toEqual({ kind: 'user', name: '0' })
-    expect(await byUser(async () => 'ann')({}, reader)).toEqual({ kind: 'user', name: 'ann' })
-    for (const none of [undefined, null, '']) expect(byUser(() => none)({}, reader)).toBeUndefined()
+    expect(byUser(() => 42)({}, accessor)).toEqual({ kind: 'user', name: '42' })
+    expect(byUser(() => 42n)({}, accessor)).toEqual({ kind: 'user', name: '42' })
+    expect(byUser(() => 0)({}, accessor)).toEqual({ kind: 'user', name: '0' })
+    expect(await byUser(async () => 'ann')({}, accessor)).toEqual({ kind: 'user', name: 'ann' })
+    for (const none of [undefined, null, '']) expect(byUser(() => none)({}, accessor)).toBeUndefined()
     expect(byUser((_, own) => own.header({}, 'x-user'))({}, header({ 'x-user': 'ann' }))).toEqual({
       kind: 'user',
       name: 'ann',
@@ -85,17 +89,17 @@ describe('keys', () => {
 
   it('finds the address where there is no user', async () => {
     const ip = { kind: 'ip', name: '203.0.113.7' }
-    expect(byUserOrIp(() => undefined)({}, reader)).toEqual(ip)
-    expect(await byUserOrIp(async () => null)({}, reader)).toEqual(ip)
-    expect(await byUserOrIp(async () => 'ann')({}, reader)).toEqual({ kind: 'user', name: 'ann' })
-    expect(byIp()({}, { ...reader, address: () => undefined })).toBeUndefined()
-    expect(byIp()({}, { ...reader, address: () => 'unix:' })).toBeUndefined()
+    expect(byUserOrIp(() => undefined)({}, accessor)).toEqual(ip)
+    expect(await byUserOrIp(async () => null)({}, accessor)).toEqual(ip)
+    expect(await byUserOrIp(async () => 'ann')({}, accessor)).toEqual({ kind: 'user', name: 'ann' })
+    expect(byIp()({}, { ...accessor, clientAddress: () => undefined })).toBeUndefined()
+    expect(byIp()({}, { ...accessor, clientAddress: () => 'unix:' })).toBeUndefined()
   })
 
   it('knows every address, however many there are', () => {
     const find = byIp()
     const key = (index: number) =>
-      find({}, { ...reader, address: () => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
+      find({}, { ...accessor, clientAddress: () => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}` })
     for (let index = 0; index < 2_500; index++)
       expect(key(index)).toMatchObject({ name: expect.stringMatching(/^10\.0/) })
     expect(key(300)).toEqual({ kind: 'ip', name: '10.0.1.44' })
@@ -106,9 +110,9 @@ describe('keys', () => {
     const hashed = { kind: 'api-key', name: 'ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0' }
     expect(byApiKey()({}, header({ 'x-api-key': 'abc' }))).toEqual(hashed)
     expect(byApiKey('X-Token')({}, header({ 'x-token': 'abc' }))).toEqual(hashed)
-    expect(byApiKey(() => 'abc')({}, reader)).toEqual(hashed)
-    expect(byApiKey()({}, reader)).toBeUndefined()
-    expect(byApiKey(() => null)({}, reader)).toBeUndefined()
-    expect(byApiKey(() => '')({}, reader)).toBeUndefined()
+    expect(byApiKey(() => 'abc')({}, accessor)).toEqual(hashed)
+    expect(byApiKey()({}, accessor)).toBeUndefined()
+    expect(byApiKey(() => null)({}, accessor)).toBeUndefined()
+    expect(byApiKey(() => '')({}, accessor)).toBeUndefined()
   })
 })

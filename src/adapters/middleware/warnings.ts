@@ -1,49 +1,46 @@
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { WarningCode } from './options.ts'
-import type { Reader } from './reader.ts'
+import type { RequestAccessor } from './request-accessor.ts'
 
-/** Tells each mistake once. */
+/** Warns of a mistake, each code once. */
 export type Warn = (code: WarningCode, message: string) => void
 
 type AnyLimiter = Limiter<never> | Limiter<string>
 type Counters = AnyLimiter | readonly AnyLimiter[]
 
-/** Tells mistakes to `listener`, each code once. */
+/** Makes what warns `listener`, or the console where there is none. */
 export function createWarn(listener: ((message: string, code: WarningCode) => void) | undefined): Warn {
-  const told = new Set<WarningCode>()
+  const warned = new Set<WarningCode>()
   return (code, message) => {
-    if (told.has(code)) return
-    told.add(code)
+    if (warned.has(code)) return
+    warned.add(code)
     if (listener !== undefined) listener(message, code)
-    // biome-ignore lint/suspicious/noConsole: somebody has to see it, and nobody said where.
+    // biome-ignore lint/suspicious/noConsole: a warning must be seen, and no listener was given.
     else console.warn(`sluice [${code}]: ${message}: see docs/warnings.md`)
   }
 }
 
-/** The reader, which looks whether the address that it is asked for can be the client's. */
-export function watchfulReader<Request>(reader: Reader<Request>, warn: Warn): Reader<Request> {
-  const { trust } = reader
-  if (trust === undefined) return reader
+/** Wraps an accessor: it warns when the address cannot be the client's, because of the proxies that the framework trusts. */
+export function watchProxies<Request>(accessor: RequestAccessor<Request>, warn: Warn): RequestAccessor<Request> {
+  const { trustsProxies } = accessor
+  if (trustsProxies === undefined) return accessor
   let isQuiet = false
   return {
-    ...reader,
-    address(request) {
-      if (!isQuiet && reader.header(request, 'x-forwarded-for') !== undefined) {
+    ...accessor,
+    clientAddress(request) {
+      if (!isQuiet && accessor.header(request, 'x-forwarded-for') !== undefined) {
         isQuiet = true
-        const trusted = trust(request)
-        if (trusted === 'nobody') {
+        const trusted = trustsProxies(request)
+        if (trusted === 'none') {
           warn(
             'PROXY_NOT_TRUSTED',
             'a request came with X-Forwarded-For, but no proxy is trusted: behind a proxy all share its key',
           )
-        } else if (trusted === 'everybody') {
-          warn(
-            'EVERYBODY_TRUSTED',
-            'every proxy is trusted: whoever sends X-Forwarded-For chooses the key to be counted by',
-          )
+        } else if (trusted === 'all') {
+          warn('EVERYBODY_TRUSTED', 'every proxy is trusted: a client that sends X-Forwarded-For chooses its own key')
         }
       }
-      return reader.address(request)
+      return accessor.clientAddress(request)
     },
   }
 }
@@ -62,13 +59,13 @@ export function noteCount(request: { [COUNTED_BY]?: Counters }, limiter: AnyLimi
   } else request[COUNTED_BY] = [before, limiter].flat()
 }
 
-/** What is known of the limiters of one name. */
+/** The last limiter of one name. */
 interface Sighting {
   readonly limiter: WeakRef<AnyLimiter>
   /** How many limiters of this name, one after the other, were asked once and then replaced. */
   readonly replaced: number
-  /** Whether that has been told: who makes limiters in a handler makes what warns of it there too. */
-  readonly isTold: boolean
+  /** Whether a warning was given: code that makes limiters in a handler makes the middleware, which warns, there too. */
+  readonly isWarned: boolean
   asked: number
 }
 
@@ -82,12 +79,17 @@ export function noteLimiter(limiter: AnyLimiter, warn: Warn): Sighting {
   if (last?.limiter.deref() === limiter) return last
   const replaced = last?.asked === 1 ? last.replaced + 1 : 0
   const isSuspicious = replaced >= SUSPICIOUS
-  if (isSuspicious && last?.isTold !== true) {
+  if (isSuspicious && last?.isWarned !== true) {
     const made = `${replaced + 1} limiters named "${limiter.name}" were made, and each was asked once`
     warn('LIMITER_IN_HANDLER', `${made}: make it once, outside of the handler, or nothing is ever counted`)
   }
   if (sightings.size >= MOST_NAMES) sightings.clear()
-  const sighting = { limiter: new WeakRef(limiter), replaced, isTold: isSuspicious || last?.isTold === true, asked: 0 }
+  const sighting = {
+    limiter: new WeakRef(limiter),
+    replaced,
+    isWarned: isSuspicious || last?.isWarned === true,
+    asked: 0,
+  }
   sightings.set(limiter.name, sighting)
   return sighting
 }
