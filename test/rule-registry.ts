@@ -36,7 +36,7 @@ export const everyMode: readonly RuleMode[] = everyRule.flatMap(({ samples }) =>
 export const formNames: readonly string[] = everyRule.flatMap(({ forms }) => forms.map(({ name }) => name)).sort()
 
 /** The functions that make rules, by name. */
-export const factories = exportedRules as unknown as Readonly<Record<string, (options: object) => Rule>>
+const factories = exportedRules as unknown as Readonly<Record<string, (options: object) => Rule>>
 
 /** The rule of a mode with these numbers. */
 export function ruleOf({ factory, options }: Pick<RuleMode, 'factory' | 'options'>, numbers: SampleNumbers): Rule {

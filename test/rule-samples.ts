@@ -47,10 +47,10 @@ export interface SampleNumbers {
 }
 
 /** The factory, how its message names the product, and the two options that make it. */
-export type Product = readonly [factory: string, product: string, count: string, time: string]
+type Product = readonly [factory: string, product: string, count: string, time: string]
 
 /** What was taken, by its time, forced; what is given back then; and what the rule says to that. */
-export type GiveBackExample = readonly [
+type GiveBackExample = readonly [
   title: string,
   takes: Readonly<Record<number, number>>,
   giveBack: readonly [nowMs: number, amount: number, takenMs?: number],

@@ -34,5 +34,10 @@ function modesOf(form: RuleForm): readonly Mode[] {
 // What has to be said has an example: a number of requests, or a length of time.
 function givenValue(field: RuleField, limit: number, windowMs: number): [string, number][] {
   if (field.example === undefined) return []
-  return [[field.name, field.kind === 'duration' ? windowMs : limit]]
+  switch (field.kind) {
+    case 'duration':
+      return [[field.name, windowMs]]
+    case 'count':
+      return [[field.name, limit]]
+  }
 }
