@@ -25,7 +25,7 @@ export interface RuleForm {
 export type RuleField = CountField | DurationField | ChoiceField
 
 /** A whole number. */
-export interface CountField extends NamedField {
+interface CountField extends NamedField {
   readonly kind: 'count'
   /** A value to begin with. Absent: the option may be left out. */
   readonly example?: number
@@ -33,7 +33,7 @@ export interface CountField extends NamedField {
 }
 
 /** A length of time, which may be said in words under its name without the unit: `window: 1m`. */
-export interface DurationField extends NamedField {
+interface DurationField extends NamedField {
   readonly kind: 'duration'
   /** A value to begin with, in words. Absent: the option may be left out. */
   readonly example?: string
@@ -41,7 +41,7 @@ export interface DurationField extends NamedField {
 }
 
 /** One of several words. It may always be left out. */
-export interface ChoiceField extends NamedField {
+interface ChoiceField extends NamedField {
   readonly kind: 'choice'
   /** The first one is the default. */
   readonly choices: readonly [string, ...string[]]
