@@ -34,14 +34,16 @@ describe.each(everyRule)('the folder of $name', ({ name, forms, examples, promis
   })
 
   it('has examples by hand: of decisions, of what is given back, and of when more would pass', () => {
-    expect(examples.length).toBeGreaterThanOrEqual(2)
+    const file = `src/rules/${name}/${name}`
+    expect(examples.length, `${file}.examples.ts needs two examples or more`).toBeGreaterThanOrEqual(2)
     for (const { rule } of examples) expect(rule.kind).toBe(name)
     const contract = Object.values(exportedExamples).flat()
     for (const example of examples) expect(contract).toContain(example)
-    expect(samples.modes.flatMap(({ givesBack }) => givesBack).length).toBeGreaterThan(0)
+    const givesBack = samples.modes.flatMap((mode) => mode.givesBack)
+    expect(givesBack.length, `${file}.samples.ts needs an example in givesBack`).toBeGreaterThan(0)
     const ahead = [...examples, ...aheadExamples].filter(({ rule }) => rule.kind === name)
     const says = ahead.flatMap(({ turns }) => turns).filter(([, , , answer]) => answer.nextAfterMs !== undefined)
-    expect(says.length).toBeGreaterThan(0)
+    expect(says.length, `${file}.examples.ts needs a turn that says nextAfterMs`).toBeGreaterThan(0)
   })
 
   it('promises something of each factory that its modes use', () => {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** What stands in a file where a person has to write something. */
-export const OPEN = 'FILL IN: '
+const OPEN = 'FILL IN: '
 
 /** What the folder of a rule holds: how each file ends, and what it is for. */
 export const RULE_FILES = {
