@@ -7,7 +7,8 @@ import { ruleModules } from '../scripts/rules/lists.mjs'
 // Only files are looked at here: what is missing is told even where nothing that reads it can run.
 
 it.each(ruleFolders())('%s has all its files, its line in src/rules/index.ts, and nothing left to fill in', (name) => {
-  expect(missingIn(name)).toEqual([])
+  const missing = missingIn(name)
+  expect(missing, missing.join('\n')).toEqual([])
 })
 
 it('every line of src/rules/index.ts is that of a rule', () => {
