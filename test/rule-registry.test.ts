@@ -62,7 +62,7 @@ it('there is nothing beside the folders: no other factory, form or name', () => 
     expect(new Set(names).size).toBe(names.length)
 })
 
-it('the table of docs/policies-file.md has every rule: npm run scripts writes it', () => {
+it('the pages that list rules have every one: npm run scripts writes them', () => {
   for (const [file, text] of Object.entries(rulePages(Object.values(exportedForms))))
     expect(readFileSync(join(ROOT, file), 'utf8')).toBe(text)
 })

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { listedRules, ROOT } from './folders.mjs'
+import { luaPage } from './lua-page.mjs'
+import { tableText } from './table-text.mjs'
 
 // An application that counts by one rule must not load the forms and examples of all, so `src/rules/index.ts` cannot name them. The
 // lists that do are written from its lines.
 
 const PAGE = 'docs/policies-file.md'
+const LUA_PAGE = 'docs/lua.md'
 const TABLE = /(?<=<!-- npm run scripts writes this table -->\n\n)[\s\S]*?(?=\n\n)/
 
 /** The modules that follow from the lines of the registry, with their texts. */
@@ -16,12 +19,15 @@ export function ruleModules(root = ROOT) {
   }
 }
 
-/** The pages that follow from the forms of all rules, with their texts. */
+/** The pages that follow from the forms and the scripts of all rules, with their texts. */
 export function rulePages(forms, root = ROOT) {
   const page = readFileSync(join(root, PAGE), 'utf8')
   const [table] = TABLE.exec(page) ?? []
   if (table === undefined) throw new Error(`${PAGE} has lost the mark before its table of rules`)
-  return { [PAGE]: page.replace(TABLE, () => tableOf(forms, table, root)) }
+  return {
+    [PAGE]: page.replace(TABLE, () => tableOf(forms, table, root)),
+    [LUA_PAGE]: luaPage(readFileSync(join(root, LUA_PAGE), 'utf8')),
+  }
 }
 
 function exportsOf(part, root) {
@@ -34,12 +40,10 @@ function tableOf(forms, table, root) {
   const order = [...table.matchAll(/^\| `([\w-]+)` /gm)].map(([, name]) => name)
   const place = ({ name }) => (order.includes(name) ? order.indexOf(name) : order.length)
   const inOrder = [...forms].sort((one, other) => place(one) - place(other) || (one.name < other.name ? -1 : 1))
-  const rows = [['`rule`', 'needs', 'may have', ''], [], ...inOrder.map((form) => rowOf(form, root))]
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
-  return rows
-    .map((row) => widths.map((width, column) => row[column]?.padEnd(width) ?? '-'.repeat(width)))
-    .map((cells) => `| ${cells.join(' | ')} |`)
-    .join('\n')
+  return tableText(
+    ['`rule`', 'needs', 'may have', ''],
+    inOrder.map((form) => rowOf(form, root)),
+  )
 }
 
 function rowOf(form, root) {

@@ -67,6 +67,7 @@ describe('npm run new-rule quiet-time', () => {
       ['src/rules/forms.ts', './quiet-time/quiet-time.form.ts'],
       ['src/rules/worked-examples.ts', './quiet-time/quiet-time.examples.ts'],
       ['docs/policies-file.md', '| `quiet-time` '],
+      ['docs/lua.md', '### quiet-time'],
       ['src/stores/redis/scripts/quiet-time@1.lua', 'quiet-time, version 1'],
     ] as const)
       expect(read(file)).toContain(text)
