@@ -2,9 +2,12 @@ import * as forms from '../rules/forms.ts'
 import { type RuleField, type RuleForm, wordOf } from '../rules/rule-form.ts'
 import type { Contestant } from './simulation.ts'
 
+// By name, because the order of a module's exports depends on who has bundled it.
+const FORMS: readonly RuleForm[] = Object.values(forms).sort((one, other) => (one.name < other.name ? -1 : 1))
+
 /** Every rule there is, in each of its modes, all of them with the same limit for the same length of time. */
 export function lineUp(limit: number, windowMs: number): readonly Contestant[] {
-  return Object.values(forms).flatMap((form) => {
+  return FORMS.flatMap((form) => {
     const options = Object.fromEntries(form.fields.flatMap((field) => givenValue(field, limit, windowMs)))
     const modes = modesOf(form).map((mode) => ({
       name: `${form.name}${mode.name}`,
