@@ -58,7 +58,13 @@ const config: ViteUserConfig = defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
-      exclude: ['src/**/*.test.ts', 'src/**/*.examples.ts', 'src/**/*.promises.ts', 'src/**/index.ts'],
+      exclude: [
+        'src/**/*.test.ts',
+        'src/**/*.examples.ts',
+        'src/**/*.promises.ts',
+        'src/**/*.samples.ts',
+        'src/**/index.ts',
+      ],
       reporter: ['text-summary'],
       thresholds: { statements: 100, branches: 99, functions: 100, lines: 100 },
     },

@@ -3,8 +3,8 @@ import type { LimitResult } from '../src/core/decision.ts'
 import type { Operation } from '../src/core/operation.ts'
 import type { Rule } from '../src/core/rule.ts'
 import type { Idempotency, Store } from '../src/core/store.ts'
-import * as rules from '../src/rules/index.ts'
 import { type Action, decideCall, type OpenLimit, openLimit, operationOn } from './open-limit.ts'
+import { everyRule, randomRules } from './rule-registry.ts'
 import type { Wait } from './schedules.ts'
 
 /** One tier of a random limiter: its rules, which differ in numbers only, and whether they may change. */
@@ -27,27 +27,21 @@ export interface RandomCall {
 }
 
 const small = fc.integer({ min: 1, max: 9 })
-const spans = fc.constantFrom(7, 250, 999, 61_000)
-/** Rules of every kind, small enough that their edges are met. */
-export const kinds: readonly fc.Arbitrary<Rule>[] = [
-  fc
-    .record({ limit: small, windowMs: spans, anchor: fc.constantFrom('clock' as const, 'first-hit' as const) })
-    .map(rules.fixedWindow),
-  fc.record({ limit: small, windowMs: spans }).map(rules.slidingWindow),
-  fc.record({ limit: small, windowMs: spans }).map(rules.slidingLog),
-  fc.record({ limit: small, windowMs: spans, slices: fc.constantFrom(1, 3) }).map(rules.strictWindow),
-  fc.record({ capacity: small, refill: small, periodMs: spans }).map(rules.tokenBucket),
-  fc
-    .record({
-      capacity: small,
-      leak: small,
-      periodMs: spans,
-      mode: fc.constantFrom('police' as const, 'shape' as const),
-      maxDebt: fc.nat(9),
-    })
-    .map(rules.leakyBucket),
-  fc.record({ limit: small, leaseMs: spans }).map(rules.concurrency),
-]
+const numbers = {
+  limit: small,
+  timeMs: fc.constantFrom(7, 250, 999, 61_000),
+  rate: small,
+  parts: fc.constantFrom(1, 3),
+}
+/** Rules of every kind in all its modes, small enough that their edges are met. Half of them take the default for their debt. */
+export const kinds: readonly fc.Arbitrary<Rule>[] = everyRule.map(({ samples }) =>
+  fc.oneof(
+    ...samples.modes.flatMap((mode) => [
+      randomRules(mode, numbers),
+      randomRules(mode, { ...numbers, maxDebt: fc.nat(9) }),
+    ]),
+  ),
+)
 
 /** Tiers of any rules. */
 export const tiers = (changing: fc.Arbitrary<boolean>): fc.Arbitrary<RandomTier[]> =>

@@ -36,8 +36,14 @@ function composeLimiter(choice: RuleChoice, name: string): string {
 }
 
 function literal(field: RuleField, value: string | number): string {
-  if (field.kind === 'choice') return `'${value}'`
-  return grouped(field.kind === 'duration' ? duration(`${value}`) : Number(value))
+  switch (field.kind) {
+    case 'choice':
+      return `'${value}'`
+    case 'duration':
+      return grouped(duration(`${value}`))
+    case 'count':
+      return grouped(Number(value))
+  }
 }
 
 /** A number as our own code writes it: `60_000`. */

@@ -40,9 +40,19 @@ export function composeOptions(form: RuleForm, { values }: RuleChoice): Record<s
   const options: Record<string, string | number> = {}
   for (const field of form.fields) {
     const text = values[wordOf(field)]?.trim() ?? ''
-    if (text !== '') options[wordOf(field)] = field.kind === 'count' ? Number(text) : text
+    if (text !== '') options[wordOf(field)] = valueIn(field, text)
   }
   return options
+}
+
+function valueIn({ kind }: RuleField, text: string): string | number {
+  switch (kind) {
+    case 'count':
+      return Number(text)
+    case 'duration':
+    case 'choice':
+      return text
+  }
 }
 
 /** Makes the rule by its own factory, which says what is wrong with the options. */

@@ -15,10 +15,11 @@ const FRAMED = ['readEntry', 'noteEntry', 'steady', 'judge', 'decide', 'holding'
 const LIBRARY = /\b(?:math\.(?:max|min|floor|ceil)|struct\.(?:pack|unpack))\b/g
 const SIGNATURE = /^local function step\((.+), state, nowMs, cost, force, takenMs\)$/m
 
-/** The names of all rules that have a script. */
+/** The names of all rules that have a script, in order. */
 export function ruleNames() {
   const folders = readdirSync(join(SRC, 'rules'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  return folders.map((entry) => entry.name).filter((name) => existsSync(luaOf(name)))
+  const names = folders.map((entry) => entry.name).filter((name) => existsSync(luaOf(name)))
+  return names.sort()
 }
 
 /** What the header of a rule's file says. Throws when it and the function disagree. */

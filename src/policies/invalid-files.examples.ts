@@ -1,3 +1,10 @@
+import * as forms from '../rules/forms.ts'
+
+const RULE_NAMES = Object.values(forms)
+  .map(({ name }) => name)
+  .sort()
+  .join(', ')
+
 /** Files that are wrong, and all that is to be said about each. */
 export const INVALID_FILES: readonly (readonly [title: string, text: string, problems: readonly string[]])[] = [
   [
@@ -72,16 +79,12 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   [
     'a rule that does not exist',
     'policies:\n  api: { rule: sliding-windw, limit: 100, window: 1m }\n',
-    [
-      '2:16: rule must be one of concurrency, fixed-window, gcra, leaky-bucket, sliding-log, sliding-window, strict-window, token-bucket, got "sliding-windw", did you mean "sliding-window"?',
-    ],
+    [`2:16: rule must be one of ${RULE_NAMES}, got "sliding-windw", did you mean "sliding-window"?`],
   ],
   [
     'a rule that is no text',
     'policies:\n  api: { rule: { limit: 1 } }\n',
-    [
-      '2:16: rule must be one of concurrency, fixed-window, gcra, leaky-bucket, sliding-log, sliding-window, strict-window, token-bucket, got an object',
-    ],
+    [`2:16: rule must be one of ${RULE_NAMES}, got an object`],
   ],
   [
     'several mistakes in one limit',
@@ -197,7 +200,7 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
       '7:13: the tier "user" of policy "api" must be a limit, such as { rule: sliding-window, limit: 100, window: 1m }',
       '8:55: the tier "ip" by the rule fixed-window has no option "deadline": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure',
       '9:7: the tier "kind" must be called something else: kind and name are the parts of a key',
-      '9:7: the tier "kind" needs a rule: concurrency, fixed-window, gcra, leaky-bucket, sliding-log, sliding-window, strict-window, token-bucket',
+      `9:7: the tier "kind" needs a rule: ${RULE_NAMES}`,
     ],
   ],
   [

@@ -4,14 +4,23 @@ import { choiceField, countField, durationField, type Field, inWords } from './r
 
 /** The options of a rule, as a file says them. */
 export function ruleFields(form: RuleForm): readonly Field[] {
-  return form.fields.map((field) => {
-    if (field.kind === 'choice') return choiceField(field.name, field.choices as readonly string[])
-    if (field.kind === 'count') return countField(field.name, findLeast(form, field))
-    const { name } = field
-    // Some may be zero, and the rule knows which.
-    const inMilliseconds = (called: string, value: unknown) => wholeNumber(called, value, 0, LONGEST_MS)
-    return durationField(name, wordOf(field), inMilliseconds)
-  })
+  return form.fields.map((field) => fileField(form, field))
+}
+
+function fileField(form: RuleForm, field: RuleField): Field {
+  switch (field.kind) {
+    case 'choice':
+      return choiceField(field.name, field.choices)
+    case 'count':
+      return countField(field.name, findLeast(form, field))
+    case 'duration':
+      return durationField(field.name, wordOf(field), inMilliseconds)
+  }
+}
+
+// Some may be zero, and the rule knows which.
+function inMilliseconds(called: string, value: unknown): number {
+  return wholeNumber(called, value, 0, LONGEST_MS)
 }
 
 /** Zero where the rule takes it beside good numbers, and otherwise one. */

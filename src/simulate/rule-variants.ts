@@ -2,9 +2,12 @@ import * as forms from '../rules/forms.ts'
 import { type RuleField, type RuleForm, wordOf } from '../rules/rule-form.ts'
 import type { Contestant } from './simulation.ts'
 
+// By name, because the order of a module's exports depends on who has bundled it.
+const FORMS: readonly RuleForm[] = Object.values(forms).sort((one, other) => (one.name < other.name ? -1 : 1))
+
 /** Every rule there is, in each of its modes, all of them with the same limit for the same length of time. */
 export function listRuleVariants(limit: number, windowMs: number): readonly Contestant[] {
-  return Object.values(forms).flatMap((form) => {
+  return FORMS.flatMap((form) => {
     const options = Object.fromEntries(form.fields.flatMap((field) => composeValue(field, limit, windowMs)))
     const modes = listModes(form).map((mode) => ({
       name: `${form.name}${mode.name}`,
@@ -34,5 +37,10 @@ function listModes(form: RuleForm): readonly Mode[] {
 // What has to be said has an example: a number of requests, or a length of time.
 function composeValue(field: RuleField, limit: number, windowMs: number): [string, number][] {
   if (field.example === undefined) return []
-  return [[field.name, field.kind === 'duration' ? windowMs : limit]]
+  switch (field.kind) {
+    case 'duration':
+      return [[field.name, windowMs]]
+    case 'count':
+      return [[field.name, limit]]
+  }
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readStoredKey } from '../../src/cli/inspect/stored-key.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
+import { ruleNames } from '../rule-registry.ts'
 import { ask } from '../servers/ask.ts'
 import { freePort } from '../servers/free-port.ts'
 import { inspected, type KeyStage, RULES, said, startKeyStage, TIERS } from './key-stage.ts'
@@ -25,7 +26,7 @@ describe('inspect tells what is wrong', () => {
     [
       ['--policies', 'FILE', '--policy', 'x', '--redis', 'URL'],
       2,
-      'there is no policy "x": there are sliding, bucket, leaky, log, work, strict, fixed',
+      `there is no policy "x": there are bucket, fixed, ${ruleNames.join(', ')}`,
     ],
     [['--policies', 'FILE', '--policy', 'fixed'], 2, '--redis is missing, such as --redis redis://127.0.0.1:6379'],
     [['--policies', 'missing.yaml'], 2, 'the file of policies "missing.yaml" cannot be read: there is no such file'],

@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
 import { Redis } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,18 +9,14 @@ import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import { runs } from '../effort.ts'
 import { type OpenLimit, openLimit, operationBy } from '../open-limit.ts'
-import type { Parameters, RulePromise } from '../rule-promise.ts'
+import type { Parameters } from '../rule-promise.ts'
+import { everyRule } from '../rule-registry.ts'
 import { anything, type Moment, play, requestOf, starts, steps, waits } from '../schedules.ts'
 import { useServer } from '../servers/shared-servers.ts'
 
 // Compares a rule's script on a real server with its step in memory, decision by decision, on random schedules.
 
-const folders = readdirSync(new URL('../../src/rules', import.meta.url), { withFileTypes: true })
-const everyPromise: RulePromise[] = []
-for (const { name } of folders.filter((entry) => entry.isDirectory())) {
-  const { promises } = await import(`../../src/rules/${name}/${name}.promises.ts`)
-  everyPromise.push(...promises)
-}
+const everyPromise = everyRule.flatMap(({ promises }) => promises)
 
 let redis: Redis
 let count = 0

@@ -1,3 +1,4 @@
+import * as forms from '../../rules/forms.ts'
 import type { RuleSummary } from '../../simulate/summary.ts'
 import { type Column, columnTable, composeCells, formatNumber, selectColumns } from './column-table.ts'
 
@@ -42,16 +43,9 @@ function formatPair(pair: readonly [number, number] | undefined): string {
   return small === large ? `${small}` : `${small} → ${large}`
 }
 
-const RECOMMENDED: ReadonlyMap<string, string> = new Map([
-  ['fixed-window', 'quotas: 1,000 a day'],
-  ['fixed-window anchor=first-hit', 'quotas that begin with the first request'],
-  ['sliding-window', 'the one to start with'],
-  ['sliding-log', 'a hard ceiling, exact, small limits'],
-  ['strict-window', 'a hard ceiling at a fixed size'],
-  ['token-bucket', 'bursts, then a rate'],
-  ['leaky-bucket', 'a rate with some room'],
-  ['leaky-bucket mode=shape', 'an even outflow: requests wait their turn'],
-])
+const RECOMMENDED: ReadonlyMap<string, string> = new Map(
+  Object.values(forms).flatMap(({ uses }) => Object.entries(uses)),
+)
 
 const MEANINGS = `Measured here, every rule at 100 in a minute on the same traffic; what grows with the limit, at 100 → 10,000.
   poisson, bursts, adversary

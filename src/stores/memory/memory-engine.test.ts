@@ -2,29 +2,20 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { mapStore } from '../../../test/map-store.ts'
 import { openLimit } from '../../../test/open-limit.ts'
+import { everyMode, ruleOf } from '../../../test/rule-registry.ts'
 import { type Action, requestOf } from '../../../test/schedules.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import type { Rule } from '../../core/rule.ts'
-import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { leakyBucket } from '../../rules/leaky-bucket/leaky-bucket.ts'
-import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
-import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 import { strictWindow } from '../../rules/strict-window/strict-window.ts'
-import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from './memory-store.ts'
 
+// Every rule, and what is particular: counts too large to pack, and a wait that is bounded.
 const rules: readonly Rule[] = [
-  fixedWindow({ limit: 7, windowMs: 1_000 }),
-  fixedWindow({ limit: 7, windowMs: 1_000, anchor: 'first-hit' }),
-  slidingWindow({ limit: 7, windowMs: 1_000 }),
-  strictWindow({ limit: 7, windowMs: 1_000, slices: 4 }),
+  ...everyMode.map((mode) => ruleOf(mode, { limit: 7, timeMs: 1_000, rate: 7, parts: 4 })),
   strictWindow({ limit: 2 ** 40, windowMs: 1_000, slices: 3 }),
-  slidingLog({ limit: 7, windowMs: 1_000 }),
-  tokenBucket({ capacity: 7, refill: 7, periodMs: 1_000 }),
-  leakyBucket({ capacity: 7, leak: 7, periodMs: 1_000 }),
   leakyBucket({ capacity: 7, leak: 7, periodMs: 1_000, mode: 'shape', maxWaitMs: 600 }),
-  concurrency({ limit: 7, leaseMs: 1_000 }),
 ]
 
 const actions = fc.oneof(
