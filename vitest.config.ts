@@ -33,7 +33,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'unit',
           // Half of the time would be loading the same modules again for every file.
           isolate: false,
-          include: ['{src,test}/**/*.test.ts'],
+          include: ['{src,test,page}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, '**/*.{redis,system}.test.ts'],
         },
       },
@@ -58,7 +58,13 @@ const config: ViteUserConfig = defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
-      exclude: ['src/**/*.test.ts', 'src/**/*.examples.ts', 'src/**/*.promises.ts', 'src/**/index.ts'],
+      exclude: [
+        'src/**/*.test.ts',
+        'src/**/*.examples.ts',
+        'src/**/*.promises.ts',
+        'src/**/*.samples.ts',
+        'src/**/index.ts',
+      ],
       reporter: ['text-summary'],
       thresholds: { statements: 100, branches: 99, functions: 100, lines: 100 },
     },

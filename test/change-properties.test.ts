@@ -1,34 +1,28 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { adjust, consume, decide, peek } from '../src/core/decide.ts'
-import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
-import * as rules from '../src/rules/index.ts'
+import { adjust, consume, peek } from '../src/engine/decide.ts'
+import { type KeyState, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
+import { decideBy } from './open-limit.ts'
+import { everyMode, GOOD, randomRules, ruleOf } from './rule-registry.ts'
 import { starts } from './schedules.ts'
 
 // The rule of a key changes, to another of the same kind with other numbers.
 
 const small = fc.integer({ min: 1, max: 40 })
-const spans = fc.constantFrom(7, 250, 999, 61_000)
-const kinds: Readonly<Record<string, fc.Arbitrary<Rule>>> = {
-  'fixed window by the clock': fc.record({ limit: small, windowMs: spans }).map(rules.fixedWindow),
-  'fixed window from the first hit': fc
-    .record({ limit: small, windowMs: spans })
-    .map((options) => rules.fixedWindow({ ...options, anchor: 'first-hit' })),
-  'sliding window': fc.record({ limit: small, windowMs: spans }).map(rules.slidingWindow),
-  'sliding log': fc.record({ limit: small, windowMs: spans }).map(rules.slidingLog),
-  'strict window': fc.record({ limit: small, windowMs: spans }).map(rules.strictWindow),
-  'token bucket': fc.record({ capacity: small, refill: small, periodMs: spans }).map(rules.tokenBucket),
-  'leaky bucket': fc.record({ capacity: small, leak: small, periodMs: spans }).map(rules.leakyBucket),
-}
+const numbers = { limit: small, timeMs: fc.constantFrom(7, 250, 999, 61_000), rate: small }
+// What is leased comes back by itself, and is not a share of anything.
+const kinds = everyMode
+  .map((mode) => [mode.title, randomRules(mode, numbers), ruleOf(mode, GOOD).holds] as const)
+  .filter(([, , holds]) => holds !== 'leased')
 const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: fc.nat(400) }), {
   maxLength: 20,
   size: 'max',
 })
 
 function used(rule: Rule, turns: readonly { cost: number; wait: number }[], startMs: number) {
-  let entry: Entry = UNTOUCHED
+  let entry: KeyState = UNTOUCHED
   let nowMs = startMs
   for (const { cost, wait } of turns) {
     nowMs += wait
@@ -37,7 +31,7 @@ function used(rule: Rule, turns: readonly { cost: number; wait: number }[], star
   return { entry, nowMs }
 }
 
-describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind) => {
+describe.each(kinds)('when the limit of a %s changes', (_, kind) => {
   it('what is used keeps its share, rounded up', () => {
     fc.assert(
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
@@ -75,7 +69,7 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
         const worstMs = [one, other].reduce((sum, rule) => {
           return sum + adjust(rule, UNTOUCHED, rule.limit, startMs).resetAfterMs
         }, stepMs)
-        let entry: Entry = adjust(one, UNTOUCHED, one.limit, startMs)
+        let entry: KeyState = adjust(one, UNTOUCHED, one.limit, startMs)
         for (let waitedMs = 0, turn = 0; ; waitedMs += stepMs, turn++) {
           // Asked so often that expect() itself would take most of the time.
           if (waitedMs > worstMs + stepMs) expect.fail(`still refused after ${waitedMs} ms of ${worstMs}`)
@@ -93,7 +87,7 @@ describe.each(Object.entries(kinds))('when the limit of a %s changes', (_, kind)
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
         const { entry, nowMs } = used(before, turns, startMs)
         const { remaining } = peek(before, entry, 1, nowMs)
-        const there = decide(after, entry, { action: 'charge', amount: 1 }, nowMs)
+        const there = decideBy(after, entry, { type: 'charge', amount: 1 }, nowMs)
         expect(peek(before, there, 1, nowMs).remaining).toBeLessThanOrEqual(remaining)
       }),
       { numRuns: runs('schedule') },

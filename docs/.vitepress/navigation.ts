@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import type { DefaultTheme } from 'vitepress'
 import tsconfig from '../../tsconfig.json' with { type: 'json' }
 
@@ -22,15 +23,7 @@ export const sidebar: Item[] = [
     ['Examples', '/examples'],
     ['Versions', '/versions'],
   ]),
-  group('Rules', [
-    ['Sliding window', '/rules/sliding-window'],
-    ['Token bucket, GCRA', '/rules/token-bucket'],
-    ['Fixed window', '/rules/fixed-window'],
-    ['Strict window', '/rules/strict-window'],
-    ['Sliding log', '/rules/sliding-log'],
-    ['Leaky bucket', '/rules/leaky-bucket'],
-    ['Concurrency', '/rules/concurrency'],
-  ]),
+  group('Rules', rulePages()),
   group('Limits', [
     ['Several limits, one decision', '/tiers'],
     ['Budgets', '/budgets'],
@@ -140,6 +133,19 @@ export const sidebar: Item[] = [
 ]
 
 type Entry = readonly [text: string, link: string] | Item
+
+/** The page of every rule, under its own title: first those that most people read first, then all others. */
+function rulePages(): readonly Entry[] {
+  const first = ['sliding-window', 'token-bucket', 'fixed-window', 'strict-window', 'sliding-log', 'leaky-bucket']
+  const folder = new URL('../../src/rules/', import.meta.url)
+  const names = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+  return [...new Set([...first, ...names.sort()])].map((name) => {
+    const page = readFileSync(new URL(`${name}/${name}.md`, folder), 'utf8')
+    return [/^# (.+)$/m.exec(page)?.[1] ?? name, `/rules/${name}`]
+  })
+}
 
 function group(text: string, entries: readonly Entry[]): Item {
   const items = entries.map((entry) => (isItem(entry) ? entry : { text: entry[0], link: entry[1] }))

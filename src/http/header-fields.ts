@@ -1,4 +1,4 @@
-import type { Decision, TierVerdict } from '../core/decision.ts'
+import type { Decision, TierResult } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import {
   encodeAvailable,
@@ -27,7 +27,7 @@ export interface HeaderField {
 export interface Limited {
   readonly name: string
   readonly rule: Rule
-  readonly verdict: TierVerdict
+  readonly verdict: TierResult
   /** What is counted, when it is not requests. */
   readonly unit?: string | undefined
   /** The subject that is counted, as an HMAC in base64: only the server knows which subject it is. */
@@ -79,7 +79,7 @@ export function composeHeaderFields(limits: readonly Limited[], format: HeaderFo
 }
 
 /** Writes the header fields of one limit. */
-export type LimitWriter = (verdict: TierVerdict) => HeaderField[]
+export type LimitWriter = (verdict: TierResult) => HeaderField[]
 
 /** Makes what writes the fields of `composeHeaderFields` in `'draft-11'` faster, for the only limit of a limiter: most have one. */
 export function createLimitWriter(name: string, rule: Rule): LimitWriter {

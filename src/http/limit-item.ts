@@ -1,4 +1,4 @@
-import type { TierVerdict } from '../core/decision.ts'
+import type { TierResult } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 
 /** The parts of a limit's items in structured fields that stay the same from request to request. */
@@ -28,7 +28,7 @@ export function encodeLimitItem(name: string, rule: Rule, unit: string | undefin
 }
 
 /** Encodes the item of `RateLimit`: the quota that is available now. */
-export function encodeAvailable({ prefix }: LimitItem, rule: Rule, verdict: TierVerdict): string {
+export function encodeAvailable({ prefix }: LimitItem, rule: Rule, verdict: TierResult): string {
   const seconds = resolveEffectiveWindow(rule, verdict)
   const item = prefix + encodeInteger(verdict.remaining)
   return seconds === undefined ? item : `${item};t=${encodeInteger(seconds)}`
@@ -46,10 +46,10 @@ export function roundUpToSeconds(timeMs: number): number {
 
 /**
  * The seconds within which a client can use no more than `remaining`, or after which a refused client may retry. `undefined` when
- * there is no such time: for a cost that never passes, for permits that a request has to release, or without `nextAfterMs`.
+ * there is no such time: for a cost that never passes, or for permits that a request has to release.
  */
-export function resolveEffectiveWindow(rule: Rule, verdict: TierVerdict): number | undefined {
-  const { allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs } = verdict
+export function resolveEffectiveWindow(rule: Rule, verdict: TierResult): number | undefined {
+  const { allowed, remaining, retryAfterMs, resetAfterMs, nextAfterMs = 0 } = verdict
   if (!allowed) return retryAfterMs === Number.POSITIVE_INFINITY ? undefined : roundUpToSeconds(retryAfterMs)
   const { windowMs } = rule
   if (windowMs === undefined) return undefined
@@ -60,7 +60,6 @@ export function resolveEffectiveWindow(rule: Rule, verdict: TierVerdict): number
       // The time in which `remaining` would come back: remaining ÷ seconds never invites more than the lasting rate.
       return roundUpToSeconds((remaining * windowMs) / rule.limit)
     default:
-      if (nextAfterMs === undefined) return undefined
       return roundUpToSeconds(nextAfterMs === 0 ? windowMs : nextAfterMs)
   }
 }

@@ -4,27 +4,36 @@ import { choiceField, countField, durationField, type Field, inWords } from './r
 
 /** The options of a rule, as a file says them. */
 export function ruleFields(form: RuleForm): readonly Field[] {
-  return form.fields.map((field) => {
-    if (field.kind === 'choice') return choiceField(field.name, field.choices as readonly string[])
-    if (field.kind === 'count') return countField(field.name, leastOf(form, field))
-    const { name } = field
-    // Some may be zero, and the rule knows which.
-    const inMilliseconds = (called: string, value: unknown) => wholeNumber(called, value, 0, LONGEST_MS)
-    return durationField(name, wordOf(field), inMilliseconds)
-  })
+  return form.fields.map((field) => fileField(form, field))
+}
+
+function fileField(form: RuleForm, field: RuleField): Field {
+  switch (field.kind) {
+    case 'choice':
+      return choiceField(field.name, field.choices)
+    case 'count':
+      return countField(field.name, findLeast(form, field))
+    case 'duration':
+      return durationField(field.name, wordOf(field), inMilliseconds)
+  }
+}
+
+// Some may be zero, and the rule knows which.
+function inMilliseconds(called: string, value: unknown): number {
+  return wholeNumber(called, value, 0, LONGEST_MS)
 }
 
 /** Zero where the rule takes it beside good numbers, and otherwise one. */
-function leastOf(form: RuleForm, { name }: RuleField): number {
+function findLeast(form: RuleForm, { name }: RuleField): number {
   try {
-    form.make({ ...examplesOf(form), [name]: 0 })
+    form.make({ ...composeExamples(form), [name]: 0 })
     return 0
   } catch {
     return 1
   }
 }
 
-function examplesOf(form: RuleForm): Record<string, unknown> {
+function composeExamples(form: RuleForm): Record<string, unknown> {
   const needed = form.fields.filter(({ example }) => example !== undefined)
   return Object.fromEntries(
     needed.map(({ name, kind, example }) => [name, kind === 'duration' ? inWords(name, example) : example]),

@@ -1,3 +1,4 @@
+// Written by `npm run scripts` from the lines of index.ts.
 export * from './concurrency/concurrency.form.ts'
 export * from './fixed-window/fixed-window.form.ts'
 export * from './leaky-bucket/leaky-bucket.form.ts'

@@ -1,23 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { everyRule, madeBy } from '../../test/rule-registry.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
-import * as exported from './index.ts'
+import * as rules from './index.ts'
 
 type Options = Record<string, unknown>
-type Factory = (options: Options) => Rule
-
-const rules = { ...exported }
-
-const good: Readonly<Record<keyof typeof rules, Options>> = {
-  fixedWindow: { limit: 10, windowMs: 1_000 },
-  slidingWindow: { limit: 10, windowMs: 1_000 },
-  slidingLog: { limit: 10, windowMs: 1_000 },
-  strictWindow: { limit: 10, windowMs: 1_000 },
-  tokenBucket: { capacity: 10, refill: 10, periodMs: 1_000 },
-  gcra: { limit: 10, periodMs: 1_000 },
-  leakyBucket: { capacity: 10, leak: 10, periodMs: 1_000 },
-  concurrency: { limit: 10, leaseMs: 1_000 },
-}
+const good: Readonly<Record<string, Options>> = Object.assign({}, ...everyRule.map(({ samples }) => samples.good))
+const products = everyRule.flatMap(({ samples }) => samples.products ?? [])
 const MAX = Number.MAX_SAFE_INTEGER
 const TEN_YEARS_MS = 3_653 * 86_400_000
 const wrongNumbers = [
@@ -36,9 +25,12 @@ const wrongNumbers = [
   true,
 ]
 
-describe.each(Object.keys(good) as (keyof typeof rules)[])('%s', (name) => {
-  const factory = rules[name] as unknown as Factory
-  const options = good[name]
+it('there are good options of every factory', () => {
+  expect(Object.keys(good).sort()).toEqual(Object.keys(rules).sort())
+})
+
+describe.each(Object.entries(good))('%s', (name, options) => {
+  const factory = (given: Options): Rule => madeBy(name, given)
 
   it.each(Object.keys(options))('refuses a wrong %s', (option) => {
     for (const wrong of wrongNumbers) {
@@ -76,13 +68,8 @@ describe.each(Object.keys(good) as (keyof typeof rules)[])('%s', (name) => {
 })
 
 describe('products stay below 2^53', () => {
-  it.each([
-    ['slidingWindow', 'limit × windowMs', 'limit', 'windowMs'],
-    ['tokenBucket', 'capacity × periodMs', 'capacity', 'periodMs'],
-    ['leakyBucket', 'capacity × periodMs', 'capacity', 'periodMs'],
-    ['gcra', 'burst × periodMs', 'burst', 'periodMs'],
-  ] as const)('%s takes %s up to there and refuses it beyond', (name, product, count, time) => {
-    const factory = rules[name] as unknown as Factory
+  it.each(products)('%s takes %s up to there and refuses it beyond', (name, product, count, time) => {
+    const factory = (given: Options): Rule => madeBy(name, given)
     const most = Math.floor(MAX / 86_400_000)
     const rule = factory({ ...good[name], [count]: most, [time]: 86_400_000 })
     expect(rule.limit).toBe(most)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { runs } from '../../test/effort.ts'
+import { everyMode, ruleOf } from '../../test/rule-registry.ts'
 import { play, starts, turns, waits } from '../../test/schedules.ts'
 import type { PackedCells, Rule } from '../core/rule.ts'
-import { concurrency } from './concurrency/concurrency.ts'
 import { leakyBucket } from './leaky-bucket/leaky-bucket.ts'
 import { packedLevel } from './level.ts'
 import { slidingLog } from './sliding-log/sliding-log.ts'
@@ -13,12 +13,12 @@ import { tokenBucket } from './token-bucket/token-bucket.ts'
 
 const BIG = 2 ** 26
 
+// Every rule that packs its states, and what is particular: an odd number of slices, a rate that does not fit.
 const rules: readonly Rule[] = [
-  slidingLog({ limit: 20, windowMs: 1_000 }),
-  concurrency({ limit: 20, leaseMs: 1_000 }),
-  strictWindow({ limit: 20, windowMs: 1_000, slices: 4 }),
+  ...everyMode
+    .map((mode) => ruleOf(mode, { limit: 20, timeMs: 1_000, rate: 7, parts: 4 }))
+    .filter(({ packed }) => packed !== undefined),
   strictWindow({ limit: 20, windowMs: 1_000, slices: 5 }),
-  tokenBucket({ capacity: 20, refill: 7, periodMs: 1_000 }),
   leakyBucket({ capacity: 20, leak: 10_000, periodMs: 1_000 }),
 ]
 

@@ -1,26 +1,18 @@
 import { describe, expect, it } from 'vitest'
+import { everyMode, ruleOf } from '../../test/rule-registry.ts'
 import type { Rule } from '../core/rule.ts'
-import {
-  concurrency,
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  slidingLog,
-  slidingWindow,
-  strictWindow,
-  tokenBucket,
-} from './index.ts'
+import { fixedWindow, gcra, leakyBucket, slidingLog, slidingWindow, tokenBucket } from './index.ts'
 
+// Every rule for several, and what is particular: a debt of its own, another name, a wait that is bounded.
 const rules: readonly (readonly [Rule, number])[] = [
+  ...everyMode
+    .map((mode) => ruleOf(mode, { limit: 10, timeMs: 1_000, rate: 3, parts: 5 }))
+    .filter(({ share }) => share !== undefined)
+    .flatMap((rule) => [3, 4, 10].map((instances) => [rule, instances] as const)),
   [fixedWindow({ limit: 10, windowMs: 1_000, anchor: 'first-hit', maxDebt: 7 }), 4],
-  [slidingWindow({ limit: 10, windowMs: 1_000 }), 3],
   [slidingLog({ limit: 10, windowMs: 1_000, maxDebt: 0 }), 4],
-  [strictWindow({ limit: 10, windowMs: 1_000, slices: 5 }), 10],
-  [tokenBucket({ capacity: 10, refill: 3, periodMs: 1_000 }), 4],
   [gcra({ limit: 3, periodMs: 1_000, burst: 10 }), 4],
-  [leakyBucket({ capacity: 10, leak: 3, periodMs: 1_000 }), 4],
   [leakyBucket({ capacity: 10, leak: 3, periodMs: 1_000, mode: 'shape', maxWaitMs: 500 }), 4],
-  [concurrency({ limit: 10, leaseMs: 1_000 }), 4],
 ]
 
 /** How many of cost 1 a rule lets pass when one comes each millisecond for so long. */

@@ -1,3 +1,4 @@
+// Written by `npm run scripts` from the lines of index.ts.
 export * from './concurrency/concurrency.examples.ts'
 export * from './fixed-window/fixed-window.examples.ts'
 export * from './leaky-bucket/leaky-bucket.examples.ts'

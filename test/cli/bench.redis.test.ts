@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
+import { ruleNames } from '../rule-registry.ts'
 import { type Address, ask } from '../servers/ask.ts'
 import { type SharedServers, useCluster, useServer } from '../servers/shared-servers.ts'
 
@@ -23,16 +24,7 @@ describe('bench', () => {
     expect(err).toMatch(/^Node v\d+\..*, \d+ × .*; 0\.05 s a line, 1000 keys\n$/)
     const lines = out.trimEnd().split('\n')
     expect(lines[0]).toMatch(/^rule +store +in flight +decisions\/s +p50 ms +p99 ms$/)
-    const rules = [
-      'concurrency',
-      'fixed-window',
-      'leaky-bucket',
-      'sliding-log',
-      'sliding-window',
-      'strict-window',
-      'token-bucket',
-    ]
-    expect(lines.slice(1).map((line) => line.split(/ {2,}/)[0])).toEqual(rules)
+    expect(lines.slice(1).map((line) => line.split(/ {2,}/)[0])).toEqual(ruleNames)
     for (const line of lines.slice(1)) expect(line).toMatch(/ memory +1 +[\d,]+ +\d\.\d{3} +\d+\.\d{3}$/)
   })
 
@@ -84,7 +76,7 @@ describe('bench', () => {
     [['--seconds', '0'], '--seconds must be a number from 0.01 to 60, got 0'],
     [['--seconds', 'x'], '--seconds must be a number from 0.01 to 60, got x'],
     [['--keys', '0'], '--keys must be a number from 1 to 1000000, got 0'],
-    [['--rule', 'x'], '--rule must be one of concurrency, fixed-window, leaky-bucket, '],
+    [['--rule', 'x'], `--rule must be one of ${ruleNames.join(', ')}, got x`],
   ])('refuses %j', async (args, message) => {
     expect(await said(...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
   })

@@ -1,23 +1,21 @@
 import { expect, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
-import { type ConnectedRedis, connectRedis } from '../../src/cli/redis-url.ts'
+import { type ConnectedRedis, connectRedis } from '../../src/cli/redis/redis-url.ts'
 import type { Limiter } from '../../src/limiter/limiter.ts'
-import { limiterOf } from '../../src/policies/limiter-of.ts'
+import { createPolicyLimiter } from '../../src/policies/create-policy-limiter.ts'
 import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
+import { type DescribedRule, everyRule } from '../rule-registry.ts'
+import type { RuleMode } from '../rule-samples.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
 
-/** A policy of each rule. */
-export const RULES = `policies:
-  sliding: { rule: sliding-window, limit: 5, window: 1h }
+/** A policy of each rule by its name, in a mode that has no edges of the clock if there is one; and two by names of their own. */
+export const RULES: string = `policies:
   bucket: { rule: token-bucket, capacity: 5, refill: 1, period: 1h }
-  leaky: { rule: leaky-bucket, capacity: 5, leak: 1, period: 1h }
-  log: { rule: sliding-log, limit: 5, window: 1h }
-  work: { rule: concurrency, limit: 5, lease: 1h }
-  strict: { rule: strict-window, limit: 5, window: 1h, slices: 3 }
   fixed: { rule: fixed-window, limit: 5, window: 1h, anchor: first-hit }
+${everyRule.map(policyText).join('\n')}
 `
 /** A policy of tiers. */
 export const TIERS = `policies:
@@ -29,6 +27,12 @@ export const TIERS = `policies:
     onStoreFailure: allow
     sharedTag: true
 `
+
+function policyText({ name, samples: { modes } }: DescribedRule): string {
+  const mode = modes.find(({ aroundMs }) => aroundMs === undefined) ?? (modes[0] as RuleMode)
+  const options = mode.options({ limit: 5, timeMs: 3_600_000, rate: 1, parts: 3 })
+  return `  ${name}: ${JSON.stringify({ rule: name, ...options })}`
+}
 
 /** A server with somebody connected to it. */
 export interface KeyStage {
@@ -49,7 +53,7 @@ export async function startKeyStage(): Promise<KeyStage> {
     ...{ server, redis, url },
     limiterNamed(text, name) {
       const policy = readPolicies(text, '').find((one) => one.name === name) as Policy
-      const limiter = limiterOf(policy, { store: redisStore(redis.client) })
+      const limiter = createPolicyLimiter(policy, { store: redisStore(redis.client) })
       onTestFinished(() => limiter.close())
       return limiter
     },

@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Cluster } from 'ioredis'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { primariesOf } from '../../src/cli/primaries.ts'
 import { run } from '../../src/cli/program.ts'
-import { connectRedis } from '../../src/cli/redis-url.ts'
+import { findPrimaries } from '../../src/cli/redis/primaries.ts'
+import { connectRedis } from '../../src/cli/redis/redis-url.ts'
 import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
+import { ruleNames } from '../rule-registry.ts'
 import { type Address, ask } from '../servers/ask.ts'
 import { type SharedServers, useCluster, useServer } from '../servers/shared-servers.ts'
 import { startCluster } from '../servers/start-cluster.ts'
@@ -62,7 +63,10 @@ describe('scripts print', () => {
       'sluice: there is no script "token-buckt", did you mean "token-bucket"?\n',
     )
     const { code, err } = await said('print', 'x')
-    expect([code, err]).toEqual([2, expect.stringMatching(/^sluice: there is no script "x": there are concurrency, /)])
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(`^sluice: there is no script "x": there are ${ruleNames[0]}, `),
+    ])
     expect((await said('print', 'gcra@99')).err).toMatch(/^sluice: there is no script "gcra"/)
     expect(await said('print', 'token-bucket@99')).toMatchObject({
       code: 2,
@@ -76,9 +80,11 @@ describe('scripts load and check', () => {
     await ask(server, 'SCRIPT', 'FLUSH')
     const before = await said('check', '--redis', url)
     expect(before.code).toBe(1)
-    expect(before.out).toMatch(
-      /^127\.0\.0\.1:\d+: (?:Redis|Valkey) [\d.]+, primary\n {2}missing {2}concurrency@1, .*tiers@1\n$/,
-    )
+    const [head = '', missing = ''] = before.out.split('\n')
+    expect(head).toMatch(/^127\.0\.0\.1:\d+: (?:Redis|Valkey) [\d.]+, primary$/)
+    const named = [...ruleNames, 'tiers'].map((name) => `${name}@${getScript(name).version}`)
+    expect(before.out).toBe(`${head}\n${missing}\n`)
+    expect(missing).toBe(`  missing  ${named.join(', ')}`)
     expect(before.err).toBe('sluice: 1 of 1 servers are not ready\n')
     const loaded = await said('load', '--redis', url)
     expect([loaded.code, loaded.err]).toEqual([0, ''])
@@ -184,7 +190,7 @@ describe('scripts check warns', () => {
     const blind = await said('check', '--redis', `redis://blind:secret@127.0.0.1:${strict.port}`)
     expect(blind).toMatchObject({ code: 1, err: expect.stringContaining('did not say which scripts it has') })
     const unable = await said('load', '--redis', `redis://blind:secret@127.0.0.1:${strict.port}`)
-    expect(unable).toMatchObject({ code: 1, err: expect.stringContaining('did not load concurrency@1') })
+    expect(unable).toMatchObject({ code: 1, err: expect.stringContaining(`did not load ${ruleNames[0]}@1`) })
   })
 })
 
@@ -220,12 +226,12 @@ describe('scripts load does not believe everything', () => {
     const redis = await connectRedis(`redis-cluster://127.0.0.1:${broken.nodes[0]?.port}`)
     onTestFinished(() => redis.close())
     // A client notices the loss of those that it has talked to.
-    for (const { client } of primariesOf(redis)) await client.ping()
-    expect(primariesOf(redis)).toHaveLength(3)
+    for (const { client } of findPrimaries(redis)) await client.ping()
+    expect(findPrimaries(redis)).toHaveLength(3)
     await broken.primaries[2]?.stop()
     const cluster = redis.client as Cluster
     await waitUntil(async () => (cluster.nodes('master').length < 3 ? undefined : 'all primaries are listed'))
-    expect(() => primariesOf(redis)).toThrow(/^1 of the 3 primaries of the cluster at 127\.0\.0\.1:\d+ are away$/)
+    expect(() => findPrimaries(redis)).toThrow(/^1 of the 3 primaries of the cluster at 127\.0\.0\.1:\d+ are away$/)
     // One that comes later finds that it does not answer, or a Cluster that has noticed and serves nobody.
     for (const command of ['load', 'check']) {
       const at = `redis-cluster://127.0.0.1:${broken.nodes[0]?.port}`

@@ -1,19 +1,11 @@
 // One of several processes that decide on the same keys: takes jobs by message, and sends a tally back for each.
 // It runs what is built, as an application would. The words of a job are explained in processes.ts.
 import { Cluster, Redis } from 'ioredis'
-import {
-  concurrency,
-  createLimiter,
-  fixedWindow,
-  leakyBucket,
-  slidingLog,
-  slidingWindow,
-  strictWindow,
-  tokenBucket,
-} from '../../dist/index.mjs'
+import * as exported from '../../dist/index.mjs'
 import { redisStore } from '../../dist/redis.mjs'
 
-const factories = { concurrency, fixedWindow, leakyBucket, slidingLog, slidingWindow, strictWindow, tokenBucket }
+// A rule comes by the name of its factory.
+const sluice = { ...exported }
 
 process.on('message', async (job) => {
   try {
@@ -26,12 +18,12 @@ process.on('disconnect', () => process.exit())
 
 async function run(job) {
   const { client, store } = redisOf(job.servers, job.pipelined)
-  const limiter = createLimiter({
+  const limiter = sluice.createLimiter({
     onStoreFailure: 'throw',
     instances: 1,
     deadlineMs: 20_000,
     name: job.name,
-    rule: factories[job.factory](job.options),
+    rule: sluice[job.factory](job.options),
     store,
     ...(job.aroundMs !== undefined && { clock: { nowMs: () => job.aroundMs + upTo(1_000) } }),
   })

@@ -5,8 +5,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { argumentNames, assemble, readRule, ruleNames, scriptNames } from '../../scripts/lua/assemble.mjs'
 import { FOLDER, readManifest, readScript } from '../../scripts/lua/catalog.mjs'
 import type { Rule } from '../../src/core/rule.ts'
-import * as exported from '../../src/rules/index.ts'
 import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
+import { everyRule, GOOD, ruleOf } from '../rule-registry.ts'
+import type { RuleMode } from '../rule-samples.ts'
 import { type Address, ask } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
 
@@ -16,15 +17,7 @@ const versions = Object.entries(manifest).flatMap(([name, list]) =>
 )
 
 /** One rule of every kind, to compare its parameters with what its script takes. */
-const rules: readonly Rule[] = [
-  exported.concurrency({ limit: 10, leaseMs: 1_000 }),
-  exported.fixedWindow({ limit: 10, windowMs: 1_000 }),
-  exported.leakyBucket({ capacity: 10, leak: 10, periodMs: 1_000 }),
-  exported.slidingLog({ limit: 10, windowMs: 1_000 }),
-  exported.slidingWindow({ limit: 10, windowMs: 1_000 }),
-  exported.strictWindow({ limit: 10, windowMs: 1_000, slices: 4 }),
-  exported.tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 }),
-]
+const rules: readonly Rule[] = everyRule.map(({ samples }) => ruleOf(samples.modes[0] as RuleMode, GOOD))
 
 let server: Address
 beforeAll(async () => {
@@ -33,7 +26,8 @@ beforeAll(async () => {
 
 describe('the manifest', () => {
   it('names a script for every rule, one for tiers, and the files that are kept', () => {
-    expect(ruleNames()).toEqual(rules.map((rule) => rule.kind))
+    expect(ruleNames()).toEqual(everyRule.map(({ name }) => name))
+    expect(rules.map((rule) => rule.kind)).toEqual(ruleNames())
     expect(scriptNames()).toEqual([...ruleNames(), 'tiers'])
     expect(Object.keys(manifest)).toEqual(scriptNames())
     const files = readdirSync(FOLDER).filter((file) => file.endsWith('.lua'))
@@ -116,7 +110,7 @@ describe.each(rules.map((rule) => [rule.kind, rule] as const))('the header of %s
   })
 
   it('names the layout of the state that keys are named after', () => {
-    expect(header.state.split(':')[0]?.replace('-N@', '-4@')).toBe(rule.stateName)
+    expect(header.state.split(':')[0]?.replace('-N@', `-${rule.parameters.slices}@`)).toBe(rule.stateName)
   })
 
   it('asks first for what has no default', () => {

@@ -2,9 +2,11 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Store } from '../../src/core/store.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
+import { type RuleForm, wordOf } from '../../src/rules/rule-form.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
+import { everyRule, ruleNames } from '../rule-registry.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
 import { serving } from './service-stage.ts'
@@ -19,17 +21,18 @@ afterAll(async () => {
   await redis.quit()
 })
 
-/** A file in which everybody has 100 in a time. */
+/** A file in which everybody has 100 in a time, by each rule, and by slices that change too. */
 const fileOf = (time: string): string => `policies:
-  fixed: { rule: fixed-window, limit: 100, window: ${time}, deadline: 1h }
-  sliding: { rule: sliding-window, limit: 100, window: ${time}, deadline: 1h }
-  strict: { rule: strict-window, limit: 100, window: ${time}, slices: ${time === '1d' ? 24 : 10}, deadline: 1h }
-  log: { rule: sliding-log, limit: 100, window: ${time}, deadline: 1h }
-  token: { rule: token-bucket, capacity: 100, refill: 100, period: ${time}, deadline: 1h }
-  leaky: { rule: leaky-bucket, capacity: 100, leak: 100, period: ${time}, deadline: 1h }
-  places: { rule: concurrency, limit: 100, lease: ${time}, deadline: 1h }
+${everyRule.map(({ name, forms }) => `  ${name}: { rule: ${name}, ${hundredIn(forms[0], time)}, deadline: 1h }`).join('\n')}
+  slices: { rule: strict-window, limit: 100, window: ${time}, slices: ${time === '1d' ? 24 : 10}, deadline: 1h }
 `
-const NAMES = ['fixed', 'sliding', 'strict', 'log', 'token', 'leaky', 'places']
+const NAMES = [...ruleNames, 'slices']
+
+/** What a rule needs to be told: 100 wherever it counts, and the time wherever it takes one. */
+function hundredIn(form: RuleForm, time: string): string {
+  const needed = form.fields.filter(({ example }) => example !== undefined)
+  return needed.map((field) => `${wordOf(field)}: ${field.kind === 'duration' ? time : 100}`).join(', ')
+}
 
 describe.each<[string, () => Store]>([
   ['in memory', memoryStore],

@@ -1,8 +1,8 @@
 import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
+import { createClear } from '../../limiter/clear-keys.ts'
 import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
-import { forgetDenials } from '../../limiter/denial-cache.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { createRule, type DropInSettings, failOpen, firstHitWindow, UNREACHED } from './drop-in-options.ts'
 
@@ -45,12 +45,5 @@ export function createHitLimiter(settings: DropInSettings, init: HitStoreInit): 
 }
 
 function openLimiter(store: Store, options: LimiterOptions, limit: number): HitLimiter {
-  const { name: limiterName, rule } = options
-  const limiter = createLimiter(options)
-  const shelf = store.open({ limiterName, rule })
-  const clear = async (): Promise<void> => {
-    await shelf.clear?.()
-    forgetDenials(store, limiterName)
-  }
-  return { limiter, limit, clear: shelf.clear && clear }
+  return { limiter: createLimiter(options), limit, clear: createClear(store, options.name, options.rule) }
 }

@@ -85,7 +85,7 @@ export class HitStore {
   async resetAll(): Promise<void> {
     const { clear } = this.#assertOpened()
     if (clear === undefined) {
-      const message = 'resetAll() needs a store that can forget all keys of a limit: its shelves have no clear()'
+      const message = 'resetAll() needs a store that can forget all keys of a limit: it has no clear()'
       throw new LimiterError('INVALID_ARGUMENT', message)
     }
     await clear()

@@ -24,7 +24,7 @@ export interface HoldCall {
 }
 
 /** Takes the cost of a request for as long as it runs. */
-export async function holdRequest({ limiter, ahead }: LimiterInfo, call: HoldCall, warn: Warn): Promise<HeldRequest> {
+export async function holdRequest({ limiter }: LimiterInfo, call: HoldCall, warn: Warn): Promise<HeldRequest> {
   const { key, cost, counts, holdMs } = call
   const finishBy =
     (end: (status: number | undefined) => Promise<unknown>): Finish =>
@@ -38,7 +38,7 @@ export async function holdRequest({ limiter, ahead }: LimiterInfo, call: HoldCal
     return { decision: lease.decision, finish: lease.allowed ? finishBy(() => lease.release()) : undefined }
   }
   const used = cost ?? 1
-  const hold = await limiter.reserve(key, { estimate: used, holdMs, ahead })
+  const hold = await limiter.reserve(key, { estimate: used, holdMs })
   const settle = async (status: number | undefined): Promise<void> => {
     // A client that hangs up before the response counts: otherwise hanging up would be a way around the limit.
     if (status !== undefined && !counts(status)) await hold.cancel()

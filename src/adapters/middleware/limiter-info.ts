@@ -24,8 +24,6 @@ export interface LimiterInfo {
   readonly writeHeaders: HeaderWriter
   /** Whether requests take permits, which have to be released. */
   readonly isLeased: boolean
-  /** Whether the headers need to know when the next unit frees. */
-  readonly ahead: boolean
   /** Counts the requests that the limiter decided. */
   readonly sighting: { asked: number }
 }
@@ -55,7 +53,6 @@ function readLimiter(limiter: Limiter<string>, options: HeaderOptions, warn: War
     limiter,
     writeHeaders: createHeaderWriter(Object.fromEntries(visible), all.length === 1, options),
     isLeased: all.some(([, rule]) => rule.holds === 'leased'),
-    ahead: options.headers !== false && visible.some(([, rule]) => rule.comesBack === 'in-parts'),
     sighting: noteLimiter(limiter, warn),
   }
 }

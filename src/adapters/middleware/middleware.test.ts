@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { failingStore } from '../../../test/failing-store.ts'
 import { partitionKey } from '../../http/partition-key.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
-import { concurrency, fixedWindow, leakyBucket, slidingLog, tokenBucket } from '../../rules/index.ts'
+import { concurrency, fixedWindow, leakyBucket } from '../../rules/index.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { createMiddleware, type MiddlewareResult } from './middleware.ts'
 import type { RequestAccessor } from './request-accessor.ts'
@@ -97,23 +97,6 @@ describe('middleware', () => {
     const middleware = createMiddleware('x', { limiter, key }, accessor)
     await middleware({})
     expect((await middleware({})).refusal?.problem['violated-policies']).toEqual(['one', 'two'])
-  })
-
-  it('asks ahead only where the headers need it', async () => {
-    const asked: unknown[] = []
-    const spied = (rule: ReturnType<typeof slidingLog>, headers?: false) => {
-      const limiter = createLimiter({ name: `spied ${asked.length}`, rule })
-      const consume = limiter.consume.bind(limiter)
-      limiter.consume = (subject, options) => {
-        asked.push(options?.ahead)
-        return consume(subject, options)
-      }
-      return createMiddleware('x', { limiter, key, ...(headers !== undefined && { headers }) }, accessor)
-    }
-    await spied(slidingLog({ limit: 5, ...day }))({})
-    await spied(slidingLog({ limit: 5, ...day }), false)({})
-    await spied(tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 }))({})
-    expect(asked).toEqual([true, undefined, undefined])
   })
 
   it('holds places of some tiers and counts others, at their costs', async () => {

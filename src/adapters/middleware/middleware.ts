@@ -85,7 +85,7 @@ function createFastMiddleware<Request>(
   const { findKey, watched, sharedKey } = setup
   const { id } = setup.options
   const { limiter } = info
-  const usual = composeConsumeOptions(info, cost, undefined)
+  const usual = composeConsumeOptions(cost, undefined)
   return (request, respond = returnResult, fail = rethrow) => {
     try {
       if (skipsPreflight(setup, request)) return respond(SKIPPED)
@@ -93,7 +93,7 @@ function createFastMiddleware<Request>(
       if (found instanceof Promise) return checkRequest(setup, request, found).then(respond).catch(fail)
       const key = found ?? sharedKey
       if (key === undefined) return respond(resolveMissingKey(setup, limiter.name))
-      const options = id === undefined ? usual : composeConsumeOptions(info, cost, id(request))
+      const options = id === undefined ? usual : composeConsumeOptions(cost, id(request))
       return limiter.consume(key, options).then((decision) => {
         try {
           const result = composeResult(setup, request, info, key, decision, undefined)
@@ -129,7 +129,7 @@ async function checkRequest<Request>(
   const { decision, finish } =
     counts !== undefined || info.isLeased
       ? await holdRequest(info, { key, cost, counts, holdMs }, setup.warn)
-      : { decision: await limiter.consume(key, composeConsumeOptions(info, cost, id?.(request))), finish: undefined }
+      : { decision: await limiter.consume(key, composeConsumeOptions(cost, id?.(request))), finish: undefined }
   const result = composeResult(setup, request, info, key, decision, finish)
   if (decision.delayMs > 0) await sleep(decision.delayMs)
   return result
@@ -146,15 +146,12 @@ function resolveMissingKey<Request>({ options }: Setup<Request>, name: string): 
   throw new LimiterError('NO_KEY', `the limiter "${name}" found no key for a request: ${choices}`)
 }
 
-const AHEAD = Object.freeze({ ahead: true })
-
 function composeConsumeOptions(
-  { ahead }: LimiterInfo,
   cost: Amounts<string> | undefined,
   id: string | undefined,
 ): ConsumeOptions<string> | undefined {
-  if (cost === undefined && id === undefined) return ahead ? AHEAD : undefined
-  return { ahead, ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
+  if (cost === undefined && id === undefined) return undefined
+  return { ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
 }
 
 function composeResult<Request>(

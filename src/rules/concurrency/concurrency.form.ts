@@ -11,5 +11,6 @@ export const concurrencyForm: RuleForm = {
     { name: 'leaseMs', kind: 'duration', about: 'how long a place is held when nobody gives it back', example: '30s' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
+  uses: { concurrency: 'work that takes a while' },
   make: (options) => concurrency(options as unknown as ConcurrencyOptions),
 }

@@ -17,5 +17,9 @@ export const fixedWindowForm: RuleForm = {
     },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
+  uses: {
+    'fixed-window': 'quotas: 1,000 a day',
+    'fixed-window anchor=first-hit': 'quotas that begin with the first request',
+  },
   make: (options) => fixedWindow(options as unknown as FixedWindowOptions),
 }

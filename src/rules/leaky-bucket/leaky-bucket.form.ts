@@ -19,5 +19,9 @@ export const leakyBucketForm: RuleForm = {
     { name: 'maxWaitMs', kind: 'duration', about: "the longest delay, only for mode 'shape'" },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
+  uses: {
+    'leaky-bucket': 'a rate with some room',
+    'leaky-bucket mode=shape': 'an even outflow: requests wait their turn',
+  },
   make: (options) => leakyBucket(options as unknown as LeakyBucketOptions),
 }

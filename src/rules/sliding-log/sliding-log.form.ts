@@ -11,5 +11,6 @@ export const slidingLogForm: RuleForm = {
     { name: 'windowMs', kind: 'duration', about: 'length of the window', example: '1m' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
+  uses: { 'sliding-log': 'a hard ceiling, exact, small limits' },
   make: (options) => slidingLog(options as unknown as SlidingLogOptions),
 }

@@ -11,5 +11,6 @@ export const slidingWindowForm: RuleForm = {
     { name: 'windowMs', kind: 'duration', about: 'length of the window', example: '1m' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
+  uses: { 'sliding-window': 'the one to start with' },
   make: (options) => slidingWindow(options as unknown as SlidingWindowOptions),
 }

@@ -12,5 +12,6 @@ export const strictWindowForm: RuleForm = {
     { name: 'slices', kind: 'count', about: 'into how many slices the window is cut' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
+  uses: { 'strict-window': 'a hard ceiling at a fixed size' },
   make: (options) => strictWindow(options as unknown as StrictWindowOptions),
 }

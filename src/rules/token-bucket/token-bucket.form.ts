@@ -12,6 +12,7 @@ export const tokenBucketForm: RuleForm = {
     { name: 'periodMs', kind: 'duration', about: 'length of the period', example: '1m' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
+  uses: { 'token-bucket': 'bursts, then a rate' },
   make: (options) => tokenBucket(options as unknown as TokenBucketOptions),
 }
 
@@ -26,5 +27,6 @@ export const gcraForm: RuleForm = {
     { name: 'burst', kind: 'count', about: 'requests that may come at once' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
+  uses: {},
   make: (options) => gcra(options as unknown as GcraOptions),
 }
