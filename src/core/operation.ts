@@ -38,7 +38,7 @@ export type OperationType =
 
 /**
  * One thing to do to one key. Amounts and times are whole numbers that the limiter has checked. All operations have the same shape, so
- * that every path stays monomorphic: `createOperation` is the only way to make one.
+ * that every path stays monomorphic: `createConsume` and `createOperation` are the only ways to make one.
  */
 export interface Operation extends LimitKey {
   readonly type: OperationType
@@ -68,6 +68,23 @@ export function createOperation(
   { rule = limit.rule, amount = 0, blockMs = 0, holdId = 0, holdMs = 0, takenMs, replaces = false }: OperationParts,
 ): Operation {
   return { limit, subject, key, type, rule, amount, blockMs, holdId, holdMs, takenMs, replaces }
+}
+
+/** An operation that takes `amount`: nearly every one, and so without the parts of others to look at. */
+export function createConsume({ limit, subject, key }: LimitKey, amount: number, blockMs: number): Operation {
+  return {
+    limit,
+    subject,
+    key,
+    type: 'consume',
+    rule: limit.rule,
+    amount,
+    blockMs,
+    holdId: 0,
+    holdMs: 0,
+    takenMs: undefined,
+    replaces: false,
+  }
 }
 
 /** Whether an operation takes only what passes: such operations of one call are taken all or none. */

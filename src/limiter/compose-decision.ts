@@ -12,28 +12,25 @@ export function composeDecision(
   results: readonly LimitResult[],
   decidedBy: DecidedBy,
 ): Decision {
-  const [operation] = operations as readonly [Operation, ...Operation[]]
-  const [result] = results as readonly [LimitResult, ...LimitResult[]]
+  const operation = operations[0] as Operation
+  const result = results[0] as LimitResult
   const by = result.decidedBy ?? decidedBy
-  const decision =
-    operation.limit.tier === undefined ? composeOne(operation, result, by) : composeTiers(operations, results, by)
-  const isOther = operations.some((one, index) => decidingRule(one, results[index] as LimitResult) !== one.limit.rule)
-  if (isOther) {
-    noteRules(
-      decision,
-      operations.map((one, index) => ({ limit: one.limit, rule: decidingRule(one, results[index] as LimitResult) })),
-    )
-  }
-  return decision
+  if (operation.limit.tier === undefined) return composeOne(operation, result, by)
+  const used = operations.map((one, index) => ({
+    limit: one.limit,
+    rule: decidingRule(one, results[index] as LimitResult),
+  }))
+  return noteRules(composeTiers(operations, results, by), used)
 }
 
 function composeOne(operation: Operation, result: LimitResult, decidedBy: DecidedBy): Decision {
   const { limit } = operation
+  const rule = result.rule ?? operation.rule
   const refused = !result.allowed
   const ignored = refused && limit.shadow
-  return {
+  const decision = {
     allowed: result.allowed || ignored,
-    limit: decidingRule(operation, result).limit,
+    limit: rule.limit,
     remaining: result.remaining,
     retryAfterMs: ignored ? 0 : result.retryAfterMs,
     resetAfterMs: result.resetAfterMs,
@@ -45,6 +42,7 @@ function composeOne(operation: Operation, result: LimitResult, decidedBy: Decide
     decidedBy,
     tiers: NO_TIERS,
   }
+  return rule === limit.rule ? decision : noteRules(decision, [{ limit, rule }])
 }
 
 function composeTiers(

@@ -3,6 +3,7 @@ import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import {
+  createConsume,
   createOperation,
   type LimitKey,
   type Operation,
@@ -108,7 +109,7 @@ export function ofType(type: OperationType, parts: OperationParts = {}): CreateO
 
 /** A consume of a key, which blocks it as its limit says. */
 export function consumeKey(key: LimitKey, amount: number): Operation {
-  return createOperation(key, 'consume', { amount, blockMs: key.limit.blockMs })
+  return createConsume(key, amount, key.limit.blockMs)
 }
 
 /** Throws unless the name of a request is text of a bounded length. */

@@ -163,7 +163,7 @@ function isRefusal({ operations, idempotency }: StoreCall, results: readonly Lim
 }
 
 function callName(operations: readonly Operation[]): string {
-  const [first] = operations as readonly [Operation, ...Operation[]]
+  const first = operations[0] as Operation
   return first.limit.tier === undefined ? first.key : JSON.stringify(operations.map(limitName))
 }
 

@@ -64,9 +64,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     decide({ operations, nowMs: givenMs, idempotency }) {
       const nowMs = timeOf(givenMs)
       const forgetsByMs = forgetsBy(givenMs, nowMs)
-      const [first, second] = operations as readonly [Operation, ...Operation[]]
+      const first = operations[0] as Operation
       const { scope, keyspace } = keyspaces.of(first.limit)
-      if (second === undefined && idempotency === undefined) return [keyspace.decide(first, nowMs, forgetsByMs)]
+      if (operations.length === 1 && idempotency === undefined) return [keyspace.decide(first, nowMs, forgetsByMs)]
       const decide = (): JointTransition => {
         const found = operations.map(({ limit }) => keyspaces.of(limit).keyspace)
         return decideJointly(operations, found, nowMs, forgetsByMs)

@@ -95,9 +95,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     register: (limit) => void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix }, limit)),
     decide(call, reply) {
       const { operations, nowMs, idempotency, timeoutMs } = call
-      const [first, second] = operations as readonly [Operation, ...Operation[]]
+      const first = operations[0] as Operation
+      const isSingle = operations.length === 1
       if (timeoutMs > 0) runner.waitAtMost(timeoutMs)
-      if (second === undefined && idempotency === undefined && !first.limit.rulesVary) {
+      if (isSingle && idempotency === undefined && !first.limit.rulesVary) {
         const keyspace = keyspaceOf(first.limit)
         // Decisions on one key are made in the order in which they came.
         if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
@@ -105,7 +106,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
         return undefined
       }
       const located = operations.map((operation) => ({ operation, keyspace: keyspaceOf(operation.limit) }))
-      if (second === undefined || idempotency !== undefined || hasSlots || layout.isCluster) {
+      if (isSingle || idempotency !== undefined || hasSlots || layout.isCluster) {
         batcher.flush()
         decideAlone(located, nowMs, timeoutMs, idempotency).then(
           (results) => reply.done(results),
