@@ -33,7 +33,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'unit',
           // Half of the time would be loading the same modules again for every file.
           isolate: false,
-          include: ['{src,test}/**/*.test.ts'],
+          include: ['{src,test,page}/**/*.test.ts'],
           exclude: [...configDefaults.exclude, '**/*.{redis,system}.test.ts'],
         },
       },

@@ -8,7 +8,7 @@ const config: ViteUserConfig = defineConfig({
     include: [
       'src/rules/**/*.test.ts',
       'src/core/{rule,decide-together}.test.ts',
-      'src/limiter/{hold,lease,ahead,tiers}.test.ts',
+      'src/limiter/{hold,lease,next-after,tiers}.test.ts',
       'src/stores/memory/memory-{store,shelf}.test.ts',
       'test/*-properties.test.ts',
       'test/expired-and-back.test.ts',

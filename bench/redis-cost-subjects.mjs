@@ -92,7 +92,7 @@ function tiersSubject(store, count, outcome, name = `tiers, ${count} of them`, i
       request: requestOf(index),
       shadow: false,
     }))
-    return store.decideTogether(orders, -1, memo)
+    return store.decideAll(orders, -1, memo)
   }
   const taking = (amount) => ({ action: 'consume', amount })
   let asked = 0

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createLimiter, slidingWindow } from '../dist/index.mjs'
 import { redisStore } from '../dist/redis.mjs'
 import { startServer } from './redis-server.mjs'
-import { load, madeBy, markdownTable, number } from './report.mjs'
+import { countedBy, load, markdownTable, number } from './report.mjs'
 
 const PAGE = new URL('../docs/operations/eviction.md', import.meta.url)
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
@@ -37,7 +37,7 @@ try {
     'newcomers failed',
     'keys evicted',
   ]
-  const report = `${madeBy('npm run bench:redis-eviction -- --write', loadBefore)}\n${server.version}.\n\n${markdownTable(header, rows)}`
+  const report = `${countedBy('npm run bench:redis-eviction -- --write', loadBefore)}\n${server.version}.\n\n${markdownTable(header, rows)}`
   console.log(report)
   if (process.argv.includes('--write')) writePage(report)
 } finally {

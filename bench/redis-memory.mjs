@@ -15,7 +15,7 @@ import {
 } from '../dist/index.mjs'
 import { redisStore } from '../dist/redis.mjs'
 import { startServer } from './redis-server.mjs'
-import { load, madeBy, markdownTable, median, number } from './report.mjs'
+import { countedBy, load, markdownTable, median, number } from './report.mjs'
 
 const PAGE = new URL('../docs/operations/sizing.md', import.meta.url)
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
@@ -70,7 +70,7 @@ try {
   const rows = []
   for (const subject of SUBJECTS) rows.push(await rowOf(store, subject))
   const header = ['what a key holds', 'keys', 'bytes by `MEMORY USAGE`', 'bytes of `used_memory`']
-  const report = `${madeBy('npm run bench:redis-memory -- --write', loadBefore)}\n${server.version}.\n\n${markdownTable(header, rows)}`
+  const report = `${countedBy('npm run bench:redis-memory -- --write', loadBefore)}\n${server.version}.\n\n${markdownTable(header, rows)}`
   console.log(report)
   if (process.argv.includes('--write')) writePage(report)
 } finally {

@@ -46,13 +46,13 @@ export function writeReport(name, report, folder = RESULTS) {
 
 /** Prints a report, and answers with its text. */
 export function printReport({ title, command, loadBefore, body }) {
-  const text = `# ${title}\n\n${madeBy(command, loadBefore)}\n\n${body}\n`
+  const text = `# ${title}\n\n${countedBy(command, loadBefore)}\n\n${body}\n`
   console.log(`\n${text}`)
   return text
 }
 
 /** When and where a report was made, and by which command. */
-export function madeBy(command, loadBefore) {
+export function countedBy(command, loadBefore) {
   return `Made on ${new Date().toISOString().slice(0, 10)} by \`${command}\`.
 ${machine()}; load ${loadBefore} before and ${load()} at the end, of which the run itself is 1.`
 }

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { startServer } from './redis-server.mjs'
-import { load, madeBy, markdownTable, median, number, printReport, spread, writeReport } from './report.mjs'
+import { countedBy, load, markdownTable, median, number, printReport, spread, writeReport } from './report.mjs'
 import { subjects, TOKEN } from './serve/subjects.mjs'
 
 const isQuick = process.argv.includes('--quick')
@@ -29,7 +29,7 @@ try {
   const report = { title: 'Decisions over HTTP', command: COMMAND, loadBefore, body }
   if (process.argv.includes('--write')) {
     writeReport('serve', report)
-    writePage(`${madeBy(COMMAND, loadBefore)}\n\n${body}`)
+    writePage(`${countedBy(COMMAND, loadBefore)}\n\n${body}`)
   } else printReport(report)
 } finally {
   server.stop()

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { madeBy, markdownTable, number } from '../bench/report.mjs'
+import { countedBy, markdownTable, number } from '../bench/report.mjs'
 
 const PAGE = new URL('../docs/faults.md', import.meta.url)
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
@@ -14,7 +14,7 @@ export function lineOf(row) {
 export function reportOf(rows, command, loadBefore) {
   const header = ['scenario', ...COLUMNS, 'ok']
   const cells = rows.map((row) => [...cellsOf(row), row.problems.length === 0 ? 'yes' : 'no'])
-  return `${madeBy(command, loadBefore)}\n\n${markdownTable(header, cells)}`
+  return `${countedBy(command, loadBefore)}\n\n${markdownTable(header, cells)}`
 }
 
 /** Puts the report into docs/faults.md. */

@@ -11,7 +11,7 @@ import { thirdPartyLicences } from './third-party-licences.mjs'
 const MOST_BYTES = 100_000
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const source = join(root, 'src', 'page')
+const source = join(root, 'page')
 const target = join(root, 'dist', 'page')
 
 await rm(target, { recursive: true, force: true })
@@ -20,7 +20,7 @@ await build({
   config: false,
   cwd: root,
   entry: { page: join(source, 'main.tsx') },
-  tsconfig: join(root, 'tsconfig.page.json'),
+  tsconfig: join(source, 'tsconfig.json'),
   outDir: target,
   format: 'esm',
   platform: 'browser',
@@ -46,7 +46,7 @@ if (process.argv.includes('--size')) console.info(`dist/page/page.js: ${program.
 async function styles() {
   const names = (await readdir(join(source, 'styles'))).sort()
   const files = [
-    createRequire(import.meta.url).resolve('uplot/dist/uPlot.min.css'),
+    createRequire(join(source, 'package.json')).resolve('uplot/dist/uPlot.min.css'),
     ...names.map((name) => join(source, 'styles', name)),
   ]
   return (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n')

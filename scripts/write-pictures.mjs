@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { barChart } from '../bench/chart.mjs'
 import { startServer } from '../bench/redis-server.mjs'
-import { load, madeBy, markdownTable, number } from '../bench/report.mjs'
+import { countedBy, load, markdownTable, number } from '../bench/report.mjs'
 import { levels } from './pictures/levels.mjs'
 import { panels } from './pictures/panels.mjs'
 
@@ -67,7 +67,7 @@ async function writeTable() {
   const server = await startServer()
   const { rules } = asked('--summary', '--redis', `redis://127.0.0.1:${server.port}`)
   server.stop()
-  const made = `${madeBy('npm run pictures', before)}\n${server.version}, measured on a server of its own.`
+  const made = `${countedBy('npm run pictures', before)}\n${server.version}, measured on a server of its own.`
   writeFileSync(
     PAGE,
     page.replace(MARKED, () => `\n${made}\n\n${tableOf(rules)}\n\n`),

@@ -1,15 +1,22 @@
 export { type Clock, STORE_TIME, systemClock } from './core/clock.ts'
-export { decide } from './core/decide.ts'
-export { decideTogether, type JointRuling, type Part } from './core/decide-together.ts'
-export type { DecidedBy, Decision, Reason, TierVerdict, Verdict } from './core/decision.ts'
+export type { DecidedBy, Decision, LimitResult, Reason, TierResult } from './core/decision.ts'
 export { duration } from './core/duration.ts'
-export { type Block, type Entry, type Ruling, UNTOUCHED } from './core/entry.ts'
-export type { Hold as HoldEntry } from './core/holds.ts'
 export { encodeScope, type Subject } from './core/key.ts'
+export { createLimit, type Limit, type OnStoreFailure } from './core/limit.ts'
 export { LimiterError, type LimiterErrorCode } from './core/limiter-error.ts'
-export type { Request } from './core/request.ts'
+export {
+  createOperation,
+  type LimitKey,
+  type Operation,
+  type OperationParts,
+  type OperationType,
+} from './core/operation.ts'
 export type { Outcome, Rule, RuleState, StateCells } from './core/rule.ts'
-export type { Answer, Listener, Memo, Order, Place, Shelf, Store } from './core/store.ts'
+export type { Idempotency, Reply, Store, StoreCall } from './core/store.ts'
+export { decide } from './engine/decide.ts'
+export { decideAll, type JointTransition } from './engine/decide-all.ts'
+export type { Hold as HoldEntry } from './engine/holds.ts'
+export { type Block, type KeyState, type Transition, UNTOUCHED } from './engine/key-state.ts'
 export {
   type CommonOptions,
   createLimiter,
@@ -19,6 +26,7 @@ export {
 export type { LimiterEvents } from './limiter/events.ts'
 export type { Hold, OpenHold } from './limiter/hold.ts'
 export type { Lease } from './limiter/lease.ts'
+export type { LimitOptions } from './limiter/limit-options.ts'
 export type {
   AcquireOptions,
   Amounts,
@@ -31,11 +39,9 @@ export type {
   Scheduled,
   WaitOptions,
 } from './limiter/limiter.ts'
-export type { Health } from './limiter/outage/breaker.ts'
-export type { OnStoreFailure } from './limiter/outage/store-failure.ts'
 export type { Policy } from './limiter/policy-cache.ts'
-export type { Limit } from './limiter/tier.ts'
 export * from './rules/index.ts'
+export type { Health } from './stores/failover/circuit-breaker.ts'
 export {
   type MemoryStats,
   type MemoryStore,

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { adjust, consume, decide, peek } from '../src/core/decide.ts'
-import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { adjust, consume, peek } from '../src/engine/decide.ts'
+import { type KeyState, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
+import { decideBy } from './open-limit.ts'
 import { everyMode, GOOD, randomRules, ruleOf } from './rule-registry.ts'
 import { starts } from './schedules.ts'
 
@@ -21,7 +22,7 @@ const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: 
 })
 
 function used(rule: Rule, turns: readonly { cost: number; wait: number }[], startMs: number) {
-  let entry: Entry = UNTOUCHED
+  let entry: KeyState = UNTOUCHED
   let nowMs = startMs
   for (const { cost, wait } of turns) {
     nowMs += wait
@@ -68,7 +69,7 @@ describe.each(kinds)('when the limit of a %s changes', (_, kind) => {
         const worstMs = [one, other].reduce((sum, rule) => {
           return sum + adjust(rule, UNTOUCHED, rule.limit, startMs).resetAfterMs
         }, stepMs)
-        let entry: Entry = adjust(one, UNTOUCHED, one.limit, startMs)
+        let entry: KeyState = adjust(one, UNTOUCHED, one.limit, startMs)
         for (let waitedMs = 0, turn = 0; ; waitedMs += stepMs, turn++) {
           // Asked so often that expect() itself would take most of the time.
           if (waitedMs > worstMs + stepMs) expect.fail(`still refused after ${waitedMs} ms of ${worstMs}`)
@@ -86,7 +87,7 @@ describe.each(kinds)('when the limit of a %s changes', (_, kind) => {
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
         const { entry, nowMs } = used(before, turns, startMs)
         const { remaining } = peek(before, entry, 1, nowMs)
-        const there = decide(after, entry, { action: 'charge', amount: 1 }, nowMs)
+        const there = decideBy(after, entry, { type: 'charge', amount: 1 }, nowMs)
         expect(peek(before, there, 1, nowMs).remaining).toBeLessThanOrEqual(remaining)
       }),
       { numRuns: runs('schedule') },

@@ -30,9 +30,11 @@ it('every error code has a section of its own', () => {
 })
 
 it('every warning has a section of its own', () => {
-  const codes = [...read('src/adapters/gate/options.ts').matchAll(/\| '([A-Z_]+)'/g)].map(([, code]) => code)
+  const codes = [...read('src/adapters/middleware/options.ts').matchAll(/\| '([A-Z_]+)'/g)].map(([, code]) => code)
   expect(codes.length).toBeGreaterThan(0)
-  const ofStores = [...read('src/limiter/outage/breaker.ts').matchAll(/#warn\('([A-Z_]+)'/g)].map(([, code]) => code)
+  const ofStores = [...read('src/stores/failover/circuit-breaker.ts').matchAll(/#warn\('([A-Z_]+)'/g)].map(
+    ([, code]) => code,
+  )
   expect(ofStores).toHaveLength(2)
   codes.push(...ofStores.sort())
   expect([...read('docs/warnings.md').matchAll(/^## ([A-Z_]+)$/gm)].map(([, code]) => code)).toEqual(codes)

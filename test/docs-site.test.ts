@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { nav, sidebar } from '../docs/.vitepress/navigation.ts'
 import { pageOf, siteLink, sitePath } from '../docs/.vitepress/site-path.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { ON_STORE_FAILURE } from '../src/limiter/outage/store-failure.ts'
+import { ON_STORE_FAILURE } from '../src/core/limit.ts'
 import tsconfig from '../tsconfig.json' with { type: 'json' }
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -116,7 +116,7 @@ describe('a command that a page tells to type', () => {
     const names = commands.flatMap(([page, line]) =>
       [...line.matchAll(/(?:^|npx |\| )sluice ([a-z]+)/g)].map(([, name = '']) => [page, name] as const),
     )
-    const unknown = names.filter(([, name]) => !program.includes(`add${name[0]?.toUpperCase()}${name.slice(1)}`))
+    const unknown = names.filter(([, name]) => !program.includes(`register${name[0]?.toUpperCase()}${name.slice(1)}`))
     expect(unknown).toEqual([])
   })
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import * as decide from '../src/core/decide.ts'
-import { type Entry, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
+import * as decide from '../src/engine/decide.ts'
+import { type KeyState, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 
 /** What a rule promises to a client that sends exactly at its limit. */
@@ -39,7 +39,7 @@ export function expectFairness({ even, passes = (_, asked) => asked }: Fairness)
 
 /** How many of `asked` requests pass. A place is held until as many others have come as there are places. */
 export function countPassed(rule: Rule, asked: number, timeMs: (request: number) => number): number {
-  let entry: Entry = UNTOUCHED
+  let entry: KeyState = UNTOUCHED
   let passed = 0
   for (let request = 0; request < asked; request++) {
     const nowMs = timeMs(request)

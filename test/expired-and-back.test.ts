@@ -4,6 +4,7 @@ import { fixedWindow } from '../src/rules/index.ts'
 import { memoryStore } from '../src/stores/memory/memory-store.ts'
 import { runs } from './effort.ts'
 import { mapStore } from './map-store.ts'
+import { openLimit } from './open-limit.ts'
 import { starts, type Wait, waits } from './schedules.ts'
 import { askTiers, calls, openTiers, tiers, traceOf, waitAfter } from './tier-twin.ts'
 
@@ -12,14 +13,14 @@ import { askTiers, calls, openTiers, tiers, traceOf, waitAfter } from './tier-tw
 describe('in memory', () => {
   it('what has expired is not forgotten while the clock may step back', () => {
     const rule = fixedWindow({ limit: 5, windowMs: 1_000 })
-    const shelf = memoryStore().open({ limiterName: 'a', rule })
+    const shelf = openLimit(memoryStore(), { limiter: 'a', rule })
     const admitted = (nowMs: number): number =>
       [1, 1, 1, 1, 1].filter((amount) => {
-        const answer = shelf.decide('key', { action: 'consume', amount }, nowMs)
+        const answer = shelf.decide('key', { type: 'consume', amount }, nowMs)
         return 'allowed' in answer && answer.allowed
       }).length
     expect(admitted(999)).toBe(5)
-    shelf.decide('key', { action: 'peek', amount: 1 }, 1_000)
+    shelf.decide('key', { type: 'peek', amount: 1 }, 1_000)
     expect([admitted(999), admitted(1_000), admitted(999)]).toEqual([0, 5, 0])
   })
 

@@ -12,14 +12,9 @@ export function failingStore(): FailingStore {
   const store: FailingStore = {
     ...memory,
     fails: false,
-    open(place) {
-      const shelf = memory.open(place)
-      return {
-        decide(...given) {
-          if (store.fails) throw new Error('gone')
-          return shelf.decide(...given)
-        },
-      }
+    decide(call, reply) {
+      if (store.fails) throw new Error('gone')
+      return memory.decide(call, reply)
     },
   }
   return store

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { consume, decide, peek } from '../src/core/decide.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
-import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { consume, peek } from '../src/engine/decide.ts'
+import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
+import { type Action, decideBy } from './open-limit.ts'
 import { starts } from './schedules.ts'
 import { kinds } from './tier-twin.ts'
 
@@ -14,7 +14,7 @@ const waits = fc.oneof(fc.constantFrom(0, 1, 249, 250, 251, 999), fc.nat(1_500))
 const holdTimes = fc.oneof(fc.constantFrom(1, 250, 999), fc.integer({ min: 1, max: 2_000 }))
 
 interface Turn {
-  readonly request: Request
+  readonly request: Action
   readonly wait: number
 }
 
@@ -23,11 +23,11 @@ const steps = fc.constantFrom(-1, -7, -250, -999, -30_000, -60_000, -60_001, -3_
 const turn = (wait: fc.Arbitrary<number>): fc.Arbitrary<Turn> =>
   fc.record({
     request: fc.oneof(
-      fc.record({ action: fc.constant('consume' as const), amount: amounts }),
-      fc.record({ action: fc.constant('hold' as const), amount: amounts, id: fc.nat(4), holdMs: holdTimes }),
-      fc.record({ action: fc.constant('settle' as const), amount: fc.nat(8), id: fc.nat(4) }),
-      fc.record({ action: fc.constant('renew' as const), id: fc.nat(4), holdMs: holdTimes }),
-      fc.record({ action: fc.constantFrom('charge' as const, 'giveBack' as const), amount: amounts }),
+      fc.record({ type: fc.constant('consume' as const), amount: amounts }),
+      fc.record({ type: fc.constant('reserve' as const), amount: amounts, holdId: fc.nat(4), holdMs: holdTimes }),
+      fc.record({ type: fc.constant('settle' as const), amount: fc.nat(8), holdId: fc.nat(4) }),
+      fc.record({ type: fc.constant('extend' as const), holdId: fc.nat(4), holdMs: holdTimes }),
+      fc.record({ type: fc.constantFrom('charge' as const, 'refund' as const), amount: amounts }),
     ),
     wait,
   })
@@ -39,12 +39,12 @@ function play(
   rule: Rule,
   turns: readonly Turn[],
   startMs: number,
-  visit: (ruling: Ruling, nowMs: number) => void,
+  visit: (ruling: Transition, nowMs: number) => void,
 ): void {
-  let entry: Entry = UNTOUCHED
+  let entry: KeyState = UNTOUCHED
   let nowMs = startMs
   for (const { request, wait } of turns) {
-    const ruling = decide(rule, entry, request, nowMs)
+    const ruling = decideBy(rule, entry, request, nowMs)
     entry = ruling
     visit(ruling, nowMs)
     nowMs = Math.max(0, nowMs + wait)
@@ -67,6 +67,19 @@ describe.each([
             expect(consume(rule, asked, cost, nowMs + waitedMs).allowed, `${waitedMs} of ${retryAfterMs}`).toBe(false)
           }
           expect(consume(rule, asked, cost, nowMs + retryAfterMs).allowed, `at ${retryAfterMs}`).toBe(true)
+        })
+      }),
+      { numRuns: runs('schedule') },
+    )
+  })
+
+  it('tells of what it allows when more than remaining passes', () => {
+    fc.assert(
+      fc.property(rules, turnList, starts, (rule, turns, startMs) => {
+        play(rule, turns, startMs, (ruling, nowMs) => {
+          const { allowed, remaining, nextAfterMs } = ruling
+          const more = peek(rule, ruling, remaining + 1, nowMs)
+          expect(nextAfterMs).toBe(!allowed ? undefined : remaining < rule.limit ? more.retryAfterMs : 0)
         })
       }),
       { numRuns: runs('schedule') },
@@ -105,8 +118,8 @@ describe('a key with holds', () => {
           // A lease lasts for as long as its rule says.
           const held = { amount, holdMs: Number(rule.parameters.leaseMs ?? holdMs) }
           let nowMs = startMs
-          let withHold: Entry = UNTOUCHED
-          let without: Entry = UNTOUCHED
+          let withHold: KeyState = UNTOUCHED
+          let without: KeyState = UNTOUCHED
           const take = ({ amount, wait }: { amount: number; wait: number }): void => {
             nowMs += wait
             const taken = consume(rule, withHold, amount, nowMs)
@@ -117,13 +130,13 @@ describe('a key with holds', () => {
             without = same
           }
           for (const other of before) take(other)
-          const hold = decide(rule, withHold, { action: 'hold', id: 1, ...held }, nowMs)
+          const hold = decideBy(rule, withHold, { type: 'reserve', holdId: 1, ...held }, nowMs)
           if (!hold.allowed) return
           const untilMs = nowMs + held.holdMs
           withHold = hold
           for (const other of during) if (nowMs + other.wait < untilMs) take(other)
           if (ending === 'never settled') nowMs = untilMs
-          else withHold = decide(rule, withHold, { action: 'settle', id: 1, amount: 0 }, nowMs)
+          else withHold = decideBy(rule, withHold, { type: 'settle', holdId: 1, amount: 0 }, nowMs)
           const left = peek(rule, withHold, 1, nowMs).remaining
           const asIfNever = peek(rule, without, 1, nowMs).remaining
           expect(left).toBe(asIfNever)
@@ -140,17 +153,17 @@ describe('a key with holds', () => {
         // A lease lasts for as long as its rule says.
         const heldMs = Number(rule.parameters.leaseMs ?? wait + 1)
         if (wait >= heldMs) return
-        const hold = (entry: Entry, id: number) =>
-          decide(rule, entry, { action: 'hold', id, amount, holdMs: heldMs }, startMs)
+        const hold = (entry: KeyState, holdId: number) =>
+          decideBy(rule, entry, { type: 'reserve', holdId, amount, holdMs: heldMs }, startMs)
         const other = hold(hold(UNTOUCHED, 1), 2)
         if (!other.allowed) return
-        const charged = debt === 0 ? other : decide(rule, other, { action: 'charge', amount: debt }, startMs)
+        const charged = debt === 0 ? other : decideBy(rule, other, { type: 'charge', amount: debt }, startMs)
         const nowMs = startMs + wait
         const renewedMs = Number(rule.parameters.leaseMs ?? heldMs + holdMs)
-        const renewed = decide(rule, charged, { action: 'renew', id: 1, holdMs: renewedMs }, nowMs)
+        const renewed = decideBy(rule, charged, { type: 'extend', holdId: 1, holdMs: renewedMs }, nowMs)
         expect(renewed).toMatchObject({ allowed: true, remaining: peek(rule, charged, 1, nowMs).remaining })
-        const settle = (entry: Entry, id: number, atMs: number) =>
-          decide(rule, entry, { action: 'settle', id, amount: 0 }, atMs)
+        const settle = (entry: KeyState, holdId: number, atMs: number) =>
+          decideBy(rule, entry, { type: 'settle', holdId, amount: 0 }, atMs)
         expect(settle(renewed, 1, nowMs).remaining).toBe(settle(charged, 1, nowMs).remaining)
         expect(settle(renewed, 2, startMs + heldMs).reason).toBe('hold-ended')
         expect(settle(renewed, 1, nowMs + renewedMs - 1).allowed).toBe(true)
@@ -163,11 +176,11 @@ describe('a key with holds', () => {
   it('ends a hold once: by settling or by expiring, whatever is tried after that', () => {
     fc.assert(
       fc.property(rules, amounts, holdTimes, waits, fc.nat(9), starts, (rule, amount, holdMs, wait, used, startMs) => {
-        const hold = decide(rule, UNTOUCHED, { action: 'hold', id: 7, amount, holdMs }, startMs)
+        const hold = decideBy(rule, UNTOUCHED, { type: 'reserve', holdId: 7, amount, holdMs }, startMs)
         if (!hold.allowed) return
         const nowMs = startMs + wait
-        const once = decide(rule, hold, { action: 'settle', id: 7, amount: used }, nowMs)
-        const twice = decide(rule, once, { action: 'settle', id: 7, amount: used }, nowMs)
+        const once = decideBy(rule, hold, { type: 'settle', holdId: 7, amount: used }, nowMs)
+        const twice = decideBy(rule, once, { type: 'settle', holdId: 7, amount: used }, nowMs)
         expect(once.allowed).toBe(wait < holdMs)
         expect(twice).toMatchObject({ allowed: false, reason: 'hold-ended', retryAfterMs: Number.POSITIVE_INFINITY })
         expect(twice.remaining).toBe(once.remaining)

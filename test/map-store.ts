@@ -1,54 +1,35 @@
-import { decide } from '../src/core/decide.ts'
-import { decideTogether } from '../src/core/decide-together.ts'
-import type { Verdict } from '../src/core/decision.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
+import type { LimitResult } from '../src/core/decision.ts'
 import { encodeScope } from '../src/core/key.ts'
-import { toldById } from '../src/core/repeated.ts'
-import type { Order, Shelf, Store } from '../src/core/store.ts'
+import type { Operation } from '../src/core/operation.ts'
+import type { Store } from '../src/core/store.ts'
+import { decideAll } from '../src/engine/decide-all.ts'
+import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 
-interface MapShelf extends Shelf {
-  readonly scope: string
-  readonly changing: boolean
-}
-
-/** The frame and nothing else: keeps everything in a map and forgets nothing, whatever the clock does. */
+/** The engine and nothing else: keeps everything in a map and forgets nothing, whatever the clock does. */
 export function mapStore(): Store {
-  const entries = new Map<string, Entry>()
-  const memos = new Map<string, { readonly untilMs: number; readonly verdicts: readonly Verdict[] }>()
-  const entryOf = (name: string): Entry => entries.get(name) ?? UNTOUCHED
-  const nameOf = ({ shelf, key }: Order): string => `${(shelf as MapShelf).scope}:${key}`
+  const stored = new Map<string, KeyState>()
+  const admitted = new Map<string, { readonly untilMs: number; readonly results: readonly LimitResult[] }>()
+  const nameOf = ({ limit, key }: Operation): string => `${encodeScope(limit)}:${key}`
   return {
     kind: 'memory',
-    open(place) {
-      const scope = encodeScope(place)
-      const shelf: MapShelf = {
-        scope,
-        changing: place.changing === true,
-        decide(key, request, nowMs, rule = place.rule) {
-          const ruling = decide(rule, entryOf(`${scope}:${key}`), request, nowMs)
-          entries.set(`${scope}:${key}`, entryAfter(shelf, ruling))
-          return ruling
-        },
-      }
-      return shelf
-    },
-    decideTogether(orders, nowMs, memo) {
-      const id = memo && `${nameOf(orders[0] as Order)} ${memo.id}`
-      const known = id === undefined ? undefined : memos.get(id)
-      if (known !== undefined && known.untilMs > nowMs) return toldById(known.verdicts, orders)
-      const parts = orders.map((order) => ({ ...order, entry: entryOf(nameOf(order)) }))
-      const { allowed, rulings } = decideTogether(parts, nowMs)
-      for (const [index, order] of orders.entries())
-        entries.set(nameOf(order), entryAfter(order.shelf as MapShelf, rulings[index] as Ruling))
-      if (!allowed || memo === undefined || id === undefined) return rulings
-      memos.set(id, { untilMs: nowMs + memo.ms, verdicts: rulings })
-      return toldById(rulings, orders)
+    register() {},
+    decide({ operations, nowMs, idempotency }) {
+      const id = idempotency && `${nameOf(operations[0] as Operation)} ${idempotency.key}`
+      const known = id === undefined ? undefined : admitted.get(id)
+      if (known !== undefined && known.untilMs > nowMs) return known.results
+      const states = operations.map((operation) => stored.get(nameOf(operation)) ?? UNTOUCHED)
+      const { allowed, transitions } = decideAll(operations, states, nowMs)
+      for (const [index, operation] of operations.entries())
+        stored.set(nameOf(operation), stateAfter(operation, transitions[index] as Transition))
+      if (!allowed || idempotency === undefined || id === undefined) return transitions
+      admitted.set(id, { untilMs: nowMs + idempotency.ttlMs, results: transitions })
+      return transitions
     },
   }
 }
 
 // Only where the rule may change does a state keep the one that it was counted by.
-function entryAfter({ changing }: MapShelf, ruling: Ruling): Entry {
-  const { state, block, holds } = ruling
-  return changing ? ruling : { state, block, holds }
+function stateAfter({ limit }: Operation, transition: Transition): KeyState {
+  const { state, block, holds } = transition
+  return limit.rulesVary ? transition : { state, block, holds }
 }

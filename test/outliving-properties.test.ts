@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { adjust, consume, peek } from '../src/core/decide.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { adjust, consume, peek } from '../src/engine/decide.ts'
+import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import * as rules from '../src/rules/index.ts'
 import { runs } from './effort.ts'
 import { outlivingKinds } from './outliving-kinds.ts'
@@ -16,13 +16,13 @@ const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: 
   size: 'max',
 })
 
-/** Without `madeBy`, as a store keeps what a limiter without a policy function counts. */
-function kept({ state, block, holds }: Ruling): Entry {
+/** Without `countedBy`, as a store keeps what a limiter without a policy function counts. */
+function kept({ state, block, holds }: Transition): KeyState {
   return { state, block, holds }
 }
 
 function played(rule: Rule, turns: readonly { cost: number; wait: number }[], startMs: number) {
-  let entry: Entry = UNTOUCHED
+  let entry: KeyState = UNTOUCHED
   let nowMs = startMs
   for (const { cost, wait } of turns) {
     nowMs += wait
@@ -31,7 +31,8 @@ function played(rule: Rule, turns: readonly { cost: number; wait: number }[], st
   return { entry, nowMs }
 }
 
-const usedOf = (rule: Rule, entry: Entry, nowMs: number): number => rule.limit - peek(rule, entry, 1, nowMs).remaining
+const usedOf = (rule: Rule, entry: KeyState, nowMs: number): number =>
+  rule.limit - peek(rule, entry, 1, nowMs).remaining
 
 describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind, { knowsTimes }) => {
   it('what is used stays used', () => {
@@ -69,6 +70,21 @@ describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind, { kno
     )
   })
 
+  it('what is allowed tells when more than remaining passes', () => {
+    fc.assert(
+      fc.property(kind, kind, takes, fc.integer({ min: 1, max: 5 }), starts, (before, after, turns, cost, startMs) => {
+        const { entry, nowMs } = played(before, turns, startMs)
+        const rulings = [peek, consume, adjust].map((ask) => ask(after, entry, cost, nowMs))
+        for (const ruling of [...rulings, adjust(after, entry, -cost, nowMs)]) {
+          const { allowed, remaining, nextAfterMs } = ruling
+          const more = peek(after, kept(ruling), remaining + 1, nowMs)
+          expect(nextAfterMs).toBe(!allowed ? undefined : remaining < after.limit ? more.retryAfterMs : 0)
+        }
+      }),
+      { numRuns: runs('schedule') },
+    )
+  })
+
   it('nobody waits longer than after the new limit and its debt were used up', () => {
     fc.assert(
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
@@ -84,7 +100,7 @@ describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind, { kno
   it('callers who disagree about the numbers shut nobody out', () => {
     fc.assert(
       fc.property(kind, kind, fc.integer({ min: 1, max: 300 }), starts, (one, other, stepMs, startMs) => {
-        let entry: Entry = kept(adjust(one, UNTOUCHED, one.limit, startMs))
+        let entry: KeyState = kept(adjust(one, UNTOUCHED, one.limit, startMs))
         const worstMs = adjust(one, UNTOUCHED, one.limit, startMs).resetAfterMs
         for (let waitedMs = 0, turn = 0; ; waitedMs += stepMs, turn++) {
           if (waitedMs > worstMs + 2 * stepMs) expect.fail(`still refused after ${waitedMs} ms of ${worstMs}`)

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 // The name of a test file chooses its project: `x.test.ts`, `x.redis.test.ts` or `x.system.test.ts`.
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const tests = ['src', 'test']
+const tests = ['src', 'test', 'page']
   .flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
   )

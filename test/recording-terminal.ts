@@ -1,4 +1,4 @@
-import type { Terminal } from '../src/cli/terminal.ts'
+import type { Terminal } from '../src/cli/terminal/terminal.ts'
 
 /** A terminal that remembers what was written, for tests of the command line. */
 export interface RecordingTerminal extends Terminal {

@@ -1,4 +1,5 @@
 import { expect, type Mock, vi } from 'vitest'
+import { LimiterError } from '../src/core/limiter-error.ts'
 import type { Rule } from '../src/core/rule.ts'
 import { createLimiter, type LimiterOptions } from '../src/limiter/create-limiter.ts'
 import type { Limiter } from '../src/limiter/limiter.ts'
@@ -46,4 +47,11 @@ export async function find(limiter: Limiter): Promise<void> {
 /** What the store itself has left for a key. */
 export async function remaining(key: string, by: Rule = rule): Promise<number> {
   return (await limiterWith({ rule: by }).peek(key)).remaining
+}
+
+/** Lets the store deny whatever has an idempotency key. */
+export function takeNoIds(): void {
+  const { answer } = store
+  store.answer = (call) =>
+    call.idempotency === undefined ? answer(call) : Promise.reject(new LimiterError('STORE_DENIED', 'no ids'))
 }

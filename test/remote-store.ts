@@ -1,5 +1,6 @@
-import type { Verdict } from '../src/core/decision.ts'
-import type { Answer, Place, Shelf, Store } from '../src/core/store.ts'
+import type { LimitResult } from '../src/core/decision.ts'
+import type { Limit } from '../src/core/limit.ts'
+import type { Store, StoreCall } from '../src/core/store.ts'
 import { type MemoryStore, memoryStore } from '../src/stores/memory/memory-store.ts'
 
 /** How a remote store behaves: it answers, says nothing, rejects, or decides and loses its answer. */
@@ -14,6 +15,8 @@ export interface RemoteStore extends Store {
   asked: number
   /** Answers what it has kept silent about. */
   speak(): void
+  /** What it answers a call with. A test may put something in between. */
+  answer(call: StoreCall): Promise<readonly LimitResult[]>
 }
 
 /** A server that several processes reach. To give it another memory is to restart it without its data. */
@@ -24,12 +27,24 @@ export interface Server {
 /** A memory store behind a connection that can break. Several of one server are several processes. */
 export function remoteStore(server: Server = { memory: memoryStore() }): RemoteStore {
   let kept: (() => void)[] = []
-  const carry = <Told>(decide: () => Told | Promise<Told>): Promise<Told> => {
+  /** Who has heard of a limit: a server that was restarted has not. */
+  const registered = new WeakMap<MemoryStore, WeakSet<Limit>>()
+  const decide = (call: StoreCall): readonly LimitResult[] => {
+    const { memory } = server
+    const known = registered.get(memory) ?? new WeakSet<Limit>()
+    registered.set(memory, known)
+    for (const { limit } of call.operations) {
+      if (!known.has(limit)) memory.register(limit)
+      known.add(limit)
+    }
+    return memory.decide(call, { done() {}, failed() {} }) as readonly LimitResult[]
+  }
+  const carry = (call: StoreCall): Promise<readonly LimitResult[]> => {
     store.asked++
     if (store.behaviour === 'fails') return Promise.reject(store.error)
-    if (store.behaviour === 'silent') return new Promise((resolve) => kept.push(() => resolve(decide())))
-    const told = decide()
-    return store.behaviour === 'loses' ? Promise.reject(store.error) : Promise.resolve(told)
+    if (store.behaviour === 'silent') return new Promise((resolve) => kept.push(() => resolve(decide(call))))
+    const results = decide(call)
+    return store.behaviour === 'loses' ? Promise.reject(store.error) : Promise.resolve(results)
   }
   const store: RemoteStore = {
     kind: 'redis',
@@ -41,24 +56,15 @@ export function remoteStore(server: Server = { memory: memoryStore() }): RemoteS
       kept = []
       for (const answer of answers) answer()
     },
-    open(place) {
-      const remote: RemoteShelf = {
-        decide: (...given): Answer => carry<Verdict>(() => server.memory.open(place).decide(...given)),
-        place,
-      }
-      return remote
+    answer: carry,
+    register() {},
+    decide(call, reply) {
+      store.answer(call).then(
+        (results) => reply.done(results),
+        (error: unknown) => reply.failed(error),
+      )
+      return undefined
     },
-    decideTogether: (orders, ...rest) =>
-      carry(() =>
-        server.memory.decideTogether(
-          orders.map((order) => ({ ...order, shelf: server.memory.open((order.shelf as RemoteShelf).place) })),
-          ...rest,
-        ),
-      ),
   }
   return store
-}
-
-interface RemoteShelf extends Shelf {
-  readonly place: Place
 }

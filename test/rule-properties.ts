@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import * as decide from '../src/core/decide.ts'
-import { type Entry, freshAfterMs, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
 import type { Rule } from '../src/core/rule.ts'
+import * as decide from '../src/engine/decide.ts'
+import { freshAfterMs, type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 import { expectFairness } from './even-traffic.ts'
 import type { Parameters, RulePromise } from './rule-promise.ts'
@@ -65,7 +65,7 @@ function describePromise(promise: RulePromise): void {
     it('lets exactly as many requests of cost 1 pass as remaining says', () => {
       check(fc.oneof(everything, anyClock), (history, rule) => {
         for (const { ruling, nowMs } of history) {
-          let entry: Entry = ruling
+          let entry: KeyState = ruling
           for (let left = ruling.remaining; left > 0; left--) {
             const { allowed, remaining, ...taken } = decide.consume(rule, entry, 1, nowMs)
             if (!allowed || remaining !== left - 1)
@@ -79,15 +79,28 @@ function describePromise(promise: RulePromise): void {
 
     it('says of what it allows when more than remaining passes: refused before, allowed then', () => {
       check(fc.oneof(everything, anyClock), (history, rule) => {
-        for (const { ahead, ruling, nowMs } of history) {
+        for (const { ruling, nowMs } of history) {
           const { allowed, remaining, nextAfterMs } = ruling
-          expect(nextAfterMs === undefined).toBe(!allowed || ahead !== true)
-          if (nextAfterMs === undefined || remaining >= rule.limit) continue
+          if (!allowed || remaining >= rule.limit) {
+            expect(nextAfterMs).toBe(allowed ? 0 : undefined)
+            continue
+          }
           const more = decide.peek(rule, ruling, remaining + 1, nowMs)
           expect(nextAfterMs).toBe(more.retryAfterMs)
           expectHonest(rule, more, remaining + 1, nowMs)
           // One large request may pass where as many small ones would wait too long.
           if (rule.parameters.mode !== 'shape') expect(nextAfterMs).toBeGreaterThan(0)
+        }
+      })
+    })
+
+    it('says it with every step, also with one that is refused or goes into debt', () => {
+      check(everything, (history, rule) => {
+        for (const { action, amount, before, nowMs } of history) {
+          const cost = action === 'giveBack' ? -amount : amount
+          const { state, remaining, nextAfterMs } = rule.step(before.state, nowMs, cost, action !== 'consume')
+          const { retryAfterMs } = rule.step(state, nowMs, remaining + 1, false)
+          expect(nextAfterMs).toBe(remaining >= rule.limit ? 0 : retryAfterMs)
         }
       })
     })
@@ -108,8 +121,8 @@ function describePromise(promise: RulePromise): void {
 
     it('is pure: the same step from the same state says the same, whatever came after', () => {
       check(fc.oneof(everything, anyClock), (history, rule) => {
-        for (const { action, amount, ahead, before, ruling, nowMs } of history) {
-          const { state: _, ...verdict } = act(rule, before, action, amount, nowMs, ahead)
+        for (const { action, amount, before, ruling, nowMs } of history) {
+          const { state: _, ...verdict } = act(rule, before, action, amount, nowMs)
           expect(ruling).toMatchObject(verdict)
         }
       })
@@ -216,7 +229,7 @@ function describePromise(promise: RulePromise): void {
  * Every millisecond of a short wait, and of a long one both ends and a spread between them. `expect` comes last, where something
  * is wrong: a hundred thousand calls of it take seconds.
  */
-function expectHonest(rule: Rule, ruling: Ruling, cost: number, nowMs: number): void {
+function expectHonest(rule: Rule, ruling: Transition, cost: number, nowMs: number): void {
   const { allowed, retryAfterMs } = ruling
   if (allowed) expect(retryAfterMs).toBe(0)
   else expect(retryAfterMs).toBeGreaterThan(0)

@@ -6,8 +6,8 @@ import { rulePages } from '../scripts/rules/lists.mjs'
 import * as exportedForms from '../src/rules/forms.ts'
 import * as exportedRules from '../src/rules/index.ts'
 import * as exportedExamples from '../src/rules/worked-examples.ts'
-import { lineUp } from '../src/simulate/line-up.ts'
-import { aheadExamples } from '../src/testing/ahead-examples.ts'
+import { listRuleVariants } from '../src/simulate/rule-variants.ts'
+import { nextExamples } from '../src/testing/next-examples.ts'
 import { everyMode, everyRule, formNames, GOOD, ruleNames, ruleOf } from './rule-registry.ts'
 
 describe.each(everyRule)('the folder of $name', ({ name, forms, examples, promises, samples }) => {
@@ -22,7 +22,7 @@ describe.each(everyRule)('the folder of $name', ({ name, forms, examples, promis
   })
 
   it('has a mode for each line of the simulator, and each makes this rule of the numbers that it is given', () => {
-    const played = lineUp(10, 1_000).filter(({ rule }) => rule.kind === name)
+    const played = listRuleVariants(10, 1_000).filter(({ rule }) => rule.kind === name)
     expect(samples.modes.map(({ contestant }) => contestant)).toEqual(played.map((contestant) => contestant.name))
     for (const mode of samples.modes) {
       expect(Object.keys(samples.good)).toContain(mode.factory)
@@ -41,8 +41,8 @@ describe.each(everyRule)('the folder of $name', ({ name, forms, examples, promis
     for (const example of examples) expect(contract).toContain(example)
     const givesBack = samples.modes.flatMap((mode) => mode.givesBack)
     expect(givesBack.length, `${file}.samples.ts needs an example in givesBack`).toBeGreaterThan(0)
-    const ahead = [...examples, ...aheadExamples].filter(({ rule }) => rule.kind === name)
-    const says = ahead.flatMap(({ turns }) => turns).filter(([, , , answer]) => answer.nextAfterMs !== undefined)
+    const next = [...examples, ...nextExamples].filter(({ rule }) => rule.kind === name)
+    const says = next.flatMap(({ turns }) => turns).filter(([, , , answer]) => answer.nextAfterMs !== undefined)
     expect(says.length, `${file}.examples.ts needs a turn that says nextAfterMs`).toBeGreaterThan(0)
   })
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
-import { decide } from '../src/core/decide.ts'
-import { type Entry, type Ruling, UNTOUCHED } from '../src/core/entry.ts'
-import type { Request } from '../src/core/request.ts'
 import type { Rule } from '../src/core/rule.ts'
+import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
+import { decideBy, type Action as KeyAction } from './open-limit.ts'
 
 /** What may be done with a key. */
 export type Action = 'consume' | 'peek' | 'charge' | 'giveBack' | 'block' | 'reblock' | 'unblock' | 'reset'
@@ -12,8 +11,6 @@ export interface Turn {
   readonly action: Action
   readonly amount: number
   readonly wait: Wait
-  /** Whether it asks when more passes. */
-  readonly ahead?: boolean | undefined
 }
 
 /** A wait by its meaning, which depends on the answer before it, or in milliseconds; negative when the clock steps back. */
@@ -33,10 +30,9 @@ export type Wait =
 export interface Moment {
   readonly action: Action
   readonly amount: number
-  readonly ahead: boolean | undefined
   readonly nowMs: number
-  readonly before: Entry
-  readonly ruling: Ruling
+  readonly before: KeyState
+  readonly ruling: Transition
 }
 
 /** Plays the turns on one key, each at the time of the one before and its wait. */
@@ -44,12 +40,12 @@ export function play(rule: Rule, turnList: readonly Turn[], startMs: number, per
   const history: Moment[] = []
   let entry = UNTOUCHED
   let nowMs = startMs
-  let last: Ruling | undefined
-  for (const { action, amount, wait, ahead } of turnList) {
+  let last: Transition | undefined
+  for (const { action, amount, wait } of turnList) {
     nowMs = Math.max(0, nowMs + waitMs(wait, last, periodMs))
     const before = entry
-    const ruling = act(rule, before, action, amount, nowMs, ahead)
-    history.push({ action, amount, ahead, nowMs, before, ruling })
+    const ruling = act(rule, before, action, amount, nowMs)
+    history.push({ action, amount, nowMs, before, ruling })
     entry = ruling
     last = ruling
   }
@@ -57,17 +53,18 @@ export function play(rule: Rule, turnList: readonly Turn[], startMs: number, per
 }
 
 /** Does one call. */
-export function act(rule: Rule, entry: Entry, action: Action, amount: number, nowMs: number, ahead?: boolean): Ruling {
-  return decide(rule, entry, requestOf(action, amount, ahead), nowMs)
+export function act(rule: Rule, entry: KeyState, action: Action, amount: number, nowMs: number): Transition {
+  return decideBy(rule, entry, requestOf(action, amount), nowMs)
 }
 
 /** A call as a store is asked it. */
-export function requestOf(action: Action, amount: number, ahead?: boolean): Request {
-  if (action === 'unblock' || action === 'reset') return { action, ahead }
-  return action === 'reblock' ? { action: 'block', amount, replace: true, ahead } : { action, amount, ahead }
+export function requestOf(action: Action, amount: number): KeyAction {
+  if (action === 'unblock' || action === 'reset') return { type: action }
+  if (action === 'reblock') return { type: 'block', amount, replaces: true }
+  return { type: action === 'giveBack' ? 'refund' : action, amount }
 }
 
-function waitMs(wait: Wait, last: Ruling | undefined, periodMs: number): number {
+function waitMs(wait: Wait, last: Transition | undefined, periodMs: number): number {
   const retryMs = last === undefined || last.retryAfterMs === Number.POSITIVE_INFINITY ? 0 : last.retryAfterMs
   const resetMs = last?.resetAfterMs ?? 0
   if (typeof wait === 'number') return wait
@@ -105,7 +102,7 @@ export const turns = (actions: readonly Action[], wait: fc.Arbitrary<Wait>): fc.
 const amounts = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
 
 function turn(actions: readonly Action[], amount: fc.Arbitrary<number>, wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn> {
-  return fc.record({ action: fc.constantFrom(...actions), amount, wait, ahead: fc.boolean() })
+  return fc.record({ action: fc.constantFrom(...actions), amount, wait })
 }
 
 /** Times to start at. */

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { run } from '../src/cli/program.ts'
-import type { Terminal } from '../src/cli/terminal.ts'
+import type { Terminal } from '../src/cli/terminal/terminal.ts'
 import { type RecordingTerminal, recordingTerminal } from './recording-terminal.ts'
 
 /** Runs `sluice simulate` with these arguments: its exit code, and what it has written. */

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../src/core/decision.ts'
+import type { LimitResult } from '../src/core/decision.ts'
 import type { Rule } from '../src/core/rule.ts'
 import type { Store } from '../src/core/store.ts'
 import { createLimiter } from '../src/limiter/create-limiter.ts'
 import type { Lease } from '../src/limiter/lease.ts'
 import * as forms from '../src/rules/forms.ts'
-import { lineUp } from '../src/simulate/line-up.ts'
+import { listRuleVariants } from '../src/simulate/rule-variants.ts'
 import { simulate } from '../src/simulate/simulate.ts'
 import type { Arrival, Contestant, Trace } from '../src/simulate/simulation.ts'
 import { adversary, bursts, poisson, steady } from '../src/simulate/traffic.ts'
@@ -40,7 +40,7 @@ const stores: [string, () => Store][] = [
 
 const LIMIT = 7
 const WINDOW_MS = 1_000
-const alone = lineUp(LIMIT, WINDOW_MS)
+const alone = listRuleVariants(LIMIT, WINDOW_MS)
 const rules: readonly Contestant[] = [
   ...alone,
   ...alone.map(({ name, rule }) => ({ name: `${name} that blocks`, rule, blockForMs: 1_700 })),
@@ -99,7 +99,7 @@ const randomTrace: fc.Arbitrary<Arrival[]> = fc
   })
 
 async function expectSame(contestant: Contestant, trace: readonly Arrival[], store: Store): Promise<void> {
-  const simulated: Verdict[] = []
+  const simulated: LimitResult[] = []
   const [result] = simulate([contestant], trace, { onDecision: (_, __, verdict) => simulated.push(plain(verdict)) })
   const decided = await played(contestant, trace, store)
   expect(simulated).toEqual(decided)
@@ -107,13 +107,17 @@ async function expectSame(contestant: Contestant, trace: readonly Arrival[], sto
 }
 
 /** What the library decides. Who says how long its work takes gets a lease where the rule has places. */
-async function played({ rule, blockForMs }: Contestant, trace: readonly Arrival[], store: Store): Promise<Verdict[]> {
+async function played(
+  { rule, blockForMs }: Contestant,
+  trace: readonly Arrival[],
+  store: Store,
+): Promise<LimitResult[]> {
   const clock = manualClock(trace[0]?.atMs ?? 0)
   // Every decision by the server: what is known to be refused would tell what remained when that was learnt.
   const options = { name: `simulated ${count++}`, rule, store, clock, denialCacheMs: 0 }
   const limiter = createLimiter(blockForMs === undefined ? options : { ...options, blockForMs })
   const leases: { lease: Lease; endMs: number }[] = []
-  const decisions: Verdict[] = []
+  const decisions: LimitResult[] = []
   for (const { atMs, key, cost, workMs } of trace) {
     leases.sort((one, other) => one.endMs - other.endMs)
     while (leases[0] !== undefined && leases[0].endMs <= atMs) {
@@ -132,9 +136,9 @@ async function played({ rule, blockForMs }: Contestant, trace: readonly Arrival[
 }
 
 /** The numbers of the simulator, worked out from the decisions in the plainest way. */
-function judged(rule: Rule, trace: readonly Arrival[], decisions: readonly Verdict[]): object {
+function judged(rule: Rule, trace: readonly Arrival[], decisions: readonly LimitResult[]): object {
   const passed = trace.flatMap((arrival, index) => {
-    const { allowed, delayMs } = decisions[index] as Verdict
+    const { allowed, delayMs } = decisions[index] as LimitResult
     if (!allowed) return []
     const lasts = rule.windowMs ?? arrival.workMs ?? Number(rule.parameters.leaseMs)
     return [{ ...arrival, fromMs: arrival.atMs + delayMs, untilMs: arrival.atMs + delayMs + lasts }]
@@ -154,6 +158,14 @@ function judged(rule: Rule, trace: readonly Arrival[], decisions: readonly Verdi
   }
 }
 
-function plain({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }: Verdict): Verdict {
-  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason }
+function plain({
+  allowed,
+  remaining,
+  retryAfterMs,
+  resetAfterMs,
+  delayMs,
+  reason,
+  nextAfterMs,
+}: LimitResult): LimitResult {
+  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }

@@ -22,13 +22,13 @@ export async function stepInLua(redis: Redis, { rule, state, nowMs, cost, force,
   return reply.map(Number)
 }
 
-/** An outcome as numbers: wait, remaining, reset, delay and what was given back, and the next state unless it was refused. */
+/** An outcome as numbers: wait, remaining, reset, delay and what was given back; unless it was refused, when more passes, and the next state. */
 export function rowOf(
   rule: Rule,
-  { retryAfterMs, remaining, resetAfterMs, delayMs, returned, state }: Outcome,
+  { retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, returned, state }: Outcome,
 ): number[] {
   const numbers = [retryAfterMs, remaining, resetAfterMs, delayMs, returned]
-  return retryAfterMs > 0 ? numbers : [...numbers, ...cellsOf(rule, state)]
+  return retryAfterMs > 0 ? numbers : [...numbers, nextAfterMs, ...cellsOf(rule, state)]
 }
 
 /** A state as it is kept on Redis. */
@@ -55,9 +55,10 @@ function scriptOf({ kind }: Rule): string {
     needs === undefined ? '' : part(`rules/${needs}`),
     step,
     "local state, takenMs = ARGV[1] ~= '' and ARGV[1] or nil, tonumber(ARGV[5])",
-    'local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned =',
+    'local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned =',
     `  step(${read.join(', ')}, state, tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1', takenMs)`,
     'local reply = { retryAfterMs, remaining, resetAfterMs, delayMs, returned or 0 }',
+    'if retryAfterMs == 0 then reply[6] = nextAfterMs end',
     "for at = 1, #(next or ''), 8 do reply[#reply + 1] = (struct.unpack('<d', next, at)) end",
     "for index, number in ipairs(reply) do reply[index] = string.format('%.17g', number) end",
     'return reply',

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import type { Verdict } from '../src/core/decision.ts'
-import type { Request } from '../src/core/request.ts'
+import type { LimitResult } from '../src/core/decision.ts'
+import type { Operation } from '../src/core/operation.ts'
 import type { Rule } from '../src/core/rule.ts'
-import type { Memo, Order, Shelf, Store } from '../src/core/store.ts'
+import type { Idempotency, Store } from '../src/core/store.ts'
+import { type Action, decideCall, type OpenLimit, openLimit, operationOn } from './open-limit.ts'
 import { everyRule, randomRules } from './rule-registry.ts'
 import type { Wait } from './schedules.ts'
 
@@ -17,7 +18,7 @@ export interface RandomTier {
 export interface RandomCall {
   readonly asked: readonly {
     readonly isPresent: boolean
-    readonly request: Request
+    readonly request: Action
     readonly rule: number
   }[]
   readonly key: number
@@ -59,21 +60,20 @@ const amount = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
 // Few ids, so that they are settled, renewed and used again.
 const id = fc.integer({ min: 1, max: 5 })
 const holdMs = fc.oneof(fc.constantFrom(1, 250, 999, 61_000), fc.integer({ min: 1, max: 3_000 }))
-const blockForMs = fc.option(fc.constantFrom(1, 250, 61_000), { nil: undefined, freq: 5 })
-const asking: fc.Arbitrary<Request> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ action: fc.constant('consume' as const), amount, blockForMs }) },
-  { weight: 6, arbitrary: fc.record({ action: fc.constant('hold' as const), amount, id, holdMs, blockForMs }) },
-  { weight: 4, arbitrary: fc.record({ action: fc.constant('settle' as const), id, amount: fc.nat(12) }) },
-  { weight: 2, arbitrary: fc.record({ action: fc.constant('renew' as const), id, holdMs }) },
-  { weight: 1, arbitrary: fc.record({ action: fc.constantFrom('peek' as const, 'charge' as const), amount }) },
-  { weight: 1, arbitrary: fc.record({ action: fc.constant('giveBack' as const), amount }) },
+const blockMs = fc.option(fc.constantFrom(1, 250, 61_000), { nil: 0, freq: 5 })
+const request: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ type: fc.constant('consume' as const), amount, blockMs }) },
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('reserve' as const), amount, holdId: id, holdMs, blockMs }) },
+  { weight: 4, arbitrary: fc.record({ type: fc.constant('settle' as const), holdId: id, amount: fc.nat(12) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('extend' as const), holdId: id, holdMs }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('peek' as const, 'charge' as const), amount }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('refund' as const), amount }) },
   {
     weight: 1,
-    arbitrary: fc.record({ action: fc.constant('block' as const), amount: fc.constantFrom(1, 250, 61_000) }),
+    arbitrary: fc.record({ type: fc.constant('block' as const), amount: fc.constantFrom(1, 250, 61_000) }),
   },
-  { weight: 1, arbitrary: fc.record({ action: fc.constantFrom('unblock' as const, 'reset' as const) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('unblock' as const, 'reset' as const) }) },
 )
-const request = fc.tuple(asking, fc.boolean()).map(([plain, ahead]): Request => ({ ...plain, ahead }))
 const asked = fc.record({ isPresent: fc.oneof(fc.constant(true), fc.boolean()), request, rule: fc.nat(2) })
 
 /** Calls on a limiter of up to four tiers. */
@@ -90,55 +90,53 @@ export const calls = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<RandomCall[]> =>
     )
     .map((list) => list.map(withId))
 
-// Only what consumes has an id. Each time that it is sent it may look ahead, or not.
+// Only what consumes has an id.
 function withId({ id, ...call }: RandomCall): RandomCall {
   if (id === undefined) return { ...call, id }
   const asked = call.asked.map((part) => {
-    const amount = 'amount' in part.request ? Math.max(1, Math.min(12, part.request.amount)) : 1
-    const { ahead } = part.request
-    return { ...part, request: { action: 'consume' as const, amount, blockForMs: 250, ahead } }
+    const amount = Math.max(1, Math.min(12, part.request.amount ?? 1))
+    return { ...part, request: { type: 'consume' as const, amount, blockMs: 250 } }
   })
   return { ...call, id, asked }
 }
 
 /** A limiter's tiers in one store. */
-export function openTiers(store: Store, limiterName: string, tierList: readonly RandomTier[]): readonly Shelf[] {
-  return tierList.map(({ rules: [rule], isChanging }, index) =>
-    store.open({ limiterName, tierName: `tier ${index}`, rule, changing: isChanging }),
+export function openTiers(store: Store, limiter: string, tierList: readonly RandomTier[]): readonly OpenLimit[] {
+  return tierList.map(({ rules: [rule], isChanging, shadow }, index) =>
+    openLimit(store, { limiter, tier: `tier ${index}`, rule, shadow, rulesVary: isChanging }),
   )
 }
 
 /** Does one call on one store. */
 export async function askTiers(
   store: Store,
-  shelves: readonly Shelf[],
+  limits: readonly OpenLimit[],
   tierList: readonly RandomTier[],
   call: RandomCall,
   nowMs: number,
-): Promise<readonly Verdict[]> {
-  const orders: Order[] = []
+): Promise<readonly LimitResult[]> {
+  const operations: Operation[] = []
   for (const [index, tier] of tierList.entries()) {
     const { isPresent, request, rule } = call.asked[index] as RandomCall['asked'][number]
     if (!isPresent && index > 0) continue
-    orders.push({
-      shelf: shelves[index] as Shelf,
-      key: `key ${call.key}`.replace(' ', '-'),
-      request,
-      rule: tier.isChanging ? (tier.rules[rule] as Rule) : tier.rules[0],
-      shadow: tier.shadow,
-    })
+    const { limit } = limits[index] as OpenLimit
+    // A limit in shadow mode blocks no key.
+    const action = limit.shadow ? { ...request, blockMs: 0 } : request
+    const by = tier.isChanging ? (tier.rules[rule] as Rule) : tier.rules[0]
+    operations.push(operationOn(limit, `key-${call.key}`, action, by))
   }
   // An id belongs to the tiers that a call names.
-  const named = orders.map(({ shelf }) => shelves.indexOf(shelf)).join('-')
-  const memo: Memo | undefined = call.id === undefined ? undefined : { id: `~${call.id}-${named}`, ms: 1_000 }
-  const verdicts = await store.decideTogether(orders, nowMs, memo)
-  return verdicts.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }) => {
+  const named = operations.map(({ limit }) => limits.findIndex((open) => open.limit === limit)).join('-')
+  const idempotency: Idempotency | undefined =
+    call.id === undefined ? undefined : { key: `~${call.id}-${named}`, ttlMs: 1_000 }
+  const results = await decideCall(store, operations, nowMs, idempotency)
+  return results.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }) => {
     return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
   })
 }
 
 /** How long to wait after these verdicts. */
-export function waitAfter(wait: Wait, verdicts: readonly Verdict[]): number {
+export function waitAfter(wait: Wait, verdicts: readonly LimitResult[]): number {
   const retryMs = Math.max(0, ...verdicts.map((verdict) => verdict.retryAfterMs).filter(Number.isFinite))
   const resetMs = Math.max(0, ...verdicts.map((verdict) => verdict.resetAfterMs))
   if (typeof wait === 'number') return wait

@@ -178,7 +178,7 @@ function headerOf({ name, purpose, state }, version, numbered) {
     ['returns', REPLY],
     [
       'short:',
-      'before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains',
+      'before nowMs: what is allowed at once returns only remaining, resetAfterMs, nextAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs and the nextAfterMs of all, and of each what remains',
     ],
     ['state', state],
   ])
@@ -304,8 +304,8 @@ function luaOf(name) {
 const LONGEST_MS = 315_619_200_000
 const NOW = "time in milliseconds, whole number >= 0, or -1 for the server's, default -1"
 const REQUEST =
-  'of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; before any of these ahead:; default 1'
+  'of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1'
 const DECISIONS =
   'instead of idMs: the keys are those of d decisions over the same tiers, and the requests of the second and all later ones come after the tiers'
 const REPLY =
-  'for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)'
+  'for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: nextAfterMs, the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)'

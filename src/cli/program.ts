@@ -1,29 +1,35 @@
 import { Command, CommanderError } from 'commander'
 import { LimiterError } from '../core/limiter-error.ts'
 import { PoliciesError } from '../policies/policies-error.ts'
-import { addBench } from './bench.ts'
-import { CommandFailure, EXIT } from './command-failure.ts'
-import { addInspect } from './inspect.ts'
-import { printableLines } from './printable.ts'
-import { addReset } from './reset.ts'
-import { addScripts } from './scripts.ts'
-import { addServe } from './serve.ts'
-import { addSimulate } from './simulate.ts'
-import type { Terminal } from './terminal.ts'
-import { addTop } from './top.ts'
-import { VERSION } from './version.ts'
-
-/** Adds one command to the program. Its file is named after it. */
-export type AddCommand = (program: Command, terminal: Terminal) => void
+import { registerBench } from './bench/register-bench.ts'
+import type { RegisterCommand } from './command/command.ts'
+import { VERSION } from './command/version.ts'
+import { registerInspect } from './inspect/register-inspect.ts'
+import { registerReset } from './reset/register-reset.ts'
+import { registerScripts } from './scripts/register-scripts.ts'
+import { registerServe } from './serve/register-serve.ts'
+import { registerSimulate } from './simulate/register-simulate.ts'
+import { CommandFailure, EXIT } from './terminal/command-failure.ts'
+import { printableLines } from './terminal/printable.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import { registerTop } from './top/register-top.ts'
 
 /** The commands, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [addServe, addSimulate, addTop, addInspect, addReset, addScripts, addBench]
+const COMMANDS: readonly RegisterCommand[] = [
+  registerServe,
+  registerSimulate,
+  registerTop,
+  registerInspect,
+  registerReset,
+  registerScripts,
+  registerBench,
+]
 
 /** Runs the command line `args` names, and resolves with its exit code. Nothing is thrown: people get a sentence. */
 export async function run(args: readonly string[], given: Terminal): Promise<number> {
   const terminal = isPlain(args) ? Object.create(given, { hasColour: { value: false } }) : given
   const program = programOn(terminal)
-  for (const add of COMMANDS) add(program, terminal)
+  for (const register of COMMANDS) register(program, terminal)
   try {
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
     return EXIT.done

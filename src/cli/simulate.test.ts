@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const RULE = 'fixed-window limit=10 window=1s'
 const WINDOW = { limit: 10, windowMs: 1_000 }
 
-function fileOf(name: string, text: string): string {
+function writeTrace(name: string, text: string): string {
   const path = join(folder, name)
   writeFileSync(path, text)
   return path
@@ -118,7 +118,7 @@ describe('what it prints', () => {
   })
 
   it('draws parts of a block, and something for ever so little', async () => {
-    const trace = fileOf(
+    const trace = writeTrace(
       'steps.csv',
       [1, 20, 50, 100].flatMap((cost, index) => `${index * 1_000},a,${cost}`).join('\n'),
     )
@@ -161,7 +161,7 @@ describe('what it prints', () => {
   })
 
   it('has a time line of one moment', async () => {
-    const trace = fileOf('once.csv', '5,a\n5,a\n')
+    const trace = writeTrace('once.csv', '5,a\n5,a\n')
     const path = join(folder, 'moment.svg')
     const [code, terminal] = await simulated(['-r', RULE, '-f', trace, '--format', 'chart', '--svg', path])
     expect(code).toBe(0)
@@ -177,7 +177,7 @@ describe('what it prints', () => {
 
   it('is a picture too where one is asked for', async () => {
     const path = join(folder, 'picture.svg')
-    const policies = fileOf('names.yaml', 'policies: { "a<b": { rule: fixed-window, limit: 2, window: 1s } }')
+    const policies = writeTrace('names.yaml', 'policies: { "a<b": { rule: fixed-window, limit: 2, window: 1s } }')
     await simulatedJson([
       '--policies',
       policies,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { processTerminal } from './process-terminal.ts'
 import { run } from './program.ts'
+import { processTerminal } from './terminal/process-terminal.ts'
 
 process.exitCode = await run(process.argv.slice(2), processTerminal(process))

@@ -127,3 +127,8 @@ class RealTimer implements Alarm {
     } else this.#ring()
   }
 }
+
+/** The time by which a limiter measures: its caller's own, or where the store has its own, one that never jumps. */
+export function localTimeMs(nowMs: number): number {
+  return nowMs === STORE_TIME ? timerNowMs(undefined) : nowMs
+}

@@ -1,3 +1,5 @@
+import type { Rule } from './rule.ts'
+
 /** Why a request was refused. */
 export type Reason =
   /** The rule has not enough left. */
@@ -16,8 +18,8 @@ export type Reason =
 /** Who answered. */
 export type DecidedBy = 'memory' | 'redis' | 'denial-cache' | 'fallback'
 
-/** What a store says about one rule and one key. All times are durations in whole milliseconds, rounded up. */
-export interface Verdict {
+/** What a store says of one limit. All times are durations in whole milliseconds, rounded up. */
+export interface LimitResult {
   readonly allowed: boolean
   /** How many requests of cost 1 would pass right now. */
   readonly remaining: number
@@ -33,12 +35,16 @@ export interface Verdict {
   /** Why it was refused; `undefined` when allowed. */
   readonly reason: Reason | undefined
   /**
-   * Time until more than `remaining` would pass if nobody else comes, zero when nothing is used. Only there when the request was
-   * allowed and asked for it with `ahead`.
+   * Time until more than `remaining` would pass if nobody else comes, zero when nothing is used. `undefined` when refused:
+   * `retryAfterMs` is the time to wait then.
    */
-  readonly nextAfterMs?: number | undefined
+  readonly nextAfterMs: number | undefined
   /** Time until the block ends. Only there when the reason is `'blocked'`; a request that needs more than the rule has left waits longer. */
   readonly blockedMs?: number | undefined
+  /** Set by a layer that answered instead of the store. */
+  readonly decidedBy?: DecidedBy
+  /** Set by a layer that decided by another rule than the operation's. */
+  readonly rule?: Rule
 }
 
 /**
@@ -47,7 +53,7 @@ export interface Verdict {
  * Over several tiers `remaining` is the smallest, `retryAfterMs`, `resetAfterMs` and `delayMs` are the largest, and `nextAfterMs` is
  * that of the tier with the least remaining.
  */
-export interface Decision<Tier extends string = string> extends Omit<Verdict, 'blockedMs'> {
+export interface Decision<Tier extends string = string> extends Omit<LimitResult, 'blockedMs' | 'decidedBy' | 'rule'> {
   /** The most that the rule lets pass at once: of the tier that refused, or else of the one with the least remaining. */
   readonly limit: number
   /** The name of the limit that refused, of several the one that will do so longest; `undefined` when allowed. */
@@ -56,10 +62,10 @@ export interface Decision<Tier extends string = string> extends Omit<Verdict, 'b
   readonly wouldRefuse: readonly string[]
   readonly decidedBy: DecidedBy
   /** Each tier's own numbers by its name. Empty for a limiter of one rule: its numbers are the decision's. */
-  readonly tiers: { readonly [Name in Tier]?: TierVerdict }
+  readonly tiers: { readonly [Name in Tier]?: TierResult }
 }
 
 /** One tier's own numbers inside a decision. */
-export interface TierVerdict extends Omit<Verdict, 'blockedMs'> {
+export interface TierResult extends Omit<LimitResult, 'blockedMs' | 'decidedBy' | 'rule'> {
   readonly limit: number
 }

@@ -78,15 +78,15 @@ describe('encodeScope', () => {
   const rule = fixedWindow({ limit: 1, windowMs: 1 })
 
   it('keeps limiters apart whose names contain the separator', () => {
-    expect(encodeScope({ limiterName: 'api', rule })).toBe('api:fixed-window@1')
-    expect(encodeScope({ limiterName: 'api:v1', rule })).toBe('api%3Av1:fixed-window@1')
-    expect(encodeScope({ limiterName: 'api%3Av1', rule })).toBe('api%253Av1:fixed-window@1')
+    expect(encodeScope({ limiter: 'api', rule })).toBe('api:fixed-window@1')
+    expect(encodeScope({ limiter: 'api:v1', rule })).toBe('api%3Av1:fixed-window@1')
+    expect(encodeScope({ limiter: 'api%3Av1', rule })).toBe('api%253Av1:fixed-window@1')
   })
 
   it('keeps tiers apart, from each other and from limiters, and states that say by which rule they were counted', () => {
-    expect(encodeScope({ limiterName: 'api', tierName: 'user', rule })).toBe('api~user:fixed-window@1')
-    expect(encodeScope({ limiterName: 'api~user', rule })).toBe('api%7Euser:fixed-window@1')
-    expect(encodeScope({ limiterName: 'api', tierName: 'a~b:c', rule })).toBe('api~a%7Eb%3Ac:fixed-window@1')
-    expect(encodeScope({ limiterName: 'api', rule, changing: true })).toBe('api:fixed-window@1+rule')
+    expect(encodeScope({ limiter: 'api', tier: 'user', rule })).toBe('api~user:fixed-window@1')
+    expect(encodeScope({ limiter: 'api~user', rule })).toBe('api%7Euser:fixed-window@1')
+    expect(encodeScope({ limiter: 'api', tier: 'a~b:c', rule })).toBe('api~a%7Eb%3Ac:fixed-window@1')
+    expect(encodeScope({ limiter: 'api', rule, rulesVary: true })).toBe('api:fixed-window@1+rule')
   })
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { show } from './check.ts'
+import type { Limit } from './limit.ts'
 import { LimiterError } from './limiter-error.ts'
-import type { Place } from './store.ts'
 
 /**
  * Whom a limit applies to: a name, or a name of a kind.
@@ -33,10 +33,13 @@ export function encodeSubject(subject: Subject): string {
  *
  * `api:sliding-window@1` · `api~user:sliding-window@1` for a tier · `api:sliding-window@1+rule` where the rule may change
  */
-export function encodeScope({ limiterName, tierName, rule, changing }: Place): string {
-  const name = tierName === undefined ? encodeName(limiterName) : `${encodeName(limiterName)}~${encodeName(tierName)}`
-  return `${name}:${rule.stateName}${changing === true ? '+rule' : ''}`
+export function encodeScope({ limiter, tier, rule, rulesVary }: Scope): string {
+  const name = tier === undefined ? encodeName(limiter) : `${encodeName(limiter)}~${encodeName(tier)}`
+  return `${name}:${rule.stateName}${rulesVary === true ? '+rule' : ''}`
 }
+
+/** As much of a limit as its keys' names depend on. */
+type Scope = Pick<Limit, 'limiter' | 'rule'> & Partial<Pick<Limit, 'tier' | 'rulesVary'>>
 
 function encodeName(name: string): string {
   return encodeText(name).replaceAll(':', '%3A')

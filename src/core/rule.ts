@@ -68,6 +68,8 @@ export interface Outcome<State extends RuleState = RuleState> {
   readonly remaining: number
   /** Time until the state is as if the key had never been used. */
   readonly resetAfterMs: number
+  /** Time until more than `remaining` would pass, zero when nothing is used. Also zero when one request of more passes right now. */
+  readonly nextAfterMs: number
   /** How long an admitted request has to wait for its turn. Zero for every rule that does not queue. */
   readonly delayMs: number
   /** How much was really given back, zero unless the cost is negative. */

@@ -1,8 +1,8 @@
-import type { DecidedBy, Verdict } from './decision.ts'
-import type { Request } from './request.ts'
-import type { Rule } from './rule.ts'
+import type { DecidedBy, LimitResult } from './decision.ts'
+import type { Limit } from './limit.ts'
+import type { Operation } from './operation.ts'
 
-/** Keeps the state of keys and promises that each decision is atomic, over as many keys as it is about. */
+/** Keeps the state of keys, and decides each call atomically, over as many keys as it is about. */
 export interface Store {
   /** What decisions report as `decidedBy`. */
   readonly kind: DecidedBy
@@ -11,79 +11,53 @@ export interface Store {
    * time, whatever their clock says. Absent: by the timers of their clock.
    */
   readonly realTime?: boolean
-  /** Opens the keys of one limit. Opening the same place again reaches the same keys. */
-  open(place: Place): Shelf
+  /** Announces a limit before its first operation. Limits of the same limiter, tier and state name reach the same keys. */
+  register(limit: Limit): void
+  /** No operation of this limit comes any more: its limiter was closed. What counts stays. Optional. */
+  unregister?(limit: Limit): void
   /**
-   * Decides over several keys: what consumes or holds is taken from all of them or from none. Answers in the order of the parts.
+   * Decides all operations at one instant. What consumes or reserves is taken by all of them or by none.
    *
-   * @param memo a repeated `memo.id` within `memo.ms` of its admission is answered with the first verdicts and takes nothing.
+   * Returns the results in the order of the operations if they are known now, and throws if they cannot be. Otherwise returns undefined
+   * and calls `reply` exactly once, as a rule later.
    */
-  decideTogether(orders: readonly Order[], nowMs: number, memo?: Memo): readonly Verdict[] | Promise<readonly Verdict[]>
-  /**
-   * Why the store does not answer, as far as it knows: asked when a decision got no answer in time. Optional.
-   */
+  decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined
+  /** Forgets all keys of a limit. Optional: a store that cannot find its keys again has none. */
+  clear?(limit: Limit): void | Promise<void>
+  /** Why the store does not answer, as far as it knows: asked when a decision got no answer in time. Optional. */
   trouble?(): Error | undefined
   /** Frees what the store holds. Optional: a store that holds only memory needs none. */
   close?(): Promise<void>
 }
 
-/** Where a limit keeps its keys. */
-export interface Place {
-  readonly limiterName: string
-  /** Absent when the limiter has one limit only. */
-  readonly tierName?: string | undefined
-  readonly rule: Rule
-  /** Whether decisions may come with other parameters of the same kind of rule: the state then says by which it was counted. */
-  readonly changing?: boolean | undefined
-  /** Whether keys of one subject belong together on a Cluster. */
-  readonly sharedTag?: boolean | undefined
-  /** After how long nobody waits for a decision any more: a store may then take back what it has not sent yet. Absent: not known. */
-  readonly deadlineMs?: number | undefined
+/** What a store decides at once. */
+export interface StoreCall {
+  /** At least one. */
+  readonly operations: readonly Operation[]
+  /** The caller's clock, or `STORE_TIME` for the store's own. */
+  readonly nowMs: number
+  /** A repeated key within its `ttlMs` of its admission gets the first results and takes nothing. */
+  readonly idempotency: Idempotency | undefined
+  /** After so long the caller has given up: what has not been sent by then is dropped. 0 for never. */
+  readonly timeoutMs: number
 }
 
-/** The keys of one limit in a store. */
-export interface Shelf {
-  /**
-   * Decides one request on one key.
-   *
-   * @param key an encoded subject.
-   * @param nowMs the time of the decision, or `STORE_TIME` for the store's own.
-   * @param rule absent: the one that the shelf was opened with. Another one only where `changing` was said.
-   */
-  decide(key: string, request: Request, nowMs: number, rule?: Rule): Answer
-  /**
-   * The same, and tells `listener` instead of making a promise. Optional, for stores that never answer at once: most decisions are
-   * single ones.
-   */
-  decideFor?(key: string, request: Request, nowMs: number, rule: Rule, listener: Listener): void
-  /** Nobody asks through this shelf any more: its limiter was closed. Optional, for stores that keep something for it. What counts stays. */
-  close?(): void
-  /** Forgets all keys of the limit. Optional: a store that cannot find its keys again has none. */
-  clear?(): void | Promise<void>
+/** Lets a call that is sent twice count once. */
+export interface Idempotency {
+  readonly key: string
+  readonly ttlMs: number
 }
 
-/** Who waits for a verdict. It is told once, one or the other. */
-export interface Listener {
-  decided(verdict: Verdict): void
+/** Waits for a store. It hears once, one or the other. */
+export interface Reply {
+  done(results: readonly LimitResult[]): void
   failed(error: unknown): void
 }
 
-/** One key's part in a decision over several. */
-export interface Order {
-  /** A shelf that this store opened. */
-  readonly shelf: Shelf
-  readonly key: string
-  readonly request: Request
-  readonly rule: Rule
-  /** Whether a refusal of this part is only reported. */
-  readonly shadow: boolean
+/** A call's results as a promise. Rejects also with what the store throws. */
+export function decideLater(store: Store, call: StoreCall): Promise<readonly LimitResult[]> {
+  return new Promise((done, failed) => {
+    const results = store.decide(call, { done, failed })
+    if (results !== undefined) done(results)
+  })
 }
-
-/** Lets a request that is sent twice count once. */
-export interface Memo {
-  readonly id: string
-  readonly ms: number
-}
-
-/** Stores that need not wait answer at once. */
-export type Answer = Verdict | Promise<Verdict>

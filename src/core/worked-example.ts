@@ -1,4 +1,4 @@
-import type { Verdict } from './decision.ts'
+import type { LimitResult } from './decision.ts'
 import type { Rule } from './rule.ts'
 
 /** What a rule answers, calculated by hand. Every store has to give these answers. */
@@ -8,8 +8,8 @@ export interface WorkedExample {
   readonly turns: readonly ExampleTurn[]
 }
 
-/** One call on the example's key at a given time, and the part of the answer that matters: with `nextAfterMs`, it asks `ahead`. */
-export type ExampleTurn = readonly [atMs: number, action: ExampleAction, amount: number, answer: Partial<Verdict>]
+/** One call on the example's key at a given time, and the part of the answer that matters. */
+export type ExampleTurn = readonly [atMs: number, action: ExampleAction, amount: number, answer: Partial<LimitResult>]
 
 /** `amount` is a cost, a length of time for `block`, and of no meaning for `unblock` and `reset`. */
 export type ExampleAction = 'consume' | 'peek' | 'charge' | 'giveBack' | 'block' | 'unblock' | 'reset'

@@ -24,12 +24,15 @@ export function addressKey(text: string, { ipv6Prefix = 64 }: AddressKeyOptions 
   const address = parseAddress(text)
   if (address === undefined) return undefined
   const bits = wholeNumber('ipv6Prefix', ipv6Prefix, 32, 128)
-  return { kind: 'ip', name: address.kind() === 'ipv4' ? address.toString() : network(address as ipaddr.IPv6, bits) }
+  return {
+    kind: 'ip',
+    name: address.kind() === 'ipv4' ? address.toString() : maskNetwork(address as ipaddr.IPv6, bits),
+  }
 }
 
 /** The address as its bytes, without a port; IPv4 that is written as IPv6 is IPv4. `undefined` when the text is no address. */
 export function parseAddress(given: string): Address | undefined {
-  const text = withoutPort(given)
+  const text = removePort(given)
   // Shorter and octal forms of IPv4 mean different addresses to different programs: none of them is accepted.
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   if (!ipaddr.IPv6.isValid(text)) return undefined
@@ -40,12 +43,12 @@ export function parseAddress(given: string): Address | undefined {
 }
 
 // Some proxies write the client's port too, which is another one with every connection.
-function withoutPort(text: string): string {
+function removePort(text: string): string {
   const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? []
   return inBrackets ?? beforePort ?? text
 }
 
-function network({ parts }: ipaddr.IPv6, bits: number): string {
+function maskNetwork({ parts }: ipaddr.IPv6, bits: number): string {
   const masked = parts.map((part, index) => part & (0xffff << Math.min(16, Math.max(0, 16 * (index + 1) - bits))))
   return `${new ipaddr.IPv6(masked)}/${bits}`
 }

@@ -4,7 +4,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import { parseAddress } from './address-key.ts'
 
 /**
- * Which proxies are believed about whom they speak for: how many of them stand in front of this server, or the networks that they
+ * Which proxies the server trusts to name the client: how many of them stand in front of this server, or the networks that they
  * are in, such as `['10.0.0.0/8', 'loopback']`. `loopback`, `linklocal` and `uniquelocal` name the usual private ones.
  */
 export type TrustProxy = number | readonly string[]
@@ -23,27 +23,28 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Who the client is when nobody, some hops or some networks are trusted. Each proxy adds the address that it was asked from at the
- * end of the header, so the header is read from there, and only as far as its writers are trusted: what a client itself has put in
- * front of it is never believed. What is no address ends the reading.
+ * Makes what finds the client's address. Each proxy appends the address of its own peer to the header. The header is therefore read
+ * from its end, and only as far as its writers are trusted: a client cannot spoof its address by sending the header. Reading stops at
+ * a text that is no address.
  */
 export function clientAddress(trust: TrustProxy | undefined): ClientAddress {
   if (trust === undefined) return (peer) => peer
   if (Array.isArray(trust)) {
-    const networks = trust.flatMap(networksOf)
-    return (peer, header) => farthest(peer, header, (address) => networks.some((network) => isIn(address, network)))
+    const networks = trust.flatMap(parseNetworks)
+    return (peer, header) =>
+      findFarthest(peer, header, (address) => networks.some((network) => isInside(address, network)))
   }
   const hops = trust as number
   if (!Number.isSafeInteger(hops) || hops < 1 || hops > MOST_HOPS) throw wrongTrust(trust)
-  return (peer, header) => farthest(peer, header, (_, index) => index < hops)
+  return (peer, header) => findFarthest(peer, header, (_, index) => index < hops)
 }
 
-function farthest(
+function findFarthest(
   peer: string | undefined,
   header: string | undefined,
   isTrusted: (address: string, index: number) => boolean,
 ): string | undefined {
-  // Who does not know its peer is only reached through its proxies.
+  // A server that does not know its peer is only reached through its proxies.
   if (peer !== undefined && !isTrusted(peer, 0)) return peer
   let known = peer
   const written = header === undefined ? [] : header.split(',')
@@ -56,7 +57,7 @@ function farthest(
   return known
 }
 
-function networksOf(text: string): readonly Network[] {
+function parseNetworks(text: string): readonly Network[] {
   const named = NAMED[text] ?? [text]
   return named.map((network) => {
     if (ipaddr.isValidCIDR(network)) return ipaddr.parseCIDR(network)
@@ -71,7 +72,7 @@ function wrongTrust(value: unknown): LimiterError {
   return new LimiterError('INVALID_OPTION', `trustProxy must be ${rule}, got ${show(value)}`)
 }
 
-function isIn(text: string, [network, bits]: Network): boolean {
+function isInside(text: string, [network, bits]: Network): boolean {
   const address = parseAddress(text)
   return address !== undefined && address.kind() === network.kind() && address.match(network, bits)
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { encodeSubject, type Subject } from '../core/key.ts'
 
-/** A subject as `pk` tells it: the same for the same subject, unreadable, and not to be guessed without the secret. Base64. */
+/** The value of `pk` for a subject, in base64: an HMAC, so that clients cannot guess the subject without the secret. */
 export function partitionKey(subject: Subject, secret: string): string {
   return createHmac('sha256', secret).update(encodeSubject(subject)).digest().subarray(0, 12).toString('base64')
 }

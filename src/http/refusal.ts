@@ -1,9 +1,9 @@
 import type { Decision } from '../core/decision.ts'
-import { wholeSeconds } from './seconds.ts'
+import { roundUpToSeconds } from './limit-item.ts'
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
 
-/** How a refused request is answered. */
+/** The answer to a refused request. */
 export interface Refusal {
   readonly status: 403 | 413 | 429 | 503
   /** After how many seconds to try again. Absent when it never passes. */
@@ -12,7 +12,7 @@ export interface Refusal {
   readonly problem: Problem
 }
 
-/** What a refused client is told. */
+/** The body of the answer to a refused request, as RFC 9457 has it. */
 export interface Problem {
   readonly type: string
   readonly title: string
@@ -24,6 +24,18 @@ export interface Problem {
 
 /** The media type of a problem. */
 export const PROBLEM_JSON = 'application/problem+json'
+
+/** A refusal as a server sends it. */
+export interface EncodedRefusal {
+  readonly status: Refusal['status']
+  readonly contentType: string
+  readonly body: string
+}
+
+/** Encodes a refusal for every framework: none of them serialises the problem, so that all clients get the same bytes. */
+export function encodeRefusal({ status, problem }: Refusal): EncodedRefusal {
+  return { status, contentType: PROBLEM_JSON, body: JSON.stringify(problem) }
+}
 
 /** The answer to a request that has no key to be counted by. */
 export const NO_KEY: Refusal = {
@@ -39,16 +51,16 @@ export const NO_KEY: Refusal = {
 }
 
 /**
- * The answer to a request that was refused: 429; 413 for a cost that could never pass, which no waiting helps; 503 when the store
- * was gone and the limiter is told to refuse then.
+ * Composes the answer to a refused request: 429; 413 for a cost that can never pass, however long the client waits; 503 when the
+ * store fails and `onStoreFailure` is `'refuse'`.
  */
-export function refusalOf(decision: Decision): Refusal {
+export function composeRefusal(decision: Decision): Refusal {
   const { reason, retryAfterMs, limitedBy } = decision
   const refusing = Object.entries(decision.tiers).filter(([, verdict]) => verdict !== undefined && !verdict.allowed)
-  const watching = new Set(decision.wouldRefuse)
-  const names = refusing.map(([name]) => name).filter((name) => !watching.has(name))
+  const shadows = new Set(decision.wouldRefuse)
+  const names = refusing.map(([name]) => name).filter((name) => !shadows.has(name))
   const violated = names.length > 0 || limitedBy === undefined ? names : [limitedBy]
-  const retryAfterSeconds = retryAfterMs === Number.POSITIVE_INFINITY ? undefined : wholeSeconds(retryAfterMs)
+  const retryAfterSeconds = retryAfterMs === Number.POSITIVE_INFINITY ? undefined : roundUpToSeconds(retryAfterMs)
   const answer = (status: Refusal['status'], type: string, title: string, detail: string): Refusal => ({
     status,
     retryAfterSeconds,

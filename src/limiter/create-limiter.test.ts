@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { LimitResult } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
@@ -20,6 +21,7 @@ describe('createLimiter', () => {
       delayMs: 0,
       limitedBy: undefined,
       reason: undefined,
+      nextAfterMs: 1_000,
       wouldRefuse: [],
       decidedBy: 'memory',
       tiers: {},
@@ -91,9 +93,9 @@ it('a store of kind memory may answer later all the same', async () => {
   const memory = memoryStore()
   const store: Store = {
     ...memory,
-    open(place) {
-      const shelf = memory.open(place)
-      return { decide: async (...given) => shelf.decide(...given) }
+    decide(call, reply) {
+      setImmediate(() => reply.done(memory.decide(call, reply) as readonly LimitResult[]))
+      return undefined
     },
   }
   const limiter = createLimiter({ name: 'later', rule, store })
@@ -136,13 +138,7 @@ describe('wrong calls', () => {
       'a misspelt option',
       (limiter) => limiter.consume('a', { costs: 2 } as never),
       'INVALID_ARGUMENT',
-      'consume() has no option "costs": it takes cost, id, ahead',
-    ],
-    [
-      'a look ahead that is neither wanted nor not',
-      (limiter) => limiter.consume('a', { ahead: 1 as never }),
-      'INVALID_ARGUMENT',
-      'ahead must be true or false, got 1',
+      'consume() has no option "costs": it takes cost, id',
     ],
     [
       'a bare cost',

@@ -1,17 +1,20 @@
 import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
 import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
+import type { Subject } from '../core/key.ts'
+import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
+import { withDenialCache } from '../stores/denial-cache.ts'
+import type { Health } from '../stores/failover/circuit-breaker.ts'
+import { type FailoverEvents, withFailover } from '../stores/failover/failover.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { Denials } from './denials.ts'
 import { Listeners } from './events.ts'
+import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from './failure-options.ts'
+import { checkLimit, demand, type LimitOptions } from './limit-options.ts'
 import type { Limiter } from './limiter.ts'
 import { checkShare } from './near-limit.ts'
-import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from './outage/failure-options.ts'
-import { Outage } from './outage/outage.ts'
 import { PolicyCache } from './policy-cache.ts'
-import { checkLimit, demand, type Limit, type Tier } from './tier.ts'
 import { TieredLimiter } from './tiered-limiter.ts'
 
 /** What every limiter may be told. */
@@ -62,12 +65,12 @@ export interface CommonOptions extends FailureOptions {
 }
 
 /** Options of a limiter of one rule. */
-export interface LimiterOptions extends CommonOptions, Limit {}
+export interface LimiterOptions extends CommonOptions, LimitOptions {}
 
 /** Options of a limiter of tiers. */
 export interface TiersOptions<TierName extends string = string> extends CommonOptions {
   /** The limits by their names, all of which have to agree: rules, or rules with what to do beyond them. */
-  readonly tiers: Readonly<Record<TierName, Rule | Limit>>
+  readonly tiers: Readonly<Record<TierName, Rule | LimitOptions>>
   /**
    * On a Cluster, puts all tiers' keys of one subject into one slot, so that they are decided by one script. Keys of different
    * subjects still live apart.
@@ -102,7 +105,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
-  const limits = isTiered ? limitsOf(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
+  const givenLimits = isTiered ? limitsOf(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
   if (store !== undefined) demand('store', 'store', 'a store such as memoryStore()', store)
   if (clock !== undefined) demand('clock', 'clock', 'an object with nowMs()', clock)
   const sharedTag = isTiered && options.sharedTag
@@ -112,39 +115,63 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   const policies = policySettings(options)
   wholeNumber('denialCacheMs', denialCacheMs, 0)
   const failure = failureSettings(options)
-  const used = store ?? memoryStore()
+  const base = store ?? memoryStore()
   const listeners = new Listeners()
-  const tiers = Object.entries(limits).map(([tierName, limit]): Tier => {
-    const { rule, shadow = false, blockForMs, policy, onStoreFailure = failure.onStoreFailure } = limit
-    const cache =
-      policy &&
-      new PolicyCache({
-        ...policies,
-        policy,
-        fallback: rule,
-        onFailure: (error, subject) => listeners.emit('policyFailed', { error, subject, tier: tierName }),
-      })
-    const place = { limiterName: name, tierName: isTiered ? tierName : undefined, rule, sharedTag }
-    const shelf = used.open({ ...place, changing: cache !== undefined, deadlineMs: failure.deadlineMs })
-    return { name: tierName, rule, shadow, blockForMs, policy: cache, shelf, onStoreFailure }
-  })
-  // What is in this process answers at once, or has a fault that nobody should hide.
-  const isHere = used.kind === 'memory'
-  const outage = isHere ? undefined : new Outage({ ...failure, name, store: used, tiers, clock, listeners })
+  const limits: Limit[] = []
+  const resolvers = new Map<Limit, PolicyCache>()
+  for (const [limitName, given] of Object.entries(givenLimits)) {
+    const { rule, shadow = false, blockForMs = 0, policy, onStoreFailure = failure.onStoreFailure } = given
+    const limit = createLimit({
+      limiter: name,
+      tier: isTiered ? limitName : undefined,
+      rule,
+      shadow,
+      blockMs: shadow ? 0 : blockForMs,
+      rulesVary: policy !== undefined,
+      hashTag: sharedTag === true,
+      onStoreFailure,
+    })
+    base.register(limit)
+    limits.push(limit)
+    if (policy === undefined) continue
+    const onFailure = (error: unknown, subject: Subject): void =>
+      listeners.emit('policyFailed', { error, subject, tier: limitName })
+    resolvers.set(limit, new PolicyCache({ ...policies, policy, fallback: rule, onFailure }))
+  }
+  // What is in this process answers at once, or has a fault that no layer should hide.
+  const isLocal = base.kind === 'memory'
+  const events = storeEvents(listeners)
+  const { deadlineMs: timeoutMs, instances } = failure
+  const failover = isLocal
+    ? undefined
+    : withFailover(base, { limiter: name, limits, clock, timeoutMs, instances, events })
   return new TieredLimiter({
     name,
-    tiers,
-    isTiered,
-    store: used,
-    ownsStore: store === undefined,
+    limits,
+    resolvers,
+    store: failover === undefined ? base : withDenialCache(failover, { base, limiter: name, maxAgeMs: denialCacheMs }),
+    health: () => failover?.health ?? HEALTHY,
+    // A layer is the limiter's own, and so is a store that it made itself.
+    closesStore: failover !== undefined || store === undefined,
+    timeoutMs: isLocal ? 0 : timeoutMs,
     clock,
     listeners,
-    outage,
-    denials: isHere ? undefined : new Denials(used, name, isTiered, denialCacheMs),
     idMs: milliseconds('idMs', idMs),
     maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
     nearLimitAt: checkShare(options.nearLimitAt),
   })
+}
+
+/** How a store in this process is. */
+const HEALTHY: Health = Object.freeze({ state: 'healthy', forMs: 0, error: undefined })
+
+function storeEvents(listeners: Listeners): FailoverEvents {
+  return {
+    has: (name) => listeners.has(name),
+    storeFailed: (error) => listeners.emit('storeFailed', { error }),
+    degraded: (error) => listeners.emit('degraded', { error }),
+    recovered: (afterMs) => listeners.emit('recovered', { afterMs }),
+  }
 }
 
 function policySettings({
@@ -160,13 +187,13 @@ function policySettings({
   }
 }
 
-function limitsOf(tiers: unknown): Readonly<Record<string, Limit>> {
+function limitsOf(tiers: unknown): Readonly<Record<string, LimitOptions>> {
   if (typeof tiers !== 'object' || tiers === null || Array.isArray(tiers) || Object.keys(tiers).length === 0) {
     const example = '{ user: slidingWindow({ limit: 100, windowMs: 60_000 }) }'
     throw new LimiterError('INVALID_OPTION', `tiers must be rules by name such as ${example}, got ${show(tiers)}`)
   }
-  const limits: Record<string, Limit> = {}
-  for (const [name, given] of Object.entries(tiers as Record<string, Rule | Limit>)) {
+  const limits: Record<string, LimitOptions> = {}
+  for (const [name, given] of Object.entries(tiers as Record<string, Rule | LimitOptions>)) {
     if (name.length < 1 || name.length > 100 || NO_TIERS.includes(name)) {
       const rule =
         'of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__"'

@@ -2,16 +2,15 @@ import { randomInt } from 'node:crypto'
 import { show, wholeNumber } from '../core/check.ts'
 import { type Clock, startTimer } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Asked, Desk } from './desk.ts'
+import { createOperation, type LimitKey, type Operation } from '../core/operation.ts'
 import { readHoldToken, writeHoldToken } from './hold-token.ts'
 import { createLease, type Lease } from './lease.ts'
 import type { Key } from './limiter.ts'
-import { type AmountRule, amountsOf, type Target } from './targets.ts'
-import type { Tier } from './tier.ts'
+import { type AmountRule, COST, composeKey, parseAmounts, parseKey, parseOperations } from './parse-call.ts'
 import type { WaitingRoom } from './waiting-room.ts'
 
-const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }
 const USED: AmountRule = { what: 'used', least: 0 }
 const LARGEST_ID = 2 ** 48 - 2
@@ -38,106 +37,109 @@ export interface Resumed extends Endings {
   readonly key: Key<string>
 }
 
-/** Takes for a time: holds that are settled, and leases that are released. */
-export class Holder {
-  readonly #desk: Desk
-  readonly #room: WaitingRoom
-  readonly #tiers: readonly Tier[]
-  readonly #clock: Clock | undefined
+/** What reservations need of their limiter. */
+export interface ReservationHost {
+  readonly name: string
+  readonly limits: readonly Limit[]
+  readonly clock: Clock | undefined
+  /** Throws when the limiter has been closed. */
+  assertOpen(): void
+  run(operations: readonly Operation[]): Decision | Promise<Decision>
+}
 
-  constructor(desk: Desk, room: WaitingRoom, tiers: readonly Tier[], clock: Clock | undefined) {
-    this.#desk = desk
+/** Takes for a time: reservations that are settled, and leases that are released. */
+export class Reservations {
+  readonly #host: ReservationHost
+  readonly #room: WaitingRoom
+
+  constructor(host: ReservationHost, room: WaitingRoom) {
+    this.#host = host
     this.#room = room
-    this.#tiers = tiers
-    this.#clock = clock
   }
 
-  async hold(targets: readonly Target[], estimate: unknown, holdMs: number, ahead: boolean | undefined): Promise<Held> {
+  async hold(keys: readonly LimitKey[], estimate: unknown, holdMs: number): Promise<Held> {
+    const { name, limits } = this.#host
     demandAmount(estimate, ESTIMATE)
-    const id = newId()
-    const held = this.#desk.asking(targets, estimate, ESTIMATE, (amount, tier) => {
-      return { action: 'hold', amount, id, holdMs: leaseMsOf(tier) ?? holdMs, blockForMs: tier.blockForMs, ahead }
+    const holdId = newId()
+    const held = parseOperations(limits, keys, estimate, ESTIMATE, (key, amount) => {
+      const { blockMs } = key.limit
+      return createOperation(key, 'reserve', { amount, holdId, holdMs: leaseMsOf(key.limit) ?? holdMs, blockMs })
     })
     return {
-      decision: await this.#desk.ask(held),
-      token: () => writeHoldToken({ limiterName: this.#desk.name, key: this.#desk.keyOf(held), estimate, id }),
-      ...this.#endings(held, estimate, id),
+      decision: await this.#host.run(held),
+      token: () => writeHoldToken({ limiterName: name, key: composeKey(held), estimate, id: holdId }),
+      ...this.#endings(held, estimate, holdId),
     }
   }
 
-  /** Finds what a token stands for. Nobody is asked whether it is still held. */
+  /** Finds what a token stands for. The store is not asked whether it is still held. */
   resume(token: unknown): Resumed {
-    this.#desk.demandOpen()
+    const { name, limits } = this.#host
+    this.#host.assertOpen()
     const { limiterName, key, estimate, id } = readHoldToken(token)
-    const { name } = this.#desk
     if (limiterName !== name) {
       const message = `the hold is one of the limiter ${show(limiterName)}, and this is ${show(name)}`
       throw new LimiterError('INVALID_ARGUMENT', message)
     }
     try {
       const holdId = wholeNumber('id', id, 1, LARGEST_ID)
-      const held = this.#desk.asking(this.#desk.targets(key), estimate, ESTIMATE, (amount) => {
-        return { action: 'settle', id: holdId, amount }
+      const held = parseOperations(limits, parseKey(limits, key), estimate, ESTIMATE, (one, amount) => {
+        return createOperation(one, 'settle', { amount, holdId })
       })
       return { key: key as Key<string>, ...this.#endings(held, estimate, holdId) }
     } catch (error) {
-      // The tiers may have changed since, or somebody made it up.
+      // The tiers may have changed since, or the token is made up.
       const { message } = error as Error
       throw new LimiterError('INVALID_ARGUMENT', `the hold is none of this limiter: ${message}`, { cause: error })
     }
   }
 
-  /** @param blockForMsOf for how long a refusal of a tier blocks its key. */
-  async lease(
-    targets: readonly Target[],
-    cost: unknown,
-    heartbeat: boolean,
-    blockForMsOf: (tier: Tier) => number | undefined = () => undefined,
-  ): Promise<Lease> {
-    const id = newId()
-    const asked = this.#desk.asking(targets, cost, COST, (amount, tier) => {
-      const holdMs = leaseMsOf(tier)
-      const blockForMs = blockForMsOf(tier)
-      if (holdMs === undefined) return { action: 'consume', amount, blockForMs }
-      return { action: 'hold', amount, id, holdMs, blockForMs }
+  /** @param blocks whether a refusal blocks the key, as its limit says. */
+  async lease(keys: readonly LimitKey[], cost: unknown, heartbeat: boolean, blocks: boolean): Promise<Lease> {
+    const { limits, clock } = this.#host
+    const holdId = newId()
+    const operations = parseOperations(limits, keys, cost, COST, (key, amount) => {
+      const holdMs = leaseMsOf(key.limit)
+      const blockMs = blocks ? key.limit.blockMs : 0
+      if (holdMs === undefined) return createOperation(key, 'consume', { amount, blockMs })
+      return createOperation(key, 'reserve', { amount, holdId, holdMs, blockMs })
     })
-    const leased = asked.filter(isLeased)
-    const renewals = leased.map((target): Asked => {
-      return { ...target, request: { action: 'renew', id, holdMs: Number(leaseMsOf(target.tier)) } }
+    const leased = operations.filter(isLeased)
+    const renewals = leased.map((key) => {
+      return createOperation(key, 'extend', { holdId, holdMs: Number(leaseMsOf(key.limit)) })
     })
-    const shortestMs = Math.min(...leased.map(({ tier }) => Number(leaseMsOf(tier))))
+    const shortestMs = Math.min(...leased.map(({ limit }) => Number(leaseMsOf(limit))))
     return createLease({
-      decision: await this.#desk.ask(asked),
-      renew: async () => this.#desk.ask(renewals),
-      release: () => this.#settle(leased, id, nothing),
+      decision: await this.#host.run(operations),
+      renew: async () => this.#host.run(renewals),
+      release: () => this.#settle(leased, holdId, nothing),
       everyMs: heartbeat ? Math.ceil(shortestMs / 3) : undefined,
-      timer: (afterMs, ring) => startTimer(this.#clock, afterMs, ring, { keepsAlive: false }),
+      timer: (afterMs, ring) => startTimer(clock, afterMs, ring, { keepsAlive: false }),
     })
   }
 
-  #endings(held: readonly Asked[], estimate: unknown, id: number): Endings {
+  #endings(held: readonly Operation[], estimate: unknown, holdId: number): Endings {
     return {
       settling: (used) => {
         demandAmount(used, USED, typeof estimate === 'object')
-        const amounts = amountsOf(this.#tiers, held, used, USED)
-        return () =>
-          this.#settle(held, id, ({ request }, index) => amounts[index] ?? (request as { amount: number }).amount)
+        const amounts = parseAmounts(this.#host.limits, held, used, USED)
+        return () => this.#settle(held, holdId, ({ amount }, index) => amounts[index] ?? amount)
       },
-      cancel: () => this.#settle(held, id, nothing),
+      cancel: () => this.#settle(held, holdId, nothing),
     }
   }
 
   async #settle(
-    held: readonly Asked[],
-    id: number,
-    usedOf: (asked: Asked, index: number) => number,
+    held: readonly Operation[],
+    holdId: number,
+    countUsed: (operation: Operation, index: number) => number,
   ): Promise<Decision> {
-    const asked = held.map((target, index): Asked => {
-      // A place is released, whatever was done there.
-      const amount = isLeased(target) ? 0 : usedOf(target, index)
-      return { ...target, request: { action: 'settle', id, amount } }
+    const operations = held.map((operation, index) => {
+      // A permit is released, whatever was done with it.
+      const amount = isLeased(operation) ? 0 : countUsed(operation, index)
+      return createOperation(operation, 'settle', { amount, holdId })
     })
-    const decision = await this.#desk.ask(asked)
+    const decision = await this.#host.run(operations)
     this.#room.wake(held)
     return decision
   }
@@ -147,13 +149,13 @@ function nothing(): number {
   return 0
 }
 
-/** Whether a tier is about places. */
-export function isLeased({ tier }: Target): boolean {
-  return tier.rule.holds === 'leased'
+/** Whether a limit is about permits. */
+export function isLeased({ limit }: LimitKey): boolean {
+  return limit.rule.holds === 'leased'
 }
 
-/** How long a place of the tier is held; `undefined` where nothing is leased. */
-function leaseMsOf({ rule }: Tier): number | undefined {
+/** How long a permit of the limit is held; `undefined` where nothing is leased. */
+function leaseMsOf({ rule }: Limit): number | undefined {
   return rule.holds === 'leased' ? Number(rule.parameters.leaseMs) : undefined
 }
 

@@ -2,10 +2,10 @@ import type { Decision } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Signal } from '../core/signal.ts'
+import type { Health } from '../stores/failover/circuit-breaker.ts'
 import type { LimiterEvents } from './events.ts'
 import type { Hold, OpenHold } from './hold.ts'
 import type { Lease } from './lease.ts'
-import type { Health } from './outage/breaker.ts'
 
 /**
  * Whom a decision is about. For a limiter of tiers: one subject for all of them, or a subject for each tier by its name; a tier
@@ -36,12 +36,6 @@ export interface ConsumeOptions<Tier extends string = never> extends CostOptions
    * decision and not counted again. A refusal is not remembered: nothing was counted, and it may try again.
    */
   readonly id?: string
-  /**
-   * Whether a decision that is allowed also tells `nextAfterMs`, when more than what remains would pass. It costs the store a second
-   * look at the key.
-   * @default false
-   */
-  readonly ahead?: boolean
 }
 
 /** Options of `reserve`. */
@@ -54,12 +48,6 @@ export interface ReserveOptions<Tier extends string = never> {
    * @default 60_000
    */
   readonly holdMs?: number
-  /**
-   * Whether a decision that is allowed also tells `nextAfterMs`, when more than what remains would pass. It costs the store a second
-   * look at the key.
-   * @default false
-   */
-  readonly ahead?: boolean
 }
 
 /** Options of `acquire`. */

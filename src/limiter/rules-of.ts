@@ -1,6 +1,6 @@
 import type { Decision } from '../core/decision.ts'
+import type { Limit } from '../core/limit.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Ruled } from './decision-of.ts'
 
 type Rules = Readonly<Record<string, Rule>>
 
@@ -8,9 +8,12 @@ type Rules = Readonly<Record<string, Rule>>
 const changed = new WeakMap<Decision, Rules>()
 
 /** Notes which rules a decision was made by, where a policy may have changed them. */
-export function noteRules(decision: Decision, ruled: readonly Ruled[]): Decision {
-  const others = ruled.filter(({ tier, rule }) => rule !== tier.rule)
-  if (others.length > 0) changed.set(decision, Object.fromEntries(others.map(({ tier, rule }) => [tier.name, rule])))
+export function noteRules(
+  decision: Decision,
+  used: readonly { readonly limit: Limit; readonly rule: Rule }[],
+): Decision {
+  const others = used.filter(({ limit, rule }) => rule !== limit.rule)
+  if (others.length > 0) changed.set(decision, Object.fromEntries(others.map(({ limit, rule }) => [limit.name, rule])))
   return decision
 }
 

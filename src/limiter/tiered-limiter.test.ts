@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Verdict } from '../core/decision.ts'
+import type { LimitResult } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Shelf, Store } from '../core/store.ts'
+import type { Reply, Store, StoreCall } from '../core/store.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
@@ -118,25 +118,41 @@ describe('closing', () => {
 })
 
 describe('a store that has to wait', () => {
-  const verdict: Verdict = {
+  const verdict: LimitResult = {
     allowed: false,
     remaining: 0,
     retryAfterMs: 7,
     resetAfterMs: 9,
     delayMs: 0,
     reason: 'limit',
+    nextAfterMs: undefined,
   }
-  const shelf: Shelf = { decide: async () => verdict }
-  const store: Store = { kind: 'redis', open: () => shelf, decideTogether: async () => [verdict] }
+  const store: Store = {
+    kind: 'redis',
+    register() {},
+    decide(_, reply) {
+      setImmediate(() => reply.done([verdict]))
+      return undefined
+    },
+  }
 
   it('is waited for, and is told to use its own time', async () => {
-    const decide = vi.spyOn(shelf, 'decide')
+    const decide = vi.spyOn(store, 'decide')
     const limiter = createLimiter({ name: 'api', rule, store })
     expect(await limiter.consume({ kind: 'ip', name: '::1' })).toMatchObject({
       ...verdict,
       decidedBy: 'redis',
       limitedBy: 'api',
     })
-    expect(decide).toHaveBeenCalledWith('ip~::1', { action: 'consume', amount: 1 }, -1, rule)
+    const [[call]] = decide.mock.calls as [[StoreCall, Reply]]
+    const operation = {
+      type: 'consume',
+      key: 'ip~::1',
+      amount: 1,
+      blockMs: 0,
+      rule,
+      limit: { name: 'api', limiter: 'api' },
+    }
+    expect(call).toMatchObject({ operations: [operation], nowMs: -1, idempotency: undefined, timeoutMs: 500 })
   })
 })

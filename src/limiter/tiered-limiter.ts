@@ -1,14 +1,23 @@
 import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
+import { type Clock, readClock, STORE_TIME } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
+import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Request } from '../core/request.ts'
+import {
+  createOperation,
+  type LimitKey,
+  type Operation,
+  type OperationParts,
+  type OperationType,
+} from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import { demandFlag, demandId } from './call-options.ts'
-import { Desk, type DeskOptions } from './desk.ts'
+import type { Idempotency, Store } from '../core/store.ts'
+import type { Health } from '../stores/failover/circuit-breaker.ts'
+import { composeDecision } from './compose-decision.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
 import { createHold, type Hold, type OpenHold, openHold } from './hold.ts'
-import { Holder, isLeased } from './holder.ts'
+import { isLeased, Reservations } from './holder.ts'
 import type { Lease } from './lease.ts'
 import type {
   AcquireOptions,
@@ -22,62 +31,82 @@ import type {
   Scheduled,
   WaitOptions,
 } from './limiter.ts'
-import type { Health } from './outage/breaker.ts'
-import type { AmountRule, Target } from './targets.ts'
+import {
+  type AmountRule,
+  assertFlag,
+  assertId,
+  COST,
+  consumeKey,
+  ofType,
+  parseKey,
+  parseOperations,
+} from './parse-call.ts'
+import { PendingDecision } from './pending-decision.ts'
+import type { PolicyCache } from './policy-cache.ts'
 import { Teller, type TellerOptions } from './teller.ts'
-import type { Tier } from './tier.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
 /** What a limiter is made of. Trusted: `createLimiter` has checked it. */
-export interface LimiterParts extends DeskOptions, TellerOptions {
-  readonly ownsStore: boolean
+export interface LimiterParts extends TellerOptions {
+  readonly name: string
+  readonly limits: readonly Limit[]
+  /** Who finds the rule for a subject, where a limit has such. */
+  readonly resolvers: ReadonlyMap<Limit, PolicyCache>
+  readonly store: Store
+  readonly closesStore: boolean
+  readonly health: () => Health
+  /** How long a decision waits for the store; 0 when it answers at once. */
+  readonly timeoutMs: number
+  readonly clock: Clock | undefined
+  readonly idMs: number
   readonly maxWaiting: number
 }
 
-const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 const AMOUNT: AmountRule = { what: 'amount', least: 1 }
+const PEEKED: AmountRule = { ...COST, least: 0 }
 const NO_OPTIONS = Object.freeze({})
-/** How a store in this process is. */
-const HEALTHY: Health = Object.freeze({ state: 'healthy', forMs: 0, error: undefined })
-const CONSUME_OPTIONS = ['cost', 'id', 'ahead']
+const CONSUME_OPTIONS = ['cost', 'id']
 
-/** A limiter of one tier or many. */
+/** A limiter of one limit or many: every call is parsed into operations, decided by the store, and composed into a decision. */
 export class TieredLimiter implements Limiter<string> {
   readonly name: string
   readonly rules: Readonly<Record<string, Rule>>
   readonly shadows: readonly string[]
   readonly #parts: LimiterParts
-  readonly #desk: Desk
+  /** The one limit of a limiter without tiers. */
+  readonly #only: Limit | undefined
   readonly #room: WaitingRoom
-  readonly #holder: Holder
+  readonly #reservations: Reservations
   readonly #listeners: Listeners
   readonly #teller: Teller
+  #isOpen = true
 
   constructor(parts: LimiterParts) {
-    this.name = parts.name
-    this.rules = Object.fromEntries(parts.tiers.map(({ name, rule }) => [name, rule]))
-    this.shadows = parts.tiers.filter(({ shadow }) => shadow).map(({ name }) => name)
+    const { name, limits, clock, maxWaiting, listeners } = parts
+    this.name = name
+    this.rules = Object.fromEntries(limits.map((limit) => [limit.name, limit.rule]))
+    this.shadows = limits.filter(({ shadow }) => shadow).map((limit) => limit.name)
     this.#parts = parts
-    this.#desk = new Desk(parts)
-    this.#room = new WaitingRoom(parts.name, parts.maxWaiting, parts.clock)
-    this.#holder = new Holder(this.#desk, this.#room, parts.tiers, parts.clock)
-    this.#listeners = parts.listeners
+    this.#only = limits[0]?.tier === undefined ? limits[0] : undefined
+    this.#room = new WaitingRoom(name, maxWaiting, clock)
+    const assertOpen = (): void => this.#assertOpen()
+    const run = (operations: readonly Operation[]): Decision | Promise<Decision> => this.#run(operations)
+    this.#reservations = new Reservations({ name, limits, clock, assertOpen, run }, this.#room)
+    this.#listeners = listeners
     this.#teller = new Teller(parts)
   }
 
   get health(): Health {
-    return this.#parts.outage?.watch.health ?? HEALTHY
+    return this.#parts.health()
   }
 
   // Not an async function: a decision that is made at once, or by a promise of its own, needs no other.
   consume(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Promise<Decision> {
     try {
       if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
-      const { cost, id, ahead } = options
-      if (id !== undefined) demandId(id)
-      if (ahead !== undefined) demandFlag('ahead', ahead)
-      const isHeard = this.#listeners.hasAny
-      const answer = isHeard ? this.#consumeHeard(key, cost, id, ahead) : this.#consume(key, cost, id, ahead)
+      const { cost, id } = options
+      if (id !== undefined) assertId(id)
+      const answer = this.#listeners.hasAny ? this.#consumeHeard(key, cost, id) : this.#consume(key, cost, id)
       return answer instanceof Promise ? answer : Promise.resolve(answer)
     } catch (error) {
       return Promise.reject(error)
@@ -86,52 +115,47 @@ export class TieredLimiter implements Limiter<string> {
 
   async peek(key: Key<string>, options: CostOptions<string> = NO_OPTIONS): Promise<Decision> {
     knownOptions('peek()', options, ['cost'], 'INVALID_ARGUMENT')
-    return this.#peek(this.#desk.targets(key), options.cost)
+    return this.#peek(this.#keys(key), options.cost)
   }
 
   async charge(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
-    const asked = this.#desk.asking(this.#desk.targets(key), amounts, AMOUNT, (amount) => ({
-      action: 'charge',
-      amount,
-    }))
-    const decision = await this.#desk.ask(asked)
+    const decision = await this.#run(this.#operations(this.#keys(key), amounts, AMOUNT, 'charge'))
     this.#listeners.emit('charged', { key, amount: amounts ?? 1, decision })
     return decision
   }
 
   async giveBack(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
-    const decision = await this.#giveBack(this.#desk.targets(key), amounts)
+    const decision = await this.#refund(this.#keys(key), amounts)
     this.#listeners.emit('givenBack', { key, amount: amounts ?? 1, decision })
     return decision
   }
 
   async reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
-    knownOptions('reserve()', options, ['estimate', 'holdMs', 'ahead'], 'INVALID_ARGUMENT')
-    const { estimate, holdMs = 60_000, ahead } = options
+    knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
+    const { estimate, holdMs = 60_000 } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
-    demandFlag('ahead', ahead)
     const startedMs = this.#teller.startedMs()
-    const held = await this.#holder.hold(this.#desk.targets(key), estimate, holdMs, ahead)
+    const held = await this.#reservations.hold(this.#keys(key), estimate, holdMs)
     this.#teller.decided(key, estimate, held.decision, startedMs)
     return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
 
   resume(token: string): OpenHold<string> {
-    const { key, ...endings } = this.#holder.resume(token)
+    const { key, ...endings } = this.#reservations.resume(token)
     return openHold(endings, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
 
   async acquire(key: Key<string>, options: AcquireOptions<string> = NO_OPTIONS): Promise<Lease> {
     knownOptions('acquire()', options, ['cost', 'heartbeat'], 'INVALID_ARGUMENT')
     const { cost, heartbeat = true } = options
-    demandFlag('heartbeat', heartbeat)
-    const targets = this.#desk.targets(key)
-    if (!targets.some(isLeased)) {
+    assertFlag('heartbeat', heartbeat)
+    const keys = this.#keys(key)
+    if (!keys.some(isLeased)) {
       const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
       throw new LimiterError('INVALID_ARGUMENT', message)
     }
     const startedMs = this.#teller.startedMs()
-    const lease = await this.#holder.lease(targets, cost, heartbeat, (tier) => tier.blockForMs)
+    const lease = await this.#reservations.lease(keys, cost, heartbeat, true)
     this.#teller.decided(key, cost, lease.decision, startedMs)
     return lease
   }
@@ -139,19 +163,15 @@ export class TieredLimiter implements Limiter<string> {
   async wait(key: Key<string>, options: WaitOptions<string> = NO_OPTIONS): Promise<Decision> {
     knownOptions('wait()', options, ['cost', 'maxWaitMs', 'signal'], 'INVALID_ARGUMENT')
     const { cost } = options
-    const targets = this.#desk.targets(key)
-    const asked = this.#desk.asking(targets, cost, COST, (amount) => ({ action: 'consume', amount }))
-    const startedMs = this.#teller.startedMs()
-    const decision = await this.#room.wait(targets, options, {
+    const keys = this.#keys(key)
+    const operations = this.#operations(keys, cost, COST, 'consume')
+    return this.#wait(key, keys, options, {
       attempt: async () => {
-        this.#desk.demandOpen()
-        return this.#desk.ask(asked)
+        this.#assertOpen()
+        return this.#run(operations)
       },
-      undo: () => this.#giveBack(targets, cost),
-      peek: () => this.#peek(targets, cost),
-      isBlocked: () => this.#isBlocked(targets),
+      undo: () => this.#refund(keys, cost),
     })
-    return this.#teller.decided(key, cost, decision, startedMs, true)
   }
 
   async schedule<Value>(
@@ -163,25 +183,20 @@ export class TieredLimiter implements Limiter<string> {
     if (typeof run !== 'function') {
       throw new LimiterError('INVALID_ARGUMENT', `schedule() takes a function to run, got ${show(run)}`)
     }
-    const { cost } = options
-    const targets = this.#desk.targets(key)
-    if (!targets.some(isLeased)) {
+    const keys = this.#keys(key)
+    if (!keys.some(isLeased)) {
       const decision = await this.wait(key, options)
       return decision.allowed ? { ran: true, value: await run(), decision } : { ran: false, value: undefined, decision }
     }
     let lease: Lease | undefined
-    const startedMs = this.#teller.startedMs()
-    const decision = await this.#room.wait(targets, options, {
+    const decision = await this.#wait(key, keys, options, {
       attempt: async () => {
-        this.#desk.demandOpen()
-        lease = await this.#holder.lease(targets, cost, true)
+        this.#assertOpen()
+        lease = await this.#reservations.lease(keys, options.cost, true, false)
         return lease.decision
       },
       undo: async () => lease?.release(),
-      peek: () => this.#peek(targets, cost),
-      isBlocked: () => this.#isBlocked(targets),
     })
-    this.#teller.decided(key, cost, decision, startedMs, true)
     if (!decision.allowed) return { ran: false, value: undefined, decision }
     await using _ = lease as Lease
     return { ran: true, value: await run(), decision }
@@ -191,27 +206,27 @@ export class TieredLimiter implements Limiter<string> {
     milliseconds('blockMs', blockMs, 'INVALID_ARGUMENT')
     knownOptions('block()', options, ['replace'], 'INVALID_ARGUMENT')
     const { replace } = options
-    demandFlag('replace', replace)
-    const decision = await this.#askAll(this.#desk.targets(key), { action: 'block', amount: blockMs, replace })
+    assertFlag('replace', replace)
+    const decision = await this.#change(key, 'block', { amount: blockMs, replaces: replace === true })
     this.#listeners.emit('blocked', { key, blockMs, decision })
     return decision
   }
 
   async unblock(key: Key<string>): Promise<Decision> {
-    const decision = await this.#askAll(this.#desk.targets(key), { action: 'unblock' })
+    const decision = await this.#change(key, 'unblock', {})
     this.#listeners.emit('unblocked', { key, decision })
     return decision
   }
 
   async reset(key: Key<string>): Promise<Decision> {
-    const decision = await this.#askAll(this.#desk.targets(key), { action: 'reset' })
+    const decision = await this.#change(key, 'reset', {})
     this.#listeners.emit('reset', { key, decision })
     return decision
   }
 
   forgetPolicy(subject?: Subject): void {
     const key = subject === undefined ? undefined : encodeSubject(subject)
-    for (const { policy } of this.#parts.tiers) policy?.forget(key)
+    for (const resolver of this.#parts.resolvers.values()) resolver.forget(key)
   }
 
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
@@ -219,74 +234,120 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   async close(): Promise<void> {
-    const { ownsStore, store, outage, denials, tiers } = this.#parts
-    if (!this.#desk.close()) return
+    const { store, closesStore, limits } = this.#parts
+    if (!this.#isOpen) return
+    this.#isOpen = false
     this.#room.close()
-    await outage?.close()
-    denials?.leave()
-    for (const { shelf } of tiers) shelf.close?.()
-    if (ownsStore) await store.close?.()
+    if (closesStore) await store.close?.()
+    for (const limit of limits) store.unregister?.(limit)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
-  #consume(
-    key: Key<string>,
-    cost: unknown,
-    id: string | undefined,
-    ahead: boolean | undefined,
-  ): Decision | Promise<Decision> {
-    const { only } = this.#desk
-    if (only === undefined || id !== undefined) {
-      const consume = (amount: number, tier: Tier): Request => consuming(amount, tier, ahead)
-      return this.#desk.consume(this.#desk.asking(this.#desk.targets(key), cost, COST, consume), id)
+  #consume(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
+    const limit = this.#only
+    if (limit !== undefined && id === undefined) {
+      this.#assertOpen()
+      const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
+      const subject = key as Subject
+      return this.#run([consumeKey({ limit, subject, key: encodeSubject(subject) }, amount)])
     }
-    const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
-    return this.#desk.consumeOne(only, key as Subject, amount, ahead)
+    const operations = parseOperations(this.#parts.limits, this.#keys(key), cost, COST, consumeKey)
+    return this.#run(operations, id === undefined ? undefined : this.#idempotency(operations, id))
   }
 
-  // Apart, so that a decision that nobody hears of pays nothing for it.
-  #consumeHeard(
-    key: Key<string>,
-    cost: unknown,
-    id: string | undefined,
-    ahead: boolean | undefined,
-  ): Decision | Promise<Decision> {
+  // Apart, so that a decision without listeners pays nothing for them.
+  #consumeHeard(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
     const startedMs = this.#teller.startedMs()
-    const answer = this.#consume(key, cost, id, ahead)
+    const answer = this.#consume(key, cost, id)
     const tell = (decision: Decision): Decision => this.#teller.decided(key, cost, decision, startedMs)
     return answer instanceof Promise ? answer.then(tell) : tell(answer)
   }
 
-  async #peek(targets: readonly Target[], cost: unknown): Promise<Decision> {
-    return this.#desk.ask(
-      this.#desk.asking(targets, cost, { ...COST, least: 0 }, (amount) => ({ action: 'peek', amount })),
+  /** Lets the store decide. The decision is there at once when the store can make it at once. */
+  #run(operations: readonly Operation[], idempotency?: Idempotency): Decision | Promise<Decision> {
+    const { resolvers } = this.#parts
+    return resolvers.size === 0
+      ? this.#decide(operations, idempotency)
+      : this.#resolveAndDecide(operations, idempotency)
+  }
+
+  async #resolveAndDecide(operations: readonly Operation[], idempotency?: Idempotency): Promise<Decision> {
+    const rules = operations.map(({ limit, key, subject }) => this.#parts.resolvers.get(limit)?.ruleFor(key, subject))
+    const resolved = await Promise.all(rules)
+    return this.#decide(
+      operations.map((operation, index) => ({ ...operation, rule: resolved[index] ?? operation.rule })),
+      idempotency,
     )
   }
 
+  #decide(operations: readonly Operation[], idempotency: Idempotency | undefined): Decision | Promise<Decision> {
+    const { store, clock, timeoutMs } = this.#parts
+    const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
+    const pending = new PendingDecision(operations, store.kind)
+    const results = store.decide({ operations, nowMs, idempotency, timeoutMs }, pending)
+    return results === undefined ? pending.promise() : composeDecision(operations, results, store.kind)
+  }
+
+  #keys(key: unknown): readonly LimitKey[] {
+    this.#assertOpen()
+    return parseKey(this.#parts.limits, key)
+  }
+
+  #operations(keys: readonly LimitKey[], given: unknown, rule: AmountRule, type: OperationType): readonly Operation[] {
+    return parseOperations(this.#parts.limits, keys, given, rule, ofType(type))
+  }
+
+  async #wait(
+    key: Key<string>,
+    keys: readonly LimitKey[],
+    options: WaitOptions<string>,
+    turn: { attempt(): Promise<Decision>; undo(): Promise<unknown> },
+  ): Promise<Decision> {
+    const { cost } = options
+    const startedMs = this.#teller.startedMs()
+    const decision = await this.#room.wait(keys, options, {
+      ...turn,
+      peek: () => this.#peek(keys, cost),
+      isBlocked: () => this.#isBlocked(keys),
+    })
+    return this.#teller.decided(key, cost, decision, startedMs, true)
+  }
+
+  async #peek(keys: readonly LimitKey[], cost: unknown): Promise<Decision> {
+    return this.#run(this.#operations(keys, cost, PEEKED, 'peek'))
+  }
+
   // Of all that refuse: the reason of a decision is that of the one that does so longest.
-  async #isBlocked(targets: readonly Target[]): Promise<boolean> {
-    const { reason, tiers } = await this.#peek(targets, 0)
+  async #isBlocked(keys: readonly LimitKey[]): Promise<boolean> {
+    const { reason, tiers } = await this.#peek(keys, 0)
     if (reason === 'blocked') return true
     return Object.entries(tiers).some(([name, tier]) => tier?.reason === 'blocked' && !this.shadows.includes(name))
   }
 
-  async #giveBack(targets: readonly Target[], amounts: unknown): Promise<Decision> {
-    const asked = this.#desk.asking(targets, amounts, AMOUNT, (amount) => ({ action: 'giveBack', amount }))
-    const decision = await this.#desk.ask(asked)
-    this.#room.wake(targets)
+  async #refund(keys: readonly LimitKey[], amounts: unknown): Promise<Decision> {
+    const decision = await this.#run(this.#operations(keys, amounts, AMOUNT, 'refund'))
+    this.#room.wake(keys)
     return decision
   }
 
-  async #askAll(targets: readonly Target[], request: Request): Promise<Decision> {
-    const decision = await this.#desk.ask(targets.map((target) => ({ ...target, request })))
-    this.#room.wake(targets)
+  async #change(key: Key<string>, type: OperationType, parts: OperationParts): Promise<Decision> {
+    const keys = this.#keys(key)
+    const decision = await this.#run(keys.map((one) => createOperation(one, type, parts)))
+    this.#room.wake(keys)
     return decision
   }
-}
 
-function consuming(amount: number, { blockForMs }: Tier, ahead: boolean | undefined): Request {
-  return { action: 'consume', amount, blockForMs, ahead }
+  #assertOpen(): void {
+    if (this.#isOpen) return
+    throw new LimiterError('LIMITER_CLOSED', `the limiter "${this.name}" is closed: it decides nothing any more`)
+  }
+
+  // A request that comes again with other tiers is another request.
+  #idempotency(operations: readonly Operation[], id: string): Idempotency {
+    const name = JSON.stringify([...operations.map(({ limit }) => limit.name), id])
+    return { key: encodeSubject({ kind: 'id', name }), ttlMs: this.#parts.idMs }
+  }
 }

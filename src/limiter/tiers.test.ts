@@ -30,6 +30,7 @@ describe('a decision over tiers', () => {
       delayMs: 0,
       limitedBy: undefined,
       reason: undefined,
+      nextAfterMs: 100,
       wouldRefuse: [],
       decidedBy: 'memory',
       tiers: {
@@ -41,6 +42,7 @@ describe('a decision over tiers', () => {
           resetAfterMs: 120_000,
           delayMs: 0,
           reason: undefined,
+          nextAfterMs: 60_000,
         },
         ip: {
           allowed: true,
@@ -50,6 +52,7 @@ describe('a decision over tiers', () => {
           resetAfterMs: 1_000,
           delayMs: 0,
           reason: undefined,
+          nextAfterMs: 100,
         },
         global: {
           allowed: true,
@@ -59,6 +62,7 @@ describe('a decision over tiers', () => {
           resetAfterMs: 1_000,
           delayMs: 0,
           reason: undefined,
+          nextAfterMs: 1_000,
         },
       },
     })

@@ -4,9 +4,12 @@ import { manualClock } from '../testing/manual-clock.ts'
 import { type Waiter, WaitingLine, type WaitingLineOptions } from './waiting-line.ts'
 
 const NUMBERS = { limit: 9, remaining: 4, retryAfterMs: 0, resetAfterMs: 50, delayMs: 0, wouldRefuse: [], tiers: {} }
-const PASSES: Decision = { ...NUMBERS, allowed: true, limitedBy: undefined, reason: undefined, decidedBy: 'memory' }
+const PASSES: Decision = {
+  ...{ ...NUMBERS, allowed: true, limitedBy: undefined, reason: undefined, nextAfterMs: 20, decidedBy: 'memory' },
+}
 const refusal = (retryAfterMs: number): Decision => {
-  return { ...PASSES, allowed: false, remaining: 0, retryAfterMs, limitedBy: 'rule', reason: 'limit' }
+  const numbers = { remaining: 0, retryAfterMs, nextAfterMs: undefined }
+  return { ...PASSES, ...numbers, allowed: false, limitedBy: 'rule', reason: 'limit' }
 }
 
 /** A line and everything that happens at it, in words. Attempts stay in flight until `answer`. */
@@ -301,7 +304,8 @@ describe('whose turn does not come', () => {
       isBlocked: async () => false,
       maxWaitMs: 5,
     })
-    expect(whole).toEqual({ ...PASSES, allowed: false, retryAfterMs: 1, limitedBy: 'line', reason: 'queue-full' })
+    const crowded = { retryAfterMs: 1, limitedBy: 'line', reason: 'queue-full', nextAfterMs: undefined } as const
+    expect(whole).toEqual({ ...PASSES, ...crowded, allowed: false })
     await answer(refusal(100))
     enter('d')
     await clock.run(0)

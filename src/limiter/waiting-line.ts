@@ -229,7 +229,7 @@ export class WaitingLine {
 
   #refusal(decision: Decision, reason: Reason, retryAfterMs: number): Decision {
     const { limitedBy = this.#options.name } = decision
-    return { ...decision, allowed: false, retryAfterMs, delayMs: 0, limitedBy, reason }
+    return { ...decision, allowed: false, retryAfterMs, delayMs: 0, limitedBy, reason, nextAfterMs: undefined }
   }
 
   #leftMs(visit: Visit): number {

@@ -2,8 +2,8 @@ import { show } from '../core/check.ts'
 import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
+import type { LimitKey } from '../core/operation.ts'
 import type { WaitOptions } from './limiter.ts'
-import type { Target } from './targets.ts'
 import { type Waiter, WaitingLine } from './waiting-line.ts'
 
 /** How long to sleep at most where a place may be released, in another process, sooner than any rule can tell. */
@@ -12,7 +12,7 @@ const PLACE_POLL_MS = 250
 /** The lines of a limiter, one for each key that somebody waits for. */
 export class WaitingRoom {
   readonly #lines = new Map<string, WaitingLine>()
-  /** The lines by each of the targets that they are about. */
+  /** The lines by each of the keys that they are about. */
   readonly #linesOf = new Map<string, Set<WaitingLine>>()
   readonly #name: string
   readonly #maxWaiting: number
@@ -24,9 +24,9 @@ export class WaitingRoom {
     this.#clock = clock
   }
 
-  /** Waits in the line of these targets. Throws when the options are wrong. */
+  /** Waits in the line of these keys. Throws when the options are wrong. */
   wait(
-    targets: readonly Target[],
+    keys: readonly LimitKey[],
     { maxWaitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions,
     waiter: Omit<Waiter, 'maxWaitMs' | 'signal'>,
   ): Promise<Decision> {
@@ -37,15 +37,15 @@ export class WaitingRoom {
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
     }
-    const names = targets.map(nameOf)
-    const line = this.#lines.get(names.join('\n')) ?? this.#open(names, targets)
+    const names = keys.map(nameOf)
+    const line = this.#lines.get(names.join('\n')) ?? this.#open(names, keys)
     return line.wait({ ...waiter, maxWaitMs, signal })
   }
 
-  /** Something of these targets was given back in this process. */
-  wake(targets: readonly Target[]): void {
+  /** Something of these keys was given back in this process. */
+  wake(keys: readonly LimitKey[]): void {
     if (this.#lines.size === 0) return
-    for (const target of targets) for (const line of this.#linesOf.get(nameOf(target)) ?? []) line.wake()
+    for (const key of keys) for (const line of this.#linesOf.get(nameOf(key)) ?? []) line.wake()
   }
 
   /** Lets everybody try, because the limiter has been closed. */
@@ -53,11 +53,11 @@ export class WaitingRoom {
     for (const line of this.#lines.values()) line.wake()
   }
 
-  #open(names: readonly string[], targets: readonly Target[]): WaitingLine {
+  #open(names: readonly string[], keys: readonly LimitKey[]): WaitingLine {
     const line = new WaitingLine({
       name: this.#name,
       maxWaiting: this.#maxWaiting,
-      longestSleepMs: targets.some(({ tier }) => tier.rule.holds === 'leased') ? PLACE_POLL_MS : undefined,
+      longestSleepMs: keys.some(({ limit }) => limit.rule.holds === 'leased') ? PLACE_POLL_MS : undefined,
       nowMs: () => timerNowMs(this.#clock),
       timer: (afterMs, ring) => startTimer(this.#clock, afterMs, ring),
       emptied: () => this.#remove(names, line),
@@ -78,6 +78,6 @@ export class WaitingRoom {
 }
 
 // Encoded keys contain neither a space nor a line break.
-function nameOf({ tier, key }: Target): string {
-  return `${key} ${tier.name}`
+function nameOf({ limit, key }: LimitKey): string {
+  return `${key} ${limit.name}`
 }

@@ -1,4 +1,4 @@
-/** Four steps for each doubling: what is told is at most a fifth too high. */
+/** Four steps for each doubling: a reported time is at most a fifth too high. */
 const STEPS_PER_DOUBLING = 4
 const SHORTEST_MS = 0.001
 /** Up to 134 seconds; longer times count as that. */

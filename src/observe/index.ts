@@ -5,10 +5,9 @@ export {
   type LiveBoardOptions,
 } from './live-board.ts'
 export type { LiveKey, LivePolicy, LiveReport, LiveSecond, LiveTier } from './live-report.ts'
+export type { ShadowReport, ShadowTier } from './shadow-counts.ts'
 export {
-  type ShadowReport,
   type ShadowReportOptions,
-  type ShadowTier,
   type ShadowWatch,
   shadowReport,
 } from './shadow-report.ts'

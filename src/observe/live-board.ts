@@ -7,7 +7,7 @@ import { LiveSeconds } from './live-seconds.ts'
 import { OutageLog } from './outage-log.ts'
 import { RecentKeys } from './recent-keys.ts'
 import type { KeyCount } from './top-keys.ts'
-import { demandLimiter, type WatchedLimiter } from './watched-limiter.ts'
+import { assertLimiter, type WatchedLimiter } from './watched-limiter.ts'
 
 /** What has happened lately in the limiters that it watches. Of fixed size, whatever number of keys there are. */
 export interface LiveBoard {
@@ -34,7 +34,7 @@ export interface LiveBoardOptions {
   readonly clock?: Clock
 }
 
-interface Tally {
+interface PolicyCounts {
   allowed: number
   refused: number
   readonly byTier: Map<string, { refused: number; near: number }>
@@ -46,7 +46,7 @@ const COUNTERS = 1_000
 const LISTED = 20
 const SPAN_MS = 60_000
 
-/** Makes a board that watches nobody yet. */
+/** Makes a board that watches no limiter yet. */
 export function createLiveBoard({ clock = systemClock }: LiveBoardOptions = {}): LiveBoard {
   return new Board(clock)
 }
@@ -57,7 +57,7 @@ class Board implements LiveBoard {
   readonly #busiest: RecentKeys
   readonly #mostRefused: RecentKeys
   readonly #outages = new OutageLog()
-  readonly #tallies = new Map<string, Tally>()
+  readonly #counts = new Map<string, PolicyCounts>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -68,21 +68,21 @@ class Board implements LiveBoard {
   }
 
   watch(limiter: WatchedLimiter): () => void {
-    demandLimiter('watch()', limiter)
+    assertLimiter('watch()', limiter)
     const { name, health, rules } = limiter
-    const tally: Tally = this.#tallies.get(name) ?? { allowed: 0, refused: 0, byTier: new Map(), watched: [] }
-    this.#tallies.set(name, tally)
-    tally.watched.push(limiter)
+    const counts: PolicyCounts = this.#counts.get(name) ?? { allowed: 0, refused: 0, byTier: new Map(), watched: [] }
+    this.#counts.set(name, counts)
+    counts.watched.push(limiter)
     const nowMs = (): number => readClock(this.#clock)
     if (health.state === 'degraded') this.#outages.lost(limiter, health.error, nowMs() - health.forMs)
     const tiers = Object.keys(rules)
     const stops = [
       limiter.on('decided', ({ key, decision, tookMs, waited }) => {
-        count(tally, decision)
+        count(counts, decision)
         this.#count(name, keyText(key, tiers), decision, waited ? undefined : tookMs)
       }),
       limiter.on('nearLimit', ({ tier }) => {
-        tierOf(tally, tier).near++
+        ensureTier(counts, tier).near++
       }),
       limiter.on('degraded', ({ error }) => this.#outages.lost(limiter, error, nowMs())),
       limiter.on('recovered', () => this.#outages.found(limiter, nowMs())),
@@ -90,19 +90,19 @@ class Board implements LiveBoard {
     return () => {
       for (const stop of stops) stop()
       this.#outages.found(limiter, nowMs())
-      const place = tally.watched.indexOf(limiter)
-      if (place >= 0) tally.watched.splice(place, 1)
+      const place = counts.watched.indexOf(limiter)
+      if (place >= 0) counts.watched.splice(place, 1)
     }
   }
 
   report(): BoardReport {
     const nowMs = readClock(this.#clock)
     return {
-      policies: [...this.#tallies].flatMap(([name, tally]) => policyOf(name, tally)),
+      policies: [...this.#counts].flatMap(([name, counts]) => composePolicy(name, counts)),
       seconds: this.#seconds.report(nowMs),
       keysSinceMs: this.#busiest.sinceMs(nowMs),
-      busiest: this.#busiest.top(LISTED, nowMs, requestsOf).map(liveKey),
-      mostRefused: this.#mostRefused.top(LISTED, nowMs, refusalsOf).map(liveKey),
+      busiest: this.#busiest.top(LISTED, nowMs, countRequests).map(composeKey),
+      mostRefused: this.#mostRefused.top(LISTED, nowMs, countRefusals).map(composeKey),
       outages: this.#outages.report(),
     }
   }
@@ -119,14 +119,14 @@ class Board implements LiveBoard {
   }
 }
 
-function count(tally: Tally, { allowed, limitedBy, wouldRefuse }: Decision): void {
-  if (allowed) tally.allowed++
-  else tally.refused++
-  if (limitedBy !== undefined) tierOf(tally, limitedBy).refused++
-  for (const name of wouldRefuse) tierOf(tally, name).refused++
+function count(counts: PolicyCounts, { allowed, limitedBy, wouldRefuse }: Decision): void {
+  if (allowed) counts.allowed++
+  else counts.refused++
+  if (limitedBy !== undefined) ensureTier(counts, limitedBy).refused++
+  for (const name of wouldRefuse) ensureTier(counts, name).refused++
 }
 
-function tierOf({ byTier }: Tally, name: string): { refused: number; near: number } {
+function ensureTier({ byTier }: PolicyCounts, name: string): { refused: number; near: number } {
   const known = byTier.get(name)
   if (known !== undefined) return known
   const tier = { refused: 0, near: 0 }
@@ -134,27 +134,27 @@ function tierOf({ byTier }: Tally, name: string): { refused: number; near: numbe
   return tier
 }
 
-function policyOf(name: string, tally: Tally): LivePolicy[] {
-  const limiter = tally.watched.at(-1)
+function composePolicy(name: string, counts: PolicyCounts): LivePolicy[] {
+  const limiter = counts.watched.at(-1)
   if (limiter === undefined) return []
   const { rules, shadows } = limiter
-  const tiers = Object.entries(rules).map(([tierName, rule]) => liveTier(tierName, rule, shadows, tally))
-  return [{ name, tiers, allowed: tally.allowed, refused: tally.refused }]
+  const tiers = Object.entries(rules).map(([tierName, rule]) => composeTier(tierName, rule, shadows, counts))
+  return [{ name, tiers, allowed: counts.allowed, refused: counts.refused }]
 }
 
-function liveTier(name: string, { kind, limit }: Rule, shadows: readonly string[], tally: Tally): LiveTier {
-  return { name, kind, limit, isShadow: shadows.includes(name), refused: 0, near: 0, ...tally.byTier.get(name) }
+function composeTier(name: string, { kind, limit }: Rule, shadows: readonly string[], counts: PolicyCounts): LiveTier {
+  return { name, kind, limit, isShadow: shadows.includes(name), refused: 0, near: 0, ...counts.byTier.get(name) }
 }
 
-function liveKey({ key: text, allowed, refused, error }: KeyCount): LiveKey {
+function composeKey({ key: text, allowed, refused, error }: KeyCount): LiveKey {
   const [key, policy] = text.split(/\n(.*)/s) as [string, string]
   return { policy, key, allowed, refused, error }
 }
 
-function requestsOf({ allowed, refused }: KeyCount): number {
+function countRequests({ allowed, refused }: KeyCount): number {
   return allowed + refused
 }
 
-function refusalsOf({ refused }: KeyCount): number {
+function countRefusals({ refused }: KeyCount): number {
   return refused
 }

@@ -16,7 +16,7 @@ interface Second {
   withoutStore: number
   readonly times: DecisionTimes
   readonly byPolicy: Map<string, PolicySecond>
-  /** What was told of it, until it changes. */
+  /** What the last report said of it, until it changes. */
   told: LiveSecond | undefined
 }
 

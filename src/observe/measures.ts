@@ -97,6 +97,15 @@ export const STEPS: Readonly<Record<TimeName, readonly number[]>> = {
   'wait.duration': [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
 }
 
+/** Makes something of each of some measures, by the same names. */
+export function mapMeasures<Name extends string, Made>(
+  measures: Readonly<Record<Name, Measure>>,
+  make: (name: Name, measure: Measure) => Made,
+): Record<Name, Made> {
+  const made = Object.entries<Measure>(measures).map(([name, one]) => [name, make(name as Name, one)])
+  return Object.fromEntries(made)
+}
+
 /** Where numbers go. */
 export interface Meters {
   count(name: CountName, labels: Labels, by: number): void
@@ -108,7 +117,7 @@ const BY_TIER = ['tier.refusals', 'would_refuse', 'near_limit', 'policy.failures
 /** Measures what a limiter does, until the function that it returns is called. */
 export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
   const { name } = limiter
-  // What has not happened yet is told as zero, so that the first time is seen as a change.
+  // Counters start at zero, so that monitoring sees the first count as a change.
   meters.count('store.failures', { limiter: name }, 0)
   for (const tier of Object.keys(limiter.rules)) {
     for (const count of BY_TIER) meters.count(count, { limiter: name, tier }, 0)
@@ -133,17 +142,17 @@ function measureDecision(limiter: string, event: LimiterEvents['decided'], meter
   else meters.time('decision.duration', { limiter, decided_by }, tookMs / 1_000)
   if (limitedBy !== undefined) meters.count('tier.refusals', { limiter, tier: limitedBy }, 1)
   for (const tier of wouldRefuse) meters.count('would_refuse', { limiter, tier }, 1)
-  for (const tier of tiersOf(limiter, decision)) {
-    meters.count('cost', { limiter, tier, outcome }, costOf(cost, tier))
+  for (const tier of listTiers(limiter, decision)) {
+    meters.count('cost', { limiter, tier, outcome }, readCost(cost, tier))
   }
 }
 
 /** The tiers that took part in a decision. */
-function tiersOf(limiter: string, { tiers }: Decision): readonly string[] {
+function listTiers(limiter: string, { tiers }: Decision): readonly string[] {
   const names = Object.keys(tiers)
   return names.length === 0 ? [limiter] : names
 }
 
-function costOf(cost: Amounts<string>, tier: string): number {
+function readCost(cost: Amounts<string>, tier: string): number {
   return typeof cost === 'number' ? cost : (cost[tier] ?? 1)
 }

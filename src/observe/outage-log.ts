@@ -13,7 +13,7 @@ export class OutageLog {
   readonly #without = new Set<object>()
   readonly #outages: OutageEntry[] = []
 
-  /** Somebody lost the store at this time. */
+  /** A limiter lost the store at this time. */
   lost(who: object, error: unknown, atMs: number): void {
     this.#without.add(who)
     const last = this.#outages.at(-1)
@@ -24,7 +24,7 @@ export class OutageLog {
     if (this.#outages.length > MOST_OUTAGES) this.#outages.shift()
   }
 
-  /** Somebody has it again, or does not ask any more. */
+  /** A limiter has the store again, or is not watched any more. */
   found(who: object, atMs: number): void {
     const last = this.#outages.at(-1)
     if (this.#without.delete(who) && this.#without.size === 0 && last !== undefined) last.toMs = atMs

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { RecentKeys } from './recent-keys.ts'
 import type { KeyCount } from './top-keys.ts'
 
-const allowedOf = ({ allowed }: KeyCount): number => allowed
+const countAllowed = ({ allowed }: KeyCount): number => allowed
 
 /** The keys and what was allowed of them, most first. */
 function list(keys: RecentKeys, nowMs: number): unknown {
-  return keys.top(10, nowMs, allowedOf).map(({ key, allowed }) => [key, allowed])
+  return keys.top(10, nowMs, countAllowed).map(({ key, allowed }) => [key, allowed])
 }
 
 function count(keys: RecentKeys, key: string, times: number, nowMs: number): void {
@@ -45,14 +45,14 @@ describe('keys of lately', () => {
   it('are as many as were asked for', () => {
     const keys = new RecentKeys(100, 1_000, 0)
     for (const [index, key] of ['a', 'b', 'c'].entries()) count(keys, key, index + 1, 0)
-    expect(keys.top(1, 0, allowedOf)).toEqual([{ key: 'c', allowed: 3, refused: 0, error: 0 }])
+    expect(keys.top(1, 0, countAllowed)).toEqual([{ key: 'c', allowed: 3, refused: 0, error: 0 }])
   })
 
   it('may have been missed in the other span', () => {
     const keys = new RecentKeys(1, 1_000, 0)
     count(keys, 'a', 7, 0)
     count(keys, 'b', 2, 1_000)
-    expect(keys.top(2, 1_000, allowedOf)).toEqual([
+    expect(keys.top(2, 1_000, countAllowed)).toEqual([
       { key: 'a', allowed: 7, refused: 0, error: 2 },
       { key: 'b', allowed: 2, refused: 0, error: 7 },
     ])

@@ -3,9 +3,10 @@ import { type Clock, readClock, systemClock } from '../core/clock.ts'
 import type { Subject } from '../core/key.ts'
 import type { LimiterEvents } from '../limiter/events.ts'
 import { keyText } from './key-text.ts'
+import type { ShadowReport, ShadowTier } from './shadow-counts.ts'
 import { shadowText } from './shadow-text.ts'
 import { TopKeys } from './top-keys.ts'
-import { demandLimiter, type WatchedLimiter } from './watched-limiter.ts'
+import { assertLimiter, type WatchedLimiter } from './watched-limiter.ts'
 
 /** Options of `shadowReport`. */
 export interface ShadowReportOptions {
@@ -30,35 +31,7 @@ export interface ShadowWatch {
   stop(): void
 }
 
-/** What a limiter's limits refused or would have refused. Times are whole milliseconds since 1970. */
-export interface ShadowReport {
-  readonly limiter: string
-  readonly fromMs: number
-  readonly toMs: number
-  readonly requests: number
-  readonly refused: number
-  readonly tiers: readonly ShadowTier[]
-}
-
-/** What one limit refused or, in the shadow, would have refused. */
-export interface ShadowTier {
-  readonly name: string
-  /** As the rule calls itself, such as `token-bucket`. */
-  readonly kind: string
-  readonly limit: number
-  readonly isShadow: boolean
-  /** The requests that this limit was asked about. */
-  readonly requests: number
-  readonly refused: number
-  readonly firstMs: number | null
-  readonly lastMs: number | null
-  /** How many different keys that was about; `null` when they were more than a thousand. */
-  readonly refusedKeys: number | null
-  /** Those with most of it, the most first. At most `error` of a key's refusals are missing, and none is too many. */
-  readonly keys: readonly { readonly key: string; readonly refused: number; readonly error: number }[]
-}
-
-interface TierTally {
+interface TierCounts {
   requests: number
   refused: number
   firstMs: number | null
@@ -74,7 +47,7 @@ const COUNTERS = 1_000
  */
 export function shadowReport(limiter: WatchedLimiter, options: ShadowReportOptions = {}): ShadowWatch {
   knownOptions('shadowReport()', options, ['topKeys', 'clock'])
-  demandLimiter('shadowReport()', limiter)
+  assertLimiter('shadowReport()', limiter)
   const { topKeys = 20, clock = systemClock } = options
   wholeNumber('topKeys', topKeys, 0, COUNTERS)
   return new Watch(limiter, topKeys, clock)
@@ -86,7 +59,7 @@ class Watch implements ShadowWatch {
   readonly #topKeys: number
   readonly #clock: Clock
   readonly #fromMs: number
-  readonly #tallies: ReadonlyMap<string, TierTally>
+  readonly #counts: ReadonlyMap<string, TierCounts>
   #toMs: number | undefined
   #requests = 0
   #refused = 0
@@ -96,7 +69,7 @@ class Watch implements ShadowWatch {
     this.#topKeys = topKeys
     this.#clock = clock
     this.#fromMs = readClock(clock)
-    this.#tallies = new Map(Object.keys(limiter.rules).map((name) => [name, newTally()]))
+    this.#counts = new Map(Object.keys(limiter.rules).map((name) => [name, createCounts()]))
     const leave = limiter.on('decided', (event) => this.#count(event))
     this.stop = () => {
       leave()
@@ -106,8 +79,8 @@ class Watch implements ShadowWatch {
 
   report(): ShadowReport {
     const { name, rules, shadows } = this.#limiter
-    const tiers = [...this.#tallies].map(([tierName, tally]): ShadowTier => {
-      const { requests, refused, firstMs, lastMs, keys } = tally
+    const tiers = [...this.#counts].map(([tierName, counts]): ShadowTier => {
+      const { requests, refused, firstMs, lastMs, keys } = counts
       const { kind, limit } = rules[tierName] as { kind: string; limit: number }
       const about = { name: tierName, kind, limit, isShadow: shadows.includes(tierName) }
       const refusedKeys = keys.all().length < COUNTERS ? keys.all().length : null
@@ -129,26 +102,26 @@ class Watch implements ShadowWatch {
   #count({ key, decision }: LimiterEvents['decided']): void {
     this.#requests++
     if (!decision.allowed) this.#refused++
-    for (const [name, tally] of this.#tallies) {
+    for (const [name, counts] of this.#counts) {
       const verdict = decision.tiers[name]
-      const isAlone = this.#tallies.size === 1 && verdict === undefined
+      const isAlone = this.#counts.size === 1 && verdict === undefined
       if (verdict === undefined && !isAlone) continue
-      tally.requests++
+      counts.requests++
       const allowed = verdict?.allowed ?? (decision.allowed && decision.wouldRefuse.length === 0)
-      if (!allowed) note(tally, subjectText(key, name), readClock(this.#clock))
+      if (!allowed) note(counts, subjectText(key, name), readClock(this.#clock))
     }
   }
 }
 
-function newTally(): TierTally {
+function createCounts(): TierCounts {
   return { requests: 0, refused: 0, firstMs: null, lastMs: null, keys: new TopKeys(COUNTERS) }
 }
 
-function note(tally: TierTally, key: string, nowMs: number): void {
-  tally.refused++
-  tally.firstMs ??= nowMs
-  tally.lastMs = nowMs
-  tally.keys.count(key, false)
+function note(counts: TierCounts, key: string, nowMs: number): void {
+  counts.refused++
+  counts.firstMs ??= nowMs
+  counts.lastMs = nowMs
+  counts.keys.count(key, false)
 }
 
 /** What one limit counted by: its own subject where the key has one for each. */

@@ -1,5 +1,5 @@
 import { timeText } from '../core/clock.ts'
-import type { ShadowReport, ShadowTier } from './shadow-report.ts'
+import type { ShadowReport, ShadowTier } from './shadow-counts.ts'
 
 /** A report as lines for people: a line about the limiter, one for each limit, and one for each key. */
 export function shadowText(report: ShadowReport): string {

@@ -6,7 +6,7 @@ import type { Limiter } from '../limiter/limiter.ts'
 export type WatchedLimiter = Pick<Limiter<string>, 'name' | 'rules' | 'shadows' | 'health' | 'on'>
 
 /** Throws unless `limiter` is one. */
-export function demandLimiter(what: string, limiter: unknown): void {
+export function assertLimiter(what: string, limiter: unknown): void {
   if (typeof (limiter as WatchedLimiter | null | undefined)?.on === 'function') return
   throw new LimiterError('INVALID_ARGUMENT', `${what} takes a limiter, got ${show(limiter)}`)
 }

@@ -1,5 +1,5 @@
 /** One thing that is wrong in a file, and where: lines and columns count from 1. */
-export interface Problem {
+export interface SourceProblem {
   readonly line: number
   readonly column: number
   readonly reason: string
@@ -10,9 +10,9 @@ export class PoliciesError extends Error {
   override readonly name = 'PoliciesError'
   readonly fileName: string
   /** All of them, also those beyond the first fifty, which the message only counts. */
-  readonly problems: readonly Problem[]
+  readonly problems: readonly SourceProblem[]
 
-  constructor(fileName: string, problems: readonly Problem[]) {
+  constructor(fileName: string, problems: readonly SourceProblem[]) {
     const sorted = [...problems].sort((one, other) => one.line - other.line || one.column - other.column)
     const lines = sorted
       .slice(0, MOST_LINES)

@@ -1,8 +1,8 @@
 import { milliseconds, oneOf, show, wholeNumber } from '../core/check.ts'
 import { duration } from '../core/duration.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Complain, Marked, MarkedMap } from './marked.ts'
 import { didYouMean } from './nearest-name.ts'
+import type { MappingNode, ReportProblem, SourceNode } from './source-node.ts'
 
 /** An option of a limiter as a file says it. */
 export interface Field {
@@ -54,7 +54,7 @@ export function choiceField(name: string, choices: readonly string[]): Field {
   return { name, word: name, check: (called, value) => oneOf(called, value, choices) }
 }
 
-/** `'1m'` in milliseconds. What is wrong is told with the name of the option. */
+/** `'1m'` in milliseconds. The error starts with the name of the option. */
 export function inWords(called: string, value: unknown): number {
   try {
     return duration(value as string)
@@ -63,43 +63,47 @@ export function inWords(called: string, value: unknown): number {
   }
 }
 
-/** The plain value of a marked one, as messages show it and checks take it. */
-export function plain(marked: Marked): unknown {
-  return marked.kind === 'map' ? {} : marked.value
+/** The plain value of a node, as messages show it and checks take it. */
+export function readPlain(node: SourceNode): unknown {
+  return node.kind === 'map' ? {} : node.value
 }
 
 /** The options that a map has among `fields`, checked, by the names of `createLimiter`. What is wrong is left out. */
-export function readFields(map: MarkedMap, fields: readonly Field[], complain: Complain): Record<string, unknown> {
+export function readFields(
+  map: MappingNode,
+  fields: readonly Field[],
+  reportProblem: ReportProblem,
+): Record<string, unknown> {
   const options: Record<string, unknown> = {}
   for (const { name, word, check } of fields) {
     const inShort = map.entries.get(word)
     const inFull = word === name ? undefined : map.entries.get(name)
     if (inShort !== undefined && inFull !== undefined) {
-      complain(inFull.at, `${word} and ${name} say the same: one of them must go`)
+      reportProblem(inFull.at, `${word} and ${name} say the same: one of them must go`)
     }
     const given = inShort ?? inFull
     if (given === undefined) continue
     try {
-      options[name] = check(inShort === undefined ? name : word, plain(given.value))
+      options[name] = check(inShort === undefined ? name : word, readPlain(given.value))
     } catch (error) {
-      complain(given.value.at, (error as Error).message)
+      reportProblem(given.value.at, (error as Error).message)
     }
   }
   return options
 }
 
-/** Complains of every name in a map that is none of `known`. @param words those to advise */
+/** Reports every name in a map that is none of `known`. @param words those to advise */
 export function refuseUnknown(
   what: string,
-  map: MarkedMap,
+  map: MappingNode,
   known: readonly string[],
   words: readonly string[],
-  complain: Complain,
+  reportProblem: ReportProblem,
 ): void {
   for (const [name, { at }] of map.entries) {
     if (known.includes(name)) continue
     const hint = didYouMean(name, words)
     const takes = hint === '' ? `: it takes ${words.join(', ')}` : hint
-    complain(at, `${what} has no option ${show(name)}${takes}`)
+    reportProblem(at, `${what} has no option ${show(name)}${takes}`)
   }
 }

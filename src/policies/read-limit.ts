@@ -1,18 +1,26 @@
 import { show } from '../core/check.ts'
+import { ON_STORE_FAILURE } from '../core/limit.ts'
 import type { Rule } from '../core/rule.ts'
-import { ON_STORE_FAILURE } from '../limiter/outage/store-failure.ts'
-import type { Limit } from '../limiter/tier.ts'
+import type { LimitOptions } from '../limiter/limit-options.ts'
 import * as exportedForms from '../rules/forms.ts'
 import { type RuleForm, wordOf } from '../rules/rule-form.ts'
-import type { Complain, MarkedMap } from './marked.ts'
 import { didYouMean } from './nearest-name.ts'
-import { choiceField, durationField, type Field, plain, readFields, refuseUnknown, switchField } from './read-fields.ts'
+import {
+  choiceField,
+  durationField,
+  type Field,
+  readFields,
+  readPlain,
+  refuseUnknown,
+  switchField,
+} from './read-fields.ts'
 import { ruleFields } from './rule-fields.ts'
+import type { MappingNode, ReportProblem } from './source-node.ts'
 
 // In an order of their own: bundlers keep that of exports differently.
 const FORMS: readonly RuleForm[] = Object.values(exportedForms).sort((one, other) => (one.name < other.name ? -1 : 1))
 
-/** What a limit may be told beside its rule. */
+/** Options of a limit beside its rule. */
 const LIMIT: readonly Field[] = [
   switchField('shadow'),
   durationField('blockForMs', 'blockFor'),
@@ -24,7 +32,7 @@ export interface LimitText {
   readonly what: string
   /** Where its name stands. */
   readonly at: number
-  readonly map: MarkedMap
+  readonly map: MappingNode
 }
 
 /**
@@ -32,40 +40,49 @@ export interface LimitText {
  *
  * @param others what may be said in the same place.
  */
-export function readLimit(text: LimitText, others: readonly Field[], complain: Complain): Limit | undefined {
+export function readLimit(
+  text: LimitText,
+  others: readonly Field[],
+  reportProblem: ReportProblem,
+): LimitOptions | undefined {
   const settings = [...LIMIT, ...others]
-  const options = readFields(text.map, settings, complain)
-  const form = readForm(text, complain)
+  const options = readFields(text.map, settings, reportProblem)
+  const form = readForm(text, reportProblem)
   if (form === undefined) return undefined
   const fields = ruleFields(form)
   const words = ['rule', ...[...fields, ...settings].map(({ word }) => word)]
   const names = [...fields, ...settings].map(({ name }) => name)
-  refuseUnknown(`${text.what} by the rule ${form.name}`, text.map, [...words, ...names], words, complain)
-  const rule = readRule(form, fields, text, complain)
+  refuseUnknown(`${text.what} by the rule ${form.name}`, text.map, [...words, ...names], words, reportProblem)
+  const rule = readRule(form, fields, text, reportProblem)
   return rule && { rule, ...options }
 }
 
-function readForm({ what, at, map }: LimitText, complain: Complain): RuleForm | undefined {
+function readForm({ what, at, map }: LimitText, reportProblem: ReportProblem): RuleForm | undefined {
   const given = map.entries.get('rule')
   const names = FORMS.map(({ name }) => name)
   if (given === undefined) {
-    complain(at, `${what} needs a rule: ${names.join(', ')}`)
+    reportProblem(at, `${what} needs a rule: ${names.join(', ')}`)
     return undefined
   }
-  const value = plain(given.value)
+  const value = readPlain(given.value)
   const form = FORMS.find(({ name }) => name === value)
   if (form !== undefined) return form
   const hint = typeof value === 'string' ? didYouMean(value, names) : ''
-  complain(given.value.at, `rule must be one of ${names.join(', ')}, got ${show(value)}${hint}`)
+  reportProblem(given.value.at, `rule must be one of ${names.join(', ')}, got ${show(value)}${hint}`)
   return undefined
 }
 
-function readRule(form: RuleForm, fields: readonly Field[], text: LimitText, complain: Complain): Rule | undefined {
+function readRule(
+  form: RuleForm,
+  fields: readonly Field[],
+  text: LimitText,
+  reportProblem: ReportProblem,
+): Rule | undefined {
   const { at, map } = text
   let isGood = true
-  const note: Complain = (where, reason) => {
+  const note: ReportProblem = (where, reason) => {
     isGood = false
-    complain(where, reason)
+    reportProblem(where, reason)
   }
   for (const field of form.fields) {
     const word = wordOf(field)
@@ -80,7 +97,7 @@ function readRule(form: RuleForm, fields: readonly Field[], text: LimitText, com
     const { message } = error as Error
     const field = fields.find(({ name }) => message.startsWith(name))
     const entry = field && (map.entries.get(field.word) ?? map.entries.get(field.name))
-    complain(entry?.value.at ?? at, message)
+    reportProblem(entry?.value.at ?? at, message)
     return undefined
   }
 }

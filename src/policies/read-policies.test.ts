@@ -4,11 +4,11 @@ import { runs } from '../../test/effort.ts'
 import type { Rule } from '../core/rule.ts'
 import * as exportedForms from '../rules/forms.ts'
 import { type RuleForm, wordOf } from '../rules/rule-form.ts'
-import { GOOD_FILES } from './good-files.examples.ts'
-import { limiterOf } from './limiter-of.ts'
+import { createPolicyLimiter } from './create-policy-limiter.ts'
+import { INVALID_FILES } from './invalid-files.examples.ts'
 import { PoliciesError } from './policies-error.ts'
 import { type Policies, readPolicies } from './read-policies.ts'
-import { WRONG_FILES } from './wrong-files.examples.ts'
+import { VALID_FILES } from './valid-files.examples.ts'
 
 /** The same with the parameters of rules in their place. */
 function inNumbers(options: object): unknown {
@@ -19,11 +19,11 @@ function isRule(value: unknown): value is Rule {
   return typeof value === 'object' && value !== null && 'stateName' in value
 }
 
-async function demandLimiters(policies: Policies): Promise<void> {
-  for (const policy of policies) await limiterOf(policy).close()
+async function assertLimiters(policies: Policies): Promise<void> {
+  for (const policy of policies) await createPolicyLimiter(policy).close()
 }
 
-function problemsOf(text: string): readonly string[] {
+function findProblems(text: string): readonly string[] {
   try {
     readPolicies(text, 'limits.yaml')
   } catch (error) {
@@ -36,15 +36,15 @@ function problemsOf(text: string): readonly string[] {
 }
 
 describe('a file of policies', () => {
-  it.each(GOOD_FILES)('says %s', async (_title, text, options) => {
+  it.each(VALID_FILES)('says %s', async (_title, text, options) => {
     const policies = readPolicies(text, 'limits.yaml')
     expect(policies.map((policy) => inNumbers(policy.options))).toEqual(options)
     expect(policies.map(({ name }) => name)).toEqual(options.map((one) => (one as { name: string }).name))
-    await demandLimiters(policies)
+    await assertLimiters(policies)
   })
 
-  it.each(WRONG_FILES)('is refused with all that is wrong: %s', (_title, text, problems) => {
-    expect(problemsOf(text)).toEqual(problems)
+  it.each(INVALID_FILES)('is refused with all that is wrong: %s', (_title, text, problems) => {
+    expect(findProblems(text)).toEqual(problems)
   })
 
   it.each(Object.values(exportedForms) as RuleForm[])('takes the rule $name in the words of its form', (form) => {
@@ -60,11 +60,11 @@ describe('what nobody would write', () => {
   it('more than fifty problems are counted', () => {
     const text = `policies:\n${Array.from({ length: 60 }, (_, index) => `  p${index}: 1\n`).join('')}`
     expect(() => readPolicies(text, 'limits.yaml')).toThrow(/limits\.yaml:51:\d+: .*\nlimits\.yaml: and 10 more$/)
-    expect(problemsOf(text)).toHaveLength(60)
+    expect(findProblems(text)).toHaveLength(60)
   })
 
   it('a file that is too long is not read', () => {
-    expect(problemsOf('#'.repeat(200_001))).toEqual(['1:1: the file must have at most 200000 characters, got 200001'])
+    expect(findProblems('#'.repeat(200_001))).toEqual(['1:1: the file must have at most 200000 characters, got 200001'])
   })
 
   it('a few lines of aliases that stand for millions of values are refused', () => {
@@ -75,7 +75,7 @@ describe('what nobody would write', () => {
       )
     }
     const startMs = performance.now()
-    expect(problemsOf(`${lines.join('\n')}\n`)[0]).toMatch(/aliases must not repeat more than 10000 values$/)
+    expect(findProblems(`${lines.join('\n')}\n`)[0]).toMatch(/aliases must not repeat more than 10000 values$/)
     expect(performance.now() - startMs).toBeLessThan(5_000)
   })
 
@@ -88,7 +88,7 @@ describe('what nobody would write', () => {
     ['names of flow maps', '{? '.repeat(60_000), 90],
     ['closed maps', `${'{a: '.repeat(40)}1${'}'.repeat(40)}`, 120],
   ])('%s inside one another are refused, however deep', (_, text, farthest) => {
-    const problems = problemsOf(text)
+    const problems = findProblems(text)
     expect(problems).toHaveLength(1)
     const [, column = '', reason] = /^1:(\d+): (.*)$/.exec(problems[0] as string) ?? []
     expect(reason).toBe('values must be at most 20 deep in one another')
@@ -97,10 +97,10 @@ describe('what nobody would write', () => {
 
   it('values of 20 in one another are read, and their lines are told as before', () => {
     const text = `x-deep: ${'['.repeat(19)}${']'.repeat(19)}\npolicies:\n  api: 1\n`
-    expect(problemsOf(text)).toEqual([
+    expect(findProblems(text)).toEqual([
       '3:8: the policy "api" must be options by name, such as { rule: sliding-window, limit: 100, window: 1m }',
     ])
-    expect(problemsOf(text.replace('[]', '[[[]]]'))).toEqual(['1:29: values must be at most 20 deep in one another'])
+    expect(findProblems(text.replace('[]', '[[[]]]'))).toEqual(['1:29: values must be at most 20 deep in one another'])
   })
 
   const word = fc.oneof(
@@ -178,7 +178,7 @@ describe('what nobody would write', () => {
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
         try {
-          await demandLimiters(readPolicies(text, 'limits.yaml'))
+          await assertLimiters(readPolicies(text, 'limits.yaml'))
         } catch (error) {
           expect(error).toBeInstanceOf(PoliciesError)
         }
@@ -199,7 +199,7 @@ describe('what nobody would write', () => {
         } catch {
           isTaken = false
         }
-        expect(problemsOf(text).length === 0).toBe(isTaken)
+        expect(findProblems(text).length === 0).toBe(isTaken)
       }),
     )
   })

@@ -1,15 +1,15 @@
 import { LineCounter } from 'yaml'
 import { show } from '../core/check.ts'
-import type { Complain, Marked } from './marked.ts'
-import { PoliciesError, type Problem } from './policies-error.ts'
-import { plain } from './read-fields.ts'
-import { readMarked } from './read-marked.ts'
+import { PoliciesError, type SourceProblem } from './policies-error.ts'
+import { readPlain } from './read-fields.ts'
 import { type PolicyOptions, readPolicy } from './read-policy.ts'
+import { readSource } from './read-source.ts'
+import type { ReportProblem, SourceNode } from './source-node.ts'
 
 /** A limiter that a file describes. */
 export interface Policy {
   readonly name: string
-  /** For `createLimiter`, with a store and a clock of the caller's: see `limiterOf`. */
+  /** For `createLimiter`, with a store and a clock of the caller's: see `createPolicyLimiter`. */
   readonly options: PolicyOptions
 }
 
@@ -23,36 +23,36 @@ export type Policies = readonly Policy[]
  */
 export function readPolicies(text: string, fileName: string): Policies {
   const lines = new LineCounter()
-  const problems = new Map<string, Problem>()
+  const problems = new Map<string, SourceProblem>()
   // What is said once and used by several aliases is wrong once.
-  const complain: Complain = (at, reason) => {
+  const reportProblem: ReportProblem = (at, reason) => {
     const { line, col } = lines.linePos(at)
     problems.set(`${at} ${reason}`, { line: Math.max(1, line), column: Math.max(1, col), reason })
   }
-  const root = readMarked(text, lines, complain)
-  const policies = problems.size > 0 ? [] : readRoot(root, complain)
+  const root = readSource(text, lines, reportProblem)
+  const policies = problems.size > 0 ? [] : readRoot(root, reportProblem)
   if (problems.size > 0) throw new PoliciesError(fileName, [...problems.values()])
   return policies
 }
 
 const EXAMPLE = 'policies: { api: { rule: sliding-window, limit: 100, window: 1m } }'
 
-function readRoot(root: Marked | undefined, complain: Complain): Policies {
+function readRoot(root: SourceNode | undefined, reportProblem: ReportProblem): Policies {
   if (root?.kind !== 'map') {
-    complain(root?.at ?? 0, `a file of policies starts with "policies:", such as ${EXAMPLE}`)
+    reportProblem(root?.at ?? 0, `a file of policies starts with "policies:", such as ${EXAMPLE}`)
     return []
   }
   for (const [name, { at }] of root.entries) {
     if (name === 'policies' || name.startsWith('x-')) continue
-    complain(
+    reportProblem(
       at,
       `a file of policies has no ${show(name)}: it has policies and, for what aliases repeat, names that start with x-`,
     )
   }
   const given = root.entries.get('policies')
   if (given === undefined || given.value.kind !== 'map' || given.value.entries.size === 0) {
-    const got = given === undefined ? 'nothing' : show(plain(given.value))
-    complain(
+    const got = given === undefined ? 'nothing' : show(readPlain(given.value))
+    reportProblem(
       given?.value.at ?? root.at,
       `policies must be at least one policy by its name, such as ${EXAMPLE}, got ${got}`,
     )
@@ -60,7 +60,7 @@ function readRoot(root: Marked | undefined, complain: Complain): Policies {
   }
   const policies: Policy[] = []
   for (const [name, entry] of given.value.entries) {
-    const options = readPolicy(name, entry, complain)
+    const options = readPolicy(name, entry, reportProblem)
     if (options !== undefined) policies.push({ name, options })
   }
   return policies

@@ -1,25 +1,25 @@
 import { show, wholeNumber } from '../core/check.ts'
+import { ON_STORE_FAILURE } from '../core/limit.ts'
 import type { LimiterOptions, TiersOptions } from '../limiter/create-limiter.ts'
+import type { LimitOptions } from '../limiter/limit-options.ts'
 import { checkShare } from '../limiter/near-limit.ts'
-import { ON_STORE_FAILURE } from '../limiter/outage/store-failure.ts'
-import type { Limit } from '../limiter/tier.ts'
-import type { Complain, MarkedEntry, MarkedMap } from './marked.ts'
 import {
   choiceField,
   countField,
   durationField,
   type Field,
-  plain,
   readFields,
+  readPlain,
   refuseUnknown,
   switchField,
 } from './read-fields.ts'
 import { readLimit } from './read-limit.ts'
+import type { MappingEntry, MappingNode, ReportProblem } from './source-node.ts'
 
 /** What a policy says: options for `createLimiter` but the store and the clock. */
 export type PolicyOptions = Omit<LimiterOptions, 'store' | 'clock'> | Omit<TiersOptions, 'store' | 'clock'>
 
-/** What every policy may be told. */
+/** Options of every policy. */
 const POLICY: readonly Field[] = [
   durationField('deadlineMs', 'deadline'),
   countField('instances', 1, 1_000_000),
@@ -36,62 +36,62 @@ const POLICY: readonly Field[] = [
   { name: 'nearLimitAt', word: 'nearLimitAt', check: (_called, value) => checkShare(value) },
 ]
 
-/** What only a policy of tiers may be told. */
+/** Options of a policy of tiers. */
 const TIERS: readonly Field[] = [choiceField('onStoreFailure', ON_STORE_FAILURE), ...POLICY, switchField('sharedTag')]
 
 /** Reads one policy: of one rule, or of tiers. `undefined` when something is wrong with it. */
-export function readPolicy(name: string, entry: MarkedEntry, complain: Complain): PolicyOptions | undefined {
+export function readPolicy(name: string, entry: MappingEntry, reportProblem: ReportProblem): PolicyOptions | undefined {
   const { at, value } = entry
   const what = `the policy ${show(name)}`
-  refuseName(what, name, at, complain)
+  refuseName(what, name, at, reportProblem)
   if (value.kind !== 'map') {
-    complain(value.at, `${what} must be options by name, such as { rule: sliding-window, limit: 100, window: 1m }`)
+    reportProblem(value.at, `${what} must be options by name, such as { rule: sliding-window, limit: 100, window: 1m }`)
     return undefined
   }
   const tiers = value.entries.get('tiers')
-  if (tiers === undefined) return readSingle(name, what, at, value, complain)
-  if (value.entries.has('rule')) complain(at, `${what} has a rule and tiers: one of them must go`)
+  if (tiers === undefined) return readSingle(name, what, at, value, reportProblem)
+  if (value.entries.has('rule')) reportProblem(at, `${what} has a rule and tiers: one of them must go`)
   refuseUnknown(
     `${what}, which has tiers,`,
     value,
-    ['rule', 'tiers', ...namesOf(TIERS)],
-    ['tiers', ...wordsOf(TIERS)],
-    complain,
+    ['rule', 'tiers', ...listNames(TIERS)],
+    ['tiers', ...listWords(TIERS)],
+    reportProblem,
   )
-  const options = readFields(value, TIERS, complain)
-  return { name, tiers: readTiers(what, tiers, complain), ...options }
+  const options = readFields(value, TIERS, reportProblem)
+  return { name, tiers: readTiers(what, tiers, reportProblem), ...options }
 }
 
-function readSingle(name: string, what: string, at: number, map: MarkedMap, complain: Complain) {
+function readSingle(name: string, what: string, at: number, map: MappingNode, reportProblem: ReportProblem) {
   if (!map.entries.has('rule')) {
-    complain(at, `${what} needs a rule, such as rule: sliding-window, or tiers`)
+    reportProblem(at, `${what} needs a rule, such as rule: sliding-window, or tiers`)
     return undefined
   }
-  const limit = readLimit({ what, at, map }, POLICY, complain)
+  const limit = readLimit({ what, at, map }, POLICY, reportProblem)
   return limit && { name, ...limit }
 }
 
-function readTiers(what: string, { value }: MarkedEntry, complain: Complain): Record<string, Limit> {
-  const limits: [string, Limit][] = []
+function readTiers(what: string, { value }: MappingEntry, reportProblem: ReportProblem): Record<string, LimitOptions> {
+  const limits: [string, LimitOptions][] = []
   if (value.kind !== 'map' || value.entries.size === 0) {
     const example = '{ user: { rule: sliding-window, limit: 100, window: 1m } }'
-    complain(value.at, `tiers must be limits by name, such as ${example}, got ${show(plain(value))}`)
+    reportProblem(value.at, `tiers must be limits by name, such as ${example}, got ${show(readPlain(value))}`)
     return {}
   }
   for (const [name, entry] of value.entries) {
     const called = `the tier ${show(name)}`
-    refuseName(called, name, entry.at, complain)
+    refuseName(called, name, entry.at, reportProblem)
     if (name === 'kind' || name === 'name') {
-      complain(entry.at, `${called} must be called something else: kind and name are the parts of a key`)
+      reportProblem(entry.at, `${called} must be called something else: kind and name are the parts of a key`)
     }
     if (entry.value.kind !== 'map') {
-      complain(
+      reportProblem(
         entry.value.at,
         `${called} of ${what.replace('the ', '')} must be a limit, such as { rule: sliding-window, limit: 100, window: 1m }`,
       )
       continue
     }
-    const limit = readLimit({ what: called, at: entry.at, map: entry.value }, [], complain)
+    const limit = readLimit({ what: called, at: entry.at, map: entry.value }, [], reportProblem)
     if (limit !== undefined) limits.push([name, limit])
   }
   return Object.fromEntries(limits)
@@ -99,18 +99,18 @@ function readTiers(what: string, { value }: MarkedEntry, complain: Complain): Re
 
 const LONGEST_NAME = 100
 
-function refuseName(what: string, name: string, at: number, complain: Complain): void {
+function refuseName(what: string, name: string, at: number, reportProblem: ReportProblem): void {
   if (name.length > LONGEST_NAME) {
-    complain(at, `the name of ${what} must have 1 to ${LONGEST_NAME} characters, got ${name.length}`)
+    reportProblem(at, `the name of ${what} must have 1 to ${LONGEST_NAME} characters, got ${name.length}`)
   }
   // Objects have a property of this name already.
-  if (name === '__proto__') complain(at, `${what} must be called something else`)
+  if (name === '__proto__') reportProblem(at, `${what} must be called something else`)
 }
 
-function namesOf(fields: readonly Field[]): readonly string[] {
+function listNames(fields: readonly Field[]): readonly string[] {
   return fields.flatMap(({ name, word }) => [name, word])
 }
 
-function wordsOf(fields: readonly Field[]): readonly string[] {
+function listWords(fields: readonly Field[]): readonly string[] {
   return fields.map(({ word }) => word)
 }

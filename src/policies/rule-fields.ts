@@ -12,7 +12,7 @@ function fileField(form: RuleForm, field: RuleField): Field {
     case 'choice':
       return choiceField(field.name, field.choices)
     case 'count':
-      return countField(field.name, leastOf(form, field))
+      return countField(field.name, findLeast(form, field))
     case 'duration':
       return durationField(field.name, wordOf(field), inMilliseconds)
   }
@@ -24,16 +24,16 @@ function inMilliseconds(called: string, value: unknown): number {
 }
 
 /** Zero where the rule takes it beside good numbers, and otherwise one. */
-function leastOf(form: RuleForm, { name }: RuleField): number {
+function findLeast(form: RuleForm, { name }: RuleField): number {
   try {
-    form.make({ ...examplesOf(form), [name]: 0 })
+    form.make({ ...composeExamples(form), [name]: 0 })
     return 0
   } catch {
     return 1
   }
 }
 
-function examplesOf(form: RuleForm): Record<string, unknown> {
+function composeExamples(form: RuleForm): Record<string, unknown> {
   const needed = form.fields.filter(({ example }) => example !== undefined)
   return Object.fromEntries(
     needed.map(({ name, kind, example }) => [name, kind === 'duration' ? inWords(name, example) : example]),

@@ -42,11 +42,16 @@ local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs,
     used = math.max(0, math.min(used + units, math.max(used, most)))
     next = struct.pack('<dddd', nowMs, used, periodMs, rate)
   end
-  local remaining = capacity - math.ceil(used / periodMs)
+  local remaining, resetAfterMs, nextAfterMs = capacity - math.ceil(used / periodMs), math.ceil(used / rate), 0
   if maxWaitMs then
     remaining = math.min(remaining, math.floor((maxWaitMs * rate - used) / periodMs) + 1)
     -- Longer only right after the rate has changed.
     queueMs = math.min(queueMs, maxWaitMs)
   end
-  return retryAfterMs, math.max(0, remaining), math.ceil(used / rate), queueMs, next, returned
+  remaining = math.max(0, remaining)
+  if used > 0 then
+    local moreMs = math.ceil((used - (capacity - remaining - 1) * periodMs) / rate)
+    nextAfterMs = math.max(0, moreMs, maxWaitMs and resetAfterMs - maxWaitMs or 0)
+  end
+  return retryAfterMs, remaining, resetAfterMs, nextAfterMs, queueMs, next, returned
 end

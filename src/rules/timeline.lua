@@ -122,7 +122,7 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
   end
   if not force and total + cost > limit then
     local retryAfterMs = timeFreeing(line, from, cost - (limit - total), atMs) + spanMs - nowMs
-    return retryAfterMs, math.max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
+    return retryAfterMs, math.max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0, 0
   end
 
   local before, returned = total, 0
@@ -136,7 +136,7 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
   total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
   spanMs = total > before and ownMs or spanMs
   if total == 0 then
-    return 0, limit, 0, 0, nil, returned
+    return 0, limit, 0, 0, 0, nil, returned
   elseif cost < 0 then
     if total < #pairsLeft / 16 or pairsLeft == '' then
       error(FOREIGN, 0)
@@ -153,5 +153,6 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
   end
   -- Joined at once: Redis hashes every byte of every string that a script makes.
   local next = struct.pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
-  return 0, math.max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
+  local nextAfterMs = timeFreeing(next, 25, math.max(1, total - limit + 1), atMs) + spanMs - nowMs
+  return 0, math.max(0, limit - total), atMs + spanMs - nowMs, nextAfterMs, 0, next, returned
 end

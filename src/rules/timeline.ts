@@ -49,6 +49,7 @@ export function stepTimeline(
     retryAfterMs: passes ? 0 : timeFreeing(live, cost - (limit - live.total)) + spanMs - nowMs,
     remaining: Math.max(0, limit - next.total),
     resetAfterMs: next.total === 0 ? 0 : next.atMs + next.spanMs - nowMs,
+    nextAfterMs: next.total === 0 ? 0 : timeFreeing(next, Math.max(1, next.total - limit + 1)) + next.spanMs - nowMs,
     delayMs: 0,
     returned: cost < 0 ? live.total - next.total : 0,
     state: next,

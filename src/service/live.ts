@@ -2,7 +2,7 @@ import { type Clock, readClock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
 import type { LiveBoard } from '../observe/live-board.ts'
 import type { LiveReport } from '../observe/live-report.ts'
-import { errorText } from './error-text.ts'
+import { describeError } from './describe-error.ts'
 import type { PoliciesInForce } from './policies-in-force.ts'
 
 /** What a live report is made of. */
@@ -23,7 +23,7 @@ export interface Reloads {
 }
 
 /** Makes the function that tells what has happened lately. */
-export function liveReports(
+export function createLiveReports(
   { board, policies, store, place, version, clock }: LiveParts,
   reloads: Reloads,
 ): () => LiveReport {
@@ -38,7 +38,7 @@ export function liveReports(
         place,
         state,
         forMs,
-        error: error === undefined ? null : errorText(error),
+        error: error === undefined ? null : describeError(error),
       },
       ...board.report(),
     }

@@ -2,16 +2,9 @@ import type { Clock } from '../core/clock.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Store } from '../core/store.ts'
 import type { Limiter } from '../limiter/limiter.ts'
-import { limiterOf } from '../policies/limiter-of.ts'
+import { createPolicyLimiter } from '../policies/create-policy-limiter.ts'
 import type { Policies, Policy } from '../policies/read-policies.ts'
-
-/** A policy and the limiter that decides by it. */
-export interface PolicyInForce {
-  readonly name: string
-  readonly limiter: Limiter<string>
-  /** Whether its tiers have names of their own. */
-  readonly isTiered: boolean
-}
+import type { PolicyInForce, PolicyLookup } from './routes/service-context.ts'
 
 /** What the policies decide with, and who wants to know of their limiters. */
 export interface PoliciesSurroundings {
@@ -21,15 +14,16 @@ export interface PoliciesSurroundings {
   watch(limiter: Limiter<string>): () => void
 }
 
-interface Entry extends PolicyInForce {
-  readonly said: string
+interface ManagedPolicy extends PolicyInForce {
+  /** Its options as text. Policies of the same text are the same policy. */
+  readonly text: string
   readonly stop: () => void
 }
 
 /** The policies that requests are decided by. They may be replaced while requests are under way. */
-export class PoliciesInForce {
+export class PoliciesInForce implements PolicyLookup {
   readonly #surroundings: PoliciesSurroundings
-  #entries: ReadonlyMap<string, Entry> = new Map()
+  #entries: ReadonlyMap<string, ManagedPolicy> = new Map()
   /** Limiters that are ending. */
   readonly #ending = new Set<Promise<void>>()
 
@@ -58,13 +52,13 @@ export class PoliciesInForce {
   replace(policies: Policies): void {
     if (policies.length === 0) throw new LimiterError('INVALID_OPTION', 'policies must be one at least, got none')
     const before = this.#entries
-    const after = new Map<string, Entry>()
-    const made: Entry[] = []
+    const after = new Map<string, ManagedPolicy>()
+    const made: ManagedPolicy[] = []
     try {
       for (const policy of policies) {
-        const said = whatItSays(policy)
+        const text = describeOptions(policy)
         const kept = before.get(policy.name)
-        const entry = kept?.said === said ? kept : this.#make(policy, said)
+        const entry = kept?.text === text ? kept : this.#make(policy, text)
         if (entry !== kept) made.push(entry)
         after.set(policy.name, entry)
       }
@@ -83,13 +77,13 @@ export class PoliciesInForce {
     await Promise.all(this.#ending)
   }
 
-  #make(policy: Policy, said: string): Entry {
+  #make(policy: Policy, text: string): ManagedPolicy {
     const { store, clock, watch } = this.#surroundings
-    const limiter = limiterOf(policy, clock === undefined ? { store } : { store, clock })
-    return { name: policy.name, limiter, isTiered: 'tiers' in policy.options, said, stop: watch(limiter) }
+    const limiter = createPolicyLimiter(policy, clock === undefined ? { store } : { store, clock })
+    return { name: policy.name, limiter, isTiered: 'tiers' in policy.options, text, stop: watch(limiter) }
   }
 
-  #end({ limiter, stop }: Entry): void {
+  #end({ limiter, stop }: ManagedPolicy): void {
     const ending = limiter.close().then(stop)
     this.#ending.add(ending)
     void ending.then(() => this.#ending.delete(ending))
@@ -97,6 +91,6 @@ export class PoliciesInForce {
 }
 
 // Rules are numbers and words; what they compute with follows from those.
-function whatItSays({ options }: Policy): string {
+function describeOptions({ options }: Policy): string {
   return JSON.stringify(options)
 }

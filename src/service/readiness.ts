@@ -1,26 +1,20 @@
-import { errorText } from './error-text.ts'
+import { describeError } from './describe-error.ts'
 import type { PoliciesInForce } from './policies-in-force.ts'
+import type { Readiness } from './routes/report.ts'
 
-/** Whether the service can decide as it should, for who sends it requests. */
-export interface Readiness {
-  readonly status: 'ready' | 'closing' | 'store-unavailable'
-  /** What to know besides. */
-  readonly message?: string
-}
-
-/** A key of nobody: what is asked about it counts for nobody. */
-const NOBODY = { kind: 'sluice', name: 'readyz' }
+/** A key that no client has: a question about it counts for no client. */
+const PROBE_KEY = { kind: 'sluice', name: 'readyz' }
 
 /**
- * Asks the store, by a look that changes nothing: one that nobody has asked anything yet would be thought well. While it is known to be
- * away it is not asked, and is tried in the background.
+ * Peeks at a key, which asks the store and changes nothing: a limiter takes a store for healthy until a request fails. While the store
+ * is known to be away, the limiter tries it in the background and this function does not ask.
  */
-export async function readinessOf(policies: PoliciesInForce, isClosing: boolean): Promise<Readiness> {
+export async function checkReadiness(policies: PoliciesInForce, isClosing: boolean): Promise<Readiness> {
   if (isClosing) return { status: 'closing' }
   const limiter = policies.first()
   if (limiter.health.state === 'degraded') return unavailable(limiter.health.error)
   try {
-    const { decidedBy } = await limiter.peek(NOBODY)
+    const { decidedBy } = await limiter.peek(PROBE_KEY)
     return decidedBy === 'fallback' ? unavailable(limiter.health.error) : { status: 'ready' }
   } catch (error) {
     return unavailable(error)
@@ -29,6 +23,6 @@ export async function readinessOf(policies: PoliciesInForce, isClosing: boolean)
 
 function unavailable(error: unknown): Readiness {
   // What has failed once only is no reason to leave a store alone: there is no error to tell then.
-  const why = error === undefined ? 'the store gave no answer' : errorText(error)
+  const why = error === undefined ? 'the store gave no answer' : describeError(error)
   return { status: 'store-unavailable', message: `decisions are made as onStoreFailure says: ${why}` }
 }

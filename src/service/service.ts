@@ -4,19 +4,19 @@ import type { Store } from '../core/store.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 import { createLiveBoard } from '../observe/live-board.ts'
 import type { Policies } from '../policies/read-policies.ts'
-import { HttpServer, type ListeningAddress } from './http-server.ts'
-import { liveReports, type Reloads } from './live.ts'
+import { createLiveReports, type Reloads } from './live.ts'
 import { createMetrics } from './metrics.ts'
-import { readPage } from './page-files.ts'
 import { PoliciesInForce } from './policies-in-force.ts'
-import { readinessOf } from './readiness.ts'
-import { Router } from './router.ts'
+import { checkReadiness } from './readiness.ts'
 import { changeRoutes } from './routes/change.ts'
 import { consumeRoutes } from './routes/consume.ts'
 import { holdRoutes } from './routes/hold.ts'
 import { reportRoutes } from './routes/report.ts'
+import { HttpServer, type ListeningAddress } from './server/http-server.ts'
+import { readPage } from './server/page-files.ts'
+import { Router } from './server/router.ts'
+import { createTokenCheck } from './server/token-check.ts'
 import { type StoreChange, StoreNews } from './store-news.ts'
-import { createTokenCheck } from './token-check.ts'
 
 /** Options of `createService`. */
 export interface ServiceOptions {
@@ -30,7 +30,7 @@ export interface ServiceOptions {
   readonly place?: string
   /** What clients have to send to change anything, 16 to 1,000 printable characters. */
   readonly token: string
-  /** Told to people. */
+  /** For reports. */
   readonly version: string
   /**
    * The folder of the page, read once.
@@ -58,9 +58,9 @@ export interface ServiceOptions {
    * @default the store's own, and the machine's for reports
    */
   readonly clock?: Clock
-  /** Is told when the store is lost, and when it is back. */
+  /** Called when the store is lost, and when it is back. */
   readonly onStoreChange?: (change: StoreChange) => void
-  /** Is told of what nobody expected. */
+  /** Called with every error that the service did not expect. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -73,7 +73,7 @@ export interface Service {
    * made, and leaves everything as it was.
    */
   reload(policies: Policies): void
-  /** Notes why the policies that somebody wants are not in force, for reports. The next `reload` forgets it. */
+  /** Notes for reports why new policies are not in force. The next `reload` forgets it. */
   reloadFailed(reason: string): void
   /** The limiters in force. */
   limiters(): readonly Limiter<string>[]
@@ -88,20 +88,20 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { hosts = [], maxBodyBytes = 1_048_576, requestMs = 30_000 } = options
   wholeNumber('maxBodyBytes', maxBodyBytes, 1)
   wholeNumber('requestMs', requestMs, 10)
-  const demandToken = createTokenCheck(options.token)
+  const assertToken = createTokenCheck(options.token)
   const file = options.page === undefined ? () => undefined : await readPage(options.page)
-  const { policies, live, reloads, metrics } = observedPolicies(options)
+  const { policies, live, reloads, metrics } = observePolicies(options)
   const state = { isClosing: false }
   const onError = (error: unknown): void => options.onError?.(error)
-  const desk = { policies, onError }
+  const context = { policies, onError }
   const routes = {
-    ...consumeRoutes(desk),
-    ...changeRoutes(desk),
-    ...holdRoutes(desk),
-    ...reportRoutes(desk, { live, metrics, ready: () => readinessOf(policies, state.isClosing) }),
+    ...consumeRoutes(context),
+    ...changeRoutes(context),
+    ...holdRoutes(context),
+    ...reportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
   }
-  const onAnswer = metrics.answered
-  const router = new Router({ routes, file, demandToken, hosts, maxBodyBytes, onError, onAnswer })
+  const onResponse = metrics.responded
+  const router = new Router({ routes, file, assertToken, hosts, maxBodyBytes, onError, onResponse })
   const server = new HttpServer(router, requestMs)
   return {
     listen: (host, port) => server.listen(host, port),
@@ -122,8 +122,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** The policies, and what is told about what they do. */
-function observedPolicies(options: ServiceOptions) {
+/** Makes the policies, and the reports and metrics of what they do. */
+function observePolicies(options: ServiceOptions) {
   const { store, clock, place = 'this process', version, onStoreChange } = options
   const reportClock = clock ?? systemClock
   const board = createLiveBoard({ clock: reportClock })
@@ -137,6 +137,6 @@ function observedPolicies(options: ServiceOptions) {
   }
   const policies = new PoliciesInForce(options.policies, { store, clock, watch })
   const reloads: Reloads = { count: 0, error: null }
-  const live = liveReports({ board, policies, store, place, version, clock: reportClock }, reloads)
+  const live = createLiveReports({ board, policies, store, place, version, clock: reportClock }, reloads)
   return { policies, live, reloads, metrics }
 }

@@ -1,9 +1,9 @@
+import type { AdmittedCounts } from './admitted-counts.ts'
 import { DueQueue } from './due-queue.ts'
-import type { Passed } from './passed.ts'
 import type { Arrival } from './simulation.ts'
 
 /** Finds the most that are at work for one key at once. Who does not say how long it works works for as long as its lease. */
-export class AtWork implements Passed {
+export class AtWork implements AdmittedCounts {
   readonly #leaseMs: number
   readonly #byKey = new Map<string, number>()
   readonly #ends = new DueQueue<Arrival>()

@@ -1,15 +1,15 @@
 import { DueQueue } from './due-queue.ts'
 
-interface Kept<Value> {
+interface ExpiringValue<Value> {
   value: Value
   dueMs: number
   /** When the queue will bring it up. It may be before it is due: then it is queued anew. */
   queuedMs: number
 }
 
-/** Values by key that go when their time has come. Nothing happens by itself: `expire` tells the time. */
+/** Values by key that go when their time has come. Nothing expires until `expire` says the time. */
 export class ExpiringMap<Value> {
-  readonly #kept = new Map<string, Kept<Value>>()
+  readonly #kept = new Map<string, ExpiringValue<Value>>()
   readonly #queue = new DueQueue<string>()
 
   get size(): number {

@@ -1,5 +1,5 @@
-import type { Entry, Ruling } from '../core/entry.ts'
 import type { Rule } from '../core/rule.ts'
+import type { KeyState, Transition } from '../engine/key-state.ts'
 import type { Timeline } from '../rules/timeline.ts'
 import { ExpiringMap } from './expiring-map.ts'
 
@@ -29,9 +29,9 @@ export class KeyAccount {
   }
 
   /** Notes what is kept of a key after a ruling. */
-  note(key: string, ruling: Ruling, nowMs: number): void {
+  note(key: string, ruling: Transition, nowMs: number): void {
     this.expire(nowMs)
-    const bytes = BYTES_A_NUMBER * numbersOf(this.#rule, ruling)
+    const bytes = BYTES_A_NUMBER * countNumbers(this.#rule, ruling)
     this.#bytes += bytes - (this.#bytesByKey.get(key) ?? 0)
     this.#bytesByKey.set(key, bytes, nowMs + ruling.resetAfterMs)
     this.#gone.delete(key)
@@ -56,7 +56,7 @@ export class KeyAccount {
 }
 
 /** How many numbers are kept of a key. */
-function numbersOf(rule: Rule, { state, block, holds = [] }: Entry): number {
+function countNumbers(rule: Rule, { state, block, holds = [] }: KeyState): number {
   const beside = (block === undefined ? 0 : NUMBERS_A_BLOCK) + NUMBERS_A_HOLD * holds.length
   if (state === undefined) return beside
   // A state without cells is one whose size varies: a time and a cost each, and for how long they count.

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { everyMode } from '../../test/rule-registry.ts'
 import { concurrency, fixedWindow, leakyBucket, slidingLog, slidingWindow, tokenBucket } from '../rules/index.ts'
-import { lineUp } from './line-up.ts'
+import { listRuleVariants } from './rule-variants.ts'
 import { createRun, createSimulation, simulate } from './simulate.ts'
 import type { Arrival, Result } from './simulation.ts'
 import { adversary, poisson } from './traffic.ts'
@@ -106,7 +106,7 @@ it('forgets keys that are as if untouched: what is kept is bounded by who comes 
 
 it('has an adversary reach the bounds that the pages of the rules tell', () => {
   const trace = adversary({ limit: 50, windowMs: 1_000, durationMs: 30_000 })
-  const worst = simulate(lineUp(50, 1_000), trace).map(({ name, worstWindow }) => [name, worstWindow])
+  const worst = simulate(listRuleVariants(50, 1_000), trace).map(({ name, worstWindow }) => [name, worstWindow])
   expect(Object.fromEntries(worst)).toEqual(
     Object.fromEntries(everyMode.map(({ contestant, worstOf50 }) => [contestant, worstOf50])),
   )
@@ -137,7 +137,7 @@ it('tells of every decision', () => {
 })
 
 describe('step by step', () => {
-  const contestants = lineUp(20, 1_000)
+  const contestants = listRuleVariants(20, 1_000)
   const trace = poisson({ perSecond: 40, durationMs: 20_000, keys: 3, workMs: 50 })
 
   it('comes to the same as at once, whatever the steps', () => {

@@ -1,9 +1,9 @@
 import { wholeNumber } from '../core/check.ts'
-import type { Verdict } from '../core/decision.ts'
+import type { LimitResult } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import { Keeper, type Step } from './keeper.ts'
-import { Scorebook } from './scorebook.ts'
+import { SimulatedStore, type Step } from './simulated-store.ts'
 import type { Arrival, Contestant, Result, Trace } from './simulation.ts'
+import { Tally } from './tally.ts'
 
 /** Options of a simulation. */
 export interface SimulationOptions {
@@ -20,7 +20,7 @@ export interface SimulationOptions {
   /** A clock in nanoseconds, to measure what a decision takes: only differences count. @default nothing is measured */
   readonly nowNs?: (() => number) | undefined
   /** Told of every decision, rule by rule within a part of the trace, in order of time for each rule. */
-  readonly onDecision?: ((contestant: Contestant, arrival: Arrival, verdict: Verdict) => void) | undefined
+  readonly onDecision?: ((contestant: Contestant, arrival: Arrival, verdict: LimitResult) => void) | undefined
   /** The stretch of time that the slots are about. @default that of the trace, or else as long as it turns out to be */
   readonly fromMs?: number | undefined
   readonly untilMs?: number | undefined
@@ -30,14 +30,14 @@ export interface SimulationOptions {
 export interface Simulation {
   /** Decides more requests, in order of time and none earlier than those before. */
   offer(arrivals: readonly Arrival[]): void
-  /** Moves on to just before `untilMs`, although nobody comes. */
+  /** Moves on to just before `untilMs`, without a request. */
   passTime(untilMs: number): void
   /** What has come of it so far, in the order of the contestants. */
   results(): readonly Result[]
 }
 
 /** A simulation step by step, for those who watch. */
-export interface Run {
+export interface TraceRun {
   /** How many requests have been decided by each rule. */
   readonly requests: number
   /** Decides what arrives before `toMs`, and answers whether there is more to come. Past the end of the trace time stands still. */
@@ -56,8 +56,8 @@ export function simulate(
   return run.results()
 }
 
-/** Plays a trace as far as it is told to. */
-export function createRun(contestants: readonly Contestant[], trace: Trace, options: SimulationOptions = {}): Run {
+/** Plays a trace step by step. */
+export function createRun(contestants: readonly Contestant[], trace: Trace, options: SimulationOptions = {}): TraceRun {
   const { fromMs = trace.fromMs, untilMs = trace.untilMs } = options
   const simulation = createSimulation(contestants, { ...options, fromMs, untilMs })
   const arrivals = trace[Symbol.iterator]()
@@ -88,7 +88,7 @@ export function createSimulation(contestants: readonly Contestant[], options: Si
   const { watchedKey, fromMs, untilMs } = options
   const slots = wholeNumber('slots', options.slots ?? 60, 2)
   const players = contestants.map(
-    (one) => new Player(one, new Scorebook(one, { slots, fromMs, untilMs, watchedKey }), options),
+    (one) => new Player(one, new Tally(one, { slots, fromMs, untilMs, watchedKey }), options),
   )
   let nowMs = fromMs
   const moveTo = (atMs: number): void => {
@@ -113,21 +113,21 @@ export function createSimulation(contestants: readonly Contestant[], options: Si
   }
 }
 
-// What is decided in one go before it is judged, so that the time it takes can be told from that of judging.
+// What is decided in one go before it is judged, so that a measured time has no part of judging in it.
 const PART = 512
 
 class Player {
   readonly #contestant: Contestant
-  readonly #keeper: Keeper
-  readonly #scorebook: Scorebook
+  readonly #store: SimulatedStore
+  readonly #tally: Tally
   readonly #options: Pick<SimulationOptions, 'nowNs' | 'onDecision'>
   #spentNs = 0
   #decisions = 0
 
-  constructor(contestant: Contestant, scorebook: Scorebook, options: SimulationOptions) {
+  constructor(contestant: Contestant, tally: Tally, options: SimulationOptions) {
     this.#contestant = contestant
-    this.#keeper = new Keeper(contestant.rule, contestant.blockForMs)
-    this.#scorebook = scorebook
+    this.#store = new SimulatedStore(contestant.rule, contestant.blockForMs)
+    this.#tally = tally
     this.#options = options
   }
 
@@ -135,7 +135,7 @@ class Player {
     const { nowNs } = this.#options
     const steps: Step[] = []
     const startNs = nowNs?.() ?? 0
-    this.#keeper.decideAll(arrivals, steps)
+    this.#store.decideAll(arrivals, steps)
     this.#spentNs += (nowNs?.() ?? 0) - startNs
     this.#decisions += arrivals.length
     this.#judge(steps)
@@ -144,27 +144,27 @@ class Player {
 
   passTime(untilMs: number): void {
     const steps: Step[] = []
-    this.#keeper.releaseUntil(untilMs - 1, steps)
+    this.#store.releaseUntil(untilMs - 1, steps)
     this.#judge(steps)
-    this.#scorebook.passTime(untilMs)
+    this.#tally.passTime(untilMs)
     this.#forget()
   }
 
   result(nowMs: number): Result {
     const isMeasured = this.#options.nowNs !== undefined && this.#decisions > 0
-    return this.#scorebook.result(nowMs, isMeasured ? this.#spentNs / this.#decisions : undefined)
+    return this.#tally.result(nowMs, isMeasured ? this.#spentNs / this.#decisions : undefined)
   }
 
   #judge(steps: readonly Step[]): void {
     const { onDecision } = this.#options
     for (const step of steps) {
-      this.#scorebook.note(step)
+      this.#tally.note(step)
       if (!step.isRelease) onDecision?.(this.#contestant, step.arrival, step.ruling)
     }
   }
 
   // Only when all is judged: a key that became fresh on the way may have been used again since.
   #forget(): void {
-    for (const key of this.#scorebook.keys.takeGone()) this.#keeper.forget(key)
+    for (const key of this.#tally.keys.takeGone()) this.#store.forget(key)
   }
 }

@@ -8,8 +8,8 @@ export interface Arrival {
   /** A whole number of at least 1. */
   readonly cost: number
   /**
-   * How long its work takes. A rule that counts who is at work gets the place back then. Absent: nobody gives it back, and it comes
-   * back with its lease.
+   * How long its work takes. A rule that counts who is at work gets the permit back then. Absent: the permit comes back when its
+   * lease ends.
    */
   readonly workMs?: number | undefined
 }

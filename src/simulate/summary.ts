@@ -1,4 +1,4 @@
-import { lineUp } from './line-up.ts'
+import { listRuleVariants } from './rule-variants.ts'
 import { simulate } from './simulate.ts'
 import type { Result, Trace } from './simulation.ts'
 import { adversary, bursts, poisson } from './traffic.ts'
@@ -55,7 +55,7 @@ export function summarize(options: SummaryOptions = {}): readonly RuleSummary[] 
   const large = costsAt(largeLimit, windowMs, options)
   return played.poisson.map(({ name, kind }, index) => {
     const at = (results: readonly Result[]): Result => results[index] as Result
-    const exactness = (results: readonly Result[]): TrafficSummary => exactnessOf(at(results), results)
+    const exactness = (results: readonly Result[]): TrafficSummary => compareWithExact(at(results), results)
     const { poisson, bursts, adversary } = played
     return {
       name,
@@ -85,7 +85,7 @@ function burstsFor(limit: number, windowMs: number, durationMs: number): Trace {
 
 function play(limit: number, windowMs: number, trace: Trace, nowNs?: () => number): readonly Result[] {
   // Rules that count who is at work have no window to be exact in.
-  const contestants = lineUp(limit, windowMs).filter(({ rule }) => rule.windowMs !== undefined)
+  const contestants = listRuleVariants(limit, windowMs).filter(({ rule }) => rule.windowMs !== undefined)
   return simulate(contestants, trace, { nowNs })
 }
 
@@ -100,7 +100,7 @@ function costsAt(limit: number, windowMs: number, { decisions = 50_000, nowNs }:
   return play(limit, windowMs, trace(1), nowNs)
 }
 
-function exactnessOf({ accuracy, admitted }: Result, all: readonly Result[]): TrafficSummary {
+function compareWithExact({ accuracy, admitted }: Result, all: readonly Result[]): TrafficSummary {
   const exact = all.find(({ kind }) => kind === 'sliding-log') as Result
   return { accuracy, admittedByExact: admitted / exact.admitted }
 }

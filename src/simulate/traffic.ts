@@ -1,23 +1,17 @@
 import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import { type Callers, createCallers } from './callers.ts'
+import { type CallerOptions, type Callers, createCallers } from './callers.ts'
 import { randomFrom } from './random.ts'
 import type { Arrival, Trace } from './simulation.ts'
 
 /** Options of every kind of traffic. */
-export interface TrafficOptions {
+export interface TrafficOptions extends CallerOptions {
   /** How long it goes on. */
   readonly durationMs: number
   /** @default 0 */
   readonly startMs?: number | undefined
   /** The same seed gives the same requests. @default 1 */
   readonly seed?: number | undefined
-  /** How many keys there are: `user:1` comes twice as often as `user:2` and three times as often as `user:3`. @default 1 */
-  readonly keys?: number | undefined
-  /** What a request costs, or from what to what. @default 1 */
-  readonly cost?: number | { readonly least: number; readonly most: number } | undefined
-  /** How long the work of a request takes, for rules that count who is at work. @default nobody says */
-  readonly workMs?: number | undefined
 }
 
 /** Options of `steady` and `poisson`. */
@@ -113,7 +107,7 @@ const COMMON = ['durationMs', 'startMs', 'seed', 'keys', 'cost', 'workMs']
 
 type Arrivals = (callers: Callers, fromMs: number, untilMs: number) => Iterable<Arrival>
 
-/** Checks the options once; whoever goes through the trace starts from the seed, and nothing is held. */
+/** Checks the options once. Each walk through the trace starts from the seed, and keeps no request. */
 function trace(options: TrafficOptions, arrivals: Arrivals): Trace {
   const { startMs = 0, seed = 1 } = options
   const fromMs = wholeNumber('startMs', startMs, 0)

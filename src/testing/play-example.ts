@@ -19,11 +19,11 @@ export async function playExample(store: Store, name: string, { rule, turns }: W
   }
 }
 
-function act(limiter: Limiter, [, action, amount, answer]: ExampleTurn): Promise<Decision> {
+function act(limiter: Limiter, [, action, amount]: ExampleTurn): Promise<Decision> {
   const key = 'worked-example'
   switch (action) {
     case 'consume':
-      return limiter.consume(key, { cost: amount, ahead: 'nextAfterMs' in answer })
+      return limiter.consume(key, { cost: amount })
     case 'peek':
       return limiter[action](key, { cost: amount })
     case 'unblock':

@@ -1,35 +1,38 @@
 import { AssertionError } from 'node:assert'
 import { describe, expect, it } from 'vitest'
-import type { Request } from '../core/request.ts'
-import type { Shelf, Store } from '../core/store.ts'
+import type { LimitResult } from '../core/decision.ts'
+import type { Limit } from '../core/limit.ts'
+import { createOperation, type Operation, type OperationParts, type OperationType } from '../core/operation.ts'
+import type { Store, StoreCall } from '../core/store.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { storeContract } from './store-contract.ts'
 
-type Decide = Shelf['decide']
-type Fault = (decide: Decide) => Decide
+type Fault = (call: StoreCall, decide: (call: StoreCall) => readonly LimitResult[]) => readonly LimitResult[]
 
 /** A store that is right but for one fault. */
 function faulty(fault: Fault): Store {
   const store = memoryStore()
   return {
     ...store,
-    open(place) {
-      const shelf = store.open(place)
-      const decide = fault((...given) => shelf.decide(...given))
-      return Object.assign(Object.create(shelf) as Shelf, { decide })
-    },
+    decide: (call, reply) => fault(call, (given) => store.decide(given, reply) as readonly LimitResult[]),
   }
 }
 
-/** A fault in what becomes of one action. */
-function fault(action: Request['action'], instead: (request: Request) => Request): Fault {
-  return (decide) => (key, request, nowMs, rule) => {
-    return decide(key, request.action === action ? instead(request) : request, nowMs, rule)
+/** A fault in what becomes of one type of operation, where a call has no other. */
+function fault(type: OperationType, instead: (operation: Operation) => Operation): Fault {
+  return (call, decide) => {
+    const [operation, other] = call.operations as [Operation, ...Operation[]]
+    return decide(other === undefined && operation.type === type ? { ...call, operations: [instead(operation)] } : call)
   }
 }
 
-const amountOf = (request: Request): number => ('amount' in request ? request.amount : 1)
+/** The same operation as one of another type. */
+const as =
+  (type: OperationType, parts: OperationParts = {}) =>
+  (operation: Operation): Operation => {
+    return createOperation(operation, type, { rule: operation.rule, amount: operation.amount, ...parts })
+  }
 
 async function failures(createStore: () => Store): Promise<string[]> {
   const failed: string[] = []
@@ -44,36 +47,32 @@ async function failures(createStore: () => Store): Promise<string[]> {
 
 describe('the store contract catches a store that', () => {
   it.each<[string, Fault]>([
-    [
-      'takes a peek for a request',
-      fault('peek', (request) => ({ action: 'consume', amount: Math.max(1, amountOf(request)) })),
-    ],
-    ['forgets to give back', fault('giveBack', () => ({ action: 'peek', amount: 1 }))],
-    ['stops a charge at the limit', fault('charge', (request) => ({ action: 'consume', amount: amountOf(request) }))],
-    ['ignores a block', fault('block', () => ({ action: 'peek', amount: 1 }))],
-    ['cannot end a block', fault('unblock', () => ({ action: 'peek', amount: 1 }))],
-    ['keeps a block over a reset', fault('reset', () => ({ action: 'giveBack', amount: 1_000 }))],
-    ['takes a hold for good', fault('hold', (request) => ({ action: 'consume', amount: amountOf(request) }))],
-    ['settles what it does not hold', fault('settle', () => ({ action: 'giveBack', amount: 1 }))],
-    ['never renews', fault('renew', () => ({ action: 'peek', amount: 1 }))],
-    [
-      'blocks nobody after a refusal',
-      fault('consume', (request) => ({ action: 'consume', amount: amountOf(request) })),
-    ],
-    ['ignores the time it is given', (decide) => (key, request) => decide(key, request, 0)],
+    ['takes a peek for a request', fault('peek', (peek) => as('consume', { amount: Math.max(1, peek.amount) })(peek))],
+    ['forgets to give back', fault('refund', as('peek', { amount: 1 }))],
+    ['stops a charge at the limit', fault('charge', as('consume'))],
+    ['ignores a block', fault('block', as('peek', { amount: 1 }))],
+    ['cannot end a block', fault('unblock', as('peek', { amount: 1 }))],
+    ['keeps a block over a reset', fault('reset', as('refund', { amount: 1_000 }))],
+    ['takes a hold for good', fault('reserve', as('consume'))],
+    ['settles what it does not hold', fault('settle', as('refund', { amount: 1 }))],
+    ['never renews', fault('extend', as('peek', { amount: 1 }))],
+    ['blocks nobody after a refusal', fault('consume', as('consume'))],
+    ['ignores the time it is given', (call, decide) => decide({ ...call, nowMs: 0 })],
     [
       'folds case',
-      (decide) =>
-        (key, ...rest) =>
-          decide(key.toLowerCase(), ...rest),
+      (call, decide) => {
+        const operations = call.operations.map((operation) => ({ ...operation, key: operation.key.toLowerCase() }))
+        return decide({ ...call, operations })
+      },
     ],
-    ['counts nothing', fault('consume', (request) => ({ action: 'peek', amount: amountOf(request) }))],
+    ['counts nothing', fault('consume', as('peek'))],
     [
       'charges refused requests',
-      (decide) => (key, request, nowMs, rule) => {
-        if (request.action !== 'consume') return decide(key, request, nowMs, rule)
-        const asked = decide(key, { action: 'peek', amount: request.amount }, nowMs, rule)
-        decide(key, { action: 'charge', amount: request.amount }, nowMs, rule)
+      (call, decide) => {
+        const [operation, other] = call.operations as [Operation, ...Operation[]]
+        if (operation.type !== 'consume' || other !== undefined) return decide(call)
+        const asked = decide({ ...call, operations: [as('peek')(operation)] })
+        decide({ ...call, operations: [as('charge')(operation)] })
         return asked
       },
     ],
@@ -83,14 +82,28 @@ describe('the store contract catches a store that', () => {
 
   it('mixes limiters up', async () => {
     const store = memoryStore()
-    const mixed: Store = { ...store, open: (place) => store.open({ ...place, limiterName: 'one for all' }) }
+    const limits = new Map<Limit, Limit>()
+    const mixed: Store = {
+      ...store,
+      register(limit) {
+        limits.set(limit, { ...limit, limiter: 'one for all' })
+        store.register(limits.get(limit) as Limit)
+      },
+      decide(call, reply) {
+        const operations = call.operations.map((operation) => {
+          return { ...operation, limit: limits.get(operation.limit) as Limit }
+        })
+        return store.decide({ ...call, operations }, reply)
+      },
+      unregister: () => {},
+    }
     expect(await failures(() => mixed)).not.toEqual([])
   })
 })
 
 describe('the store contract', () => {
   it('finds nothing wrong with a store that is right', async () => {
-    expect(await failures(() => faulty((decide) => decide))).toEqual([])
+    expect(await failures(() => faulty((call, decide) => decide(call)))).toEqual([])
   })
 
   it('plays examples of rules of one’s own, and says which turn went wrong', async () => {
@@ -117,9 +130,9 @@ describe('the store contract', () => {
     const store = memoryStore()
     const noting: Store = {
       ...store,
-      open(place) {
-        names.add(place.limiterName)
-        return store.open(place)
+      register(limit) {
+        names.add(limit.limiter)
+        store.register(limit)
       },
     }
     await failures(() => noting)

@@ -4,9 +4,9 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Store } from '../core/store.ts'
 import type { WorkedExample } from '../core/worked-example.ts'
 import * as ruleExamples from '../rules/worked-examples.ts'
-import { aheadChecks } from './ahead-checks.ts'
-import { aheadExamples } from './ahead-examples.ts'
 import { jointChecks } from './joint-checks.ts'
+import { nextChecks } from './next-checks.ts'
+import { nextExamples } from './next-examples.ts'
 import { operationExamples } from './operation-examples.ts'
 import { playExample } from './play-example.ts'
 import { storeChecks } from './store-checks.ts'
@@ -44,7 +44,7 @@ export function storeContract(options: StoreContractOptions): readonly ContractC
     )
   }
   const run = randomUUID()
-  const played = [...Object.values(ruleExamples).flat(), ...operationExamples, ...aheadExamples, ...examples]
+  const played = [...Object.values(ruleExamples).flat(), ...operationExamples, ...nextExamples, ...examples]
   const checks = [
     ...played.map((example) => ({
       title: example.title,
@@ -52,7 +52,7 @@ export function storeContract(options: StoreContractOptions): readonly ContractC
     })),
     ...storeChecks,
     ...jointChecks,
-    ...aheadChecks,
+    ...nextChecks,
   ]
   return checks.map(({ title, check }, index) => ({
     title,

@@ -11,7 +11,7 @@ export interface HardToRead {
 export function hardToRead(page: Page): Promise<HardToRead[]> {
   return page.evaluate(() => {
     type Colour = [red: number, green: number, blue: number, alpha: number]
-    const colourOf = (text: string): Colour => {
+    const readColour = (text: string): Colour => {
       const [red = 0, green = 0, blue = 0, alpha = 1] = (text.match(/[\d.]+/g) ?? []).map(Number)
       return [red, green, blue, alpha]
     }
@@ -19,10 +19,10 @@ export function hardToRead(page: Page): Promise<HardToRead[]> {
       const mix = (index: 0 | 1 | 2): number => front[index] * front[3] + back[index] * (1 - front[3])
       return [mix(0), mix(1), mix(2), 1]
     }
-    const backgroundOf = (element: Element): Colour => {
-      const own = colourOf(getComputedStyle(element).backgroundColor)
+    const findBackground = (element: Element): Colour => {
+      const own = readColour(getComputedStyle(element).backgroundColor)
       if (own[3] === 1) return own
-      return over(own, element.parentElement === null ? [255, 255, 255, 1] : backgroundOf(element.parentElement))
+      return over(own, element.parentElement === null ? [255, 255, 255, 1] : findBackground(element.parentElement))
     }
     const luminance = (colour: Colour): number => {
       const [red, green, blue] = colour.map((part) => {
@@ -43,11 +43,11 @@ export function hardToRead(page: Page): Promise<HardToRead[]> {
       const text = (node.textContent ?? '').trim()
       if (text === '' || !element.checkVisibility() || element.closest('.visually-hidden, .skip') !== null) continue
       const style = getComputedStyle(element)
-      const background = backgroundOf(element)
+      const background = findBackground(element)
       const size = Number.parseFloat(style.fontSize)
       const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700)
       const least = isLarge ? 3 : 4.5
-      const value = contrast(over(colourOf(style.color), background), background)
+      const value = contrast(over(readColour(style.color), background), background)
       if (value < least) found.push({ text, contrast: Math.round(value * 100) / 100, least })
     }
     return found

@@ -10,7 +10,7 @@ export function missingLabels(page: Page): Promise<string[]> {
         .split(' ')
         .map((one) => document.getElementById(one)?.textContent ?? '')
         .join(' ')
-    const nameOf = (element: Element): string => {
+    const readName = (element: Element): string => {
       const labels = (element as HTMLInputElement).labels
       return [
         element.getAttribute('aria-label') ?? '',
@@ -22,7 +22,7 @@ export function missingLabels(page: Page): Promise<string[]> {
         .trim()
     }
     for (const element of document.querySelectorAll('input, select, button, a, section, [role=img], [role=tablist]')) {
-      if (nameOf(element) === '') found.push(`has no name: ${shown(element)}`)
+      if (readName(element) === '') found.push(`has no name: ${shown(element)}`)
     }
     for (const image of document.querySelectorAll('img:not([alt])')) found.push(`has no alt: ${shown(image)}`)
     for (const header of document.querySelectorAll('th:not([scope])')) found.push(`has no scope: ${shown(header)}`)

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startServer } from '../servers/start-server.ts'
-import { openPages, textOf } from './open-page.ts'
+import { openPages, readText } from './open-page.ts'
 import { startProxy } from './proxy.ts'
 import { startService, TOKEN } from './running-service.ts'
 
@@ -10,7 +10,7 @@ const PATIENT = { timeout: 15_000, interval: 100 }
 
 const cells = (page: Page, table: string, row: string): Promise<string[]> =>
   page.locator(`${table} tr`).filter({ hasText: row }).first().locator('td').allInnerTexts()
-const connection = (page: Page): Promise<string> => textOf(page.locator('.connection'))
+const connection = (page: Page): Promise<string> => readText(page.locator('.connection'))
 
 describe('the live view', () => {
   it('shows what was really decided, to the last request', async () => {
@@ -24,11 +24,11 @@ describe('the live view', () => {
     await expect.poll(() => cells(page, '.policies', 'api'), PATIENT).toEqual(['102', '30', expect.any(String)])
     const messages = async () => (await cells(page, '.policies', 'messages')).slice(0, 2)
     await expect.poll(messages, PATIENT).toEqual(['8', '0'])
-    await expect.poll(() => textOf(page.locator('.policies')), PATIENT).toContain('would have refused 3')
+    await expect.poll(() => readText(page.locator('.policies')), PATIENT).toContain('would have refused 3')
     await expect.poll(() => cells(page, '[aria-label="Busiest keys"]', 'user:42'), PATIENT).toEqual(['100', '30'])
     expect(await cells(page, '[aria-label="Busiest keys"]', 'user:7')).toEqual(['2', '0'])
     expect(await cells(page, '[aria-label="Most refused keys"]', 'user:42')).toEqual(['0', '30'])
-    expect(await textOf(page.locator('[aria-label="Busiest keys"]'))).toContain('user=1, ip=203.0.113.7')
+    expect(await readText(page.locator('[aria-label="Busiest keys"]'))).toContain('user=1, ip=203.0.113.7')
 
     // The seconds of the chart, as its table tells them.
     await page.getByText('The same by the minute').click()
@@ -49,9 +49,9 @@ describe('the live view', () => {
     await panel.getByLabel('Key', { exact: true }).fill('user:9')
     await panel.getByLabel('Cost').fill('99')
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => textOf(panel), PATIENT).toMatch(/Allowed\. 1 of 100 remains; all of it is back in/)
+    await expect.poll(() => readText(panel), PATIENT).toMatch(/Allowed\. 1 of 100 remains; all of it is back in/)
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => textOf(panel), PATIENT).toMatch(/Refused by api: only 1 of 100 is left\. Try again in/)
+    await expect.poll(() => readText(panel), PATIENT).toMatch(/Refused by api: only 1 of 100 is left\. Try again in/)
     // The token is out of the address, so that nobody shares it by mistake.
     expect(new URL(page.url()).hash).toBe('#/live')
     await panel.getByLabel('Policy').selectOption('messages')
@@ -59,14 +59,14 @@ describe('the live view', () => {
     await panel.getByLabel('Key of ip').fill('203.0.113.7')
     await panel.getByLabel('Cost').fill('6')
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => textOf(panel), PATIENT).toContain('In the shadow ip would have refused.')
+    await expect.poll(() => readText(panel), PATIENT).toContain('In the shadow ip would have refused.')
   })
 
   it('is empty in words before anything has happened', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`)
-    await expect.poll(() => textOf(page.locator('main')), PATIENT).toContain('No key has come lately.')
-    expect(await textOf(page.locator('main'))).toContain('It has never been away since the service started.')
+    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No key has come lately.')
+    expect(await readText(page.locator('main'))).toContain('It has never been away since the service started.')
   })
 })
 
@@ -77,32 +77,32 @@ describe('the token', () => {
     const panel = page.locator('section', { hasText: 'Try it' })
     await panel.getByLabel('Key', { exact: true }).fill('user:9')
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => textOf(panel), PATIENT).toContain('The service asks for its token.')
+    await expect.poll(() => readText(panel), PATIENT).toContain('The service asks for its token.')
     await panel.getByLabel('Token').fill('wrong')
     await panel.getByRole('button', { name: 'Unlock' }).click()
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => textOf(panel), PATIENT).toContain('The service did not accept this token.')
+    await expect.poll(() => readText(panel), PATIENT).toContain('The service did not accept this token.')
     await panel.getByLabel('Token').fill(TOKEN)
     await panel.getByRole('button', { name: 'Unlock' }).click()
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => textOf(panel), PATIENT).toContain('Allowed.')
+    await expect.poll(() => readText(panel), PATIENT).toContain('Allowed.')
     // Kept for this tab.
     await page.reload()
     await page.locator('section', { hasText: 'Try it' }).getByLabel('Key', { exact: true }).fill('user:10')
     await page.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => textOf(panel), PATIENT).toContain('Allowed.')
+    await expect.poll(() => readText(panel), PATIENT).toContain('Allowed.')
   })
 
   const opensTheView = async (url: string) => {
     const { page } = await open(`${url}/`, { mayLoseService: true })
     await expect.poll(() => connection(page), PATIENT).toBe('Locked')
-    expect(await textOf(page.getByRole('alert'))).toContain(
+    expect(await readText(page.getByRole('alert'))).toContain(
       'The service asks for its token. Others can reach this service, directly or through a proxy: it shows keys and policies only to those who have the token.',
     )
     expect(await page.getByRole('heading', { name: 'Policies' }).count()).toBe(0)
     await page.getByLabel('Token').fill('wrong')
     await page.getByRole('button', { name: 'Unlock' }).click()
-    await expect.poll(() => textOf(page.getByRole('alert')), PATIENT).toContain('did not accept')
+    await expect.poll(() => readText(page.getByRole('alert')), PATIENT).toContain('did not accept')
     await page.getByLabel('Token').fill(TOKEN)
     await page.getByRole('button', { name: 'Unlock' }).click()
     await expect.poll(() => connection(page), PATIENT).toBe('Connected')
@@ -139,7 +139,7 @@ describe('when something is away', () => {
     const { page } = await open(`${service.url}/#/playground`, { mayLoseService: true })
     await service.stop()
     await page.getByRole('link', { name: 'Live' }).click()
-    await expect.poll(() => textOf(page.locator('main')), PATIENT).toContain('No service answers here.')
+    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No service answers here.')
   })
 
   it('a store that is away is shown, marked on the time lines, and remembered', async () => {
@@ -152,14 +152,14 @@ describe('when something is away', () => {
     const { page } = await open(`${service.url}/`)
     await service.consume({ policy: 'api', key: 'user:1' }, 3)
     const store = page.locator('section', { hasText: 'Decided without it' })
-    await expect.poll(() => textOf(store), PATIENT).toContain('Healthy')
-    expect(await textOf(store)).toContain(`${redis.host}:${redis.port}`)
+    await expect.poll(() => readText(store), PATIENT).toContain('Healthy')
+    expect(await readText(store)).toContain(`${redis.host}:${redis.port}`)
     await redis.stop()
     const asking = setInterval(() => void service.consume({ policy: 'api', key: 'user:1' }, 5).catch(() => {}), 100)
     onTestFinished(() => clearInterval(asking))
-    await expect.poll(() => textOf(store), PATIENT).toContain('Degraded for')
-    expect(await textOf(page.locator('.tiles'))).toContain('Degraded')
-    expect(await textOf(store)).toMatch(/degraded periods?, marked on the time lines/)
-    await expect.poll(() => textOf(page.locator('.wide .legend')), PATIENT).toContain('Store degraded')
+    await expect.poll(() => readText(store), PATIENT).toContain('Degraded for')
+    expect(await readText(page.locator('.tiles'))).toContain('Degraded')
+    expect(await readText(store)).toMatch(/degraded periods?, marked on the time lines/)
+    await expect.poll(() => readText(page.locator('.wide .legend')), PATIENT).toContain('Store degraded')
   })
 })

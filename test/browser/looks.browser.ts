@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { differences } from './colour-blind.ts'
 import { hardToRead } from './contrast.ts'
 import { missingLabels } from './labels.ts'
-import { openPages, textOf } from './open-page.ts'
+import { openPages, readText } from './open-page.ts'
 import { launchService, type RunningService } from './running-service.ts'
 
 const open = openPages()
@@ -20,7 +20,7 @@ beforeAll(async () => {
 async function shown(view: string, how: Parameters<typeof open>[1]): Promise<Page> {
   const { page } = await open(`${service.url}/#/${view}`, how)
   const sign = view === 'live' ? 'user:42' : 'First refusals'
-  await expect.poll(() => textOf(page.locator('main')), PATIENT).toContain(sign)
+  await expect.poll(() => readText(page.locator('main')), PATIENT).toContain(sign)
   return page
 }
 
@@ -96,7 +96,7 @@ describe('somebody with only a keyboard', () => {
     const page = await shown('live', {})
     await tabTo(page, /^Playground$/)
     await page.keyboard.press('Enter')
-    await expect.poll(() => textOf(page.locator('main')), PATIENT).toContain('First refusals')
+    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('First refusals')
     await tabTo(page, /^bursts$/)
     await page.keyboard.press('ArrowLeft')
     expect(await page.getByRole('radio', { name: 'poisson' }).isChecked()).toBe(true)
@@ -112,26 +112,26 @@ describe('somebody with only a keyboard', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Play' }).count(), PATIENT).toBe(1)
     await page.keyboard.press('Home')
     expect(await time.getAttribute('aria-valuetext')).toBe('0 ms of 1 min')
-    await expect.poll(() => textOf(page.locator('.tank-words').first()), PATIENT).toMatch(/\b0 refused so far/)
+    await expect.poll(() => readText(page.locator('.tank-words').first()), PATIENT).toMatch(/\b0 refused so far/)
     await page.keyboard.press('End')
     const [admitted, refused] = [page.locator('[data-number=admitted] b'), page.locator('[data-number=refused] b')]
-    const sums = `${await textOf(admitted.first())} admitted, ${await textOf(refused.first())} refused so far`
-    await expect.poll(() => textOf(page.locator('.tank-words').first()), PATIENT).toContain(sums)
+    const sums = `${await readText(admitted.first())} admitted, ${await readText(refused.first())} refused so far`
+    await expect.poll(() => readText(page.locator('.tank-words').first()), PATIENT).toContain(sums)
     await tabTo(page, /^Remove fixed-window$/)
     await page.keyboard.press('Enter')
     await expect.poll(() => page.getByRole('region', { name: 'fixed-window' }).count(), PATIENT).toBe(0)
     await tabTo(page, /^TypeScript$/)
     await page.keyboard.press('ArrowRight')
-    expect(await textOf(page.getByRole('tabpanel'))).toContain('policies:')
+    expect(await readText(page.getByRole('tabpanel'))).toContain('policies:')
   })
 
   it('can ask the service', async () => {
     const { page } = await open(`${service.url}/#token=${service.token}`)
-    await expect.poll(() => textOf(page.locator('main')), PATIENT).toContain('user:42')
+    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('user:42')
     await tabTo(page, /^Key$/)
     await page.keyboard.type('user:77')
     await page.keyboard.press('Enter')
-    await expect.poll(() => textOf(page.locator('.try-answer')), PATIENT).toContain('Allowed.')
+    await expect.poll(() => readText(page.locator('.try-answer')), PATIENT).toContain('Allowed.')
   })
 
   it('can skip the frame', async () => {

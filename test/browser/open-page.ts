@@ -72,7 +72,7 @@ export function openPages(): (url: string, how?: BrowserContextOptions & Expecta
 }
 
 /** What people see of an element: hidden text is not among it. */
-export function textOf(locator: Locator): Promise<string> {
+export function readText(locator: Locator): Promise<string> {
   // biome-ignore lint/performance/useDomNodeTextContent: what is rendered is what is tested
   return locator.innerText()
 }

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Store } from '../../src/core/store.ts'
 import type { Key } from '../../src/limiter/limiter.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
@@ -39,7 +40,7 @@ export async function picturedService(): Promise<{ url: string; stop: () => Prom
     const asked = service
       .limiters()
       .flatMap((limiter) =>
-        keysOf(limiter.name, second, random).map((key) => limiter.consume(key).catch(() => undefined)),
+        listKeys(limiter.name, second, random).map((key) => limiter.consume(key).catch(() => undefined)),
       )
     await clock.run(1_000)
     await Promise.all(asked)
@@ -59,23 +60,18 @@ function faraway(store: RemoteStore, clock: ManualClock): Store {
   const random = randomFrom(5)
   return {
     ...store,
-    open(place) {
-      const shelf = store.open(place)
-      return {
-        ...shelf,
-        async decide(...given) {
-          const verdict = await shelf.decide(...given)
-          const lagMs = random.next() < 0.03 ? random.whole(3, 12) : random.whole(1, 2)
-          await new Promise<void>((arrived) => clock.timer(lagMs, arrived))
-          return verdict
-        },
+    decide(call, reply) {
+      const done = (results: readonly LimitResult[]): void => {
+        const lagMs = random.next() < 0.03 ? random.whole(3, 12) : random.whole(1, 2)
+        clock.timer(lagMs, () => reply.done(results))
       }
+      return store.decide(call, { done, failed: (error) => reply.failed(error) })
     },
   }
 }
 
 /** Who comes in a second: a tide of many, a crowd now and then, and one who is always in a hurry. */
-function keysOf(policy: string, second: number, random: ReturnType<typeof randomFrom>): Key<string>[] {
+function listKeys(policy: string, second: number, random: ReturnType<typeof randomFrom>): Key<string>[] {
   const tide = 1 + 0.5 * Math.sin(second / 80)
   const crowd = second % 170 < 25 ? 2.5 : 1
   const often = { api: 90, messages: 24, uploads: 5 }[policy] as number

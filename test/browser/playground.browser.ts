@@ -11,7 +11,7 @@ import { tokenBucket } from '../../src/rules/token-bucket/token-bucket.ts'
 import { simulate } from '../../src/simulate/simulate.ts'
 import type { Result } from '../../src/simulate/simulation.ts'
 import { adversary, bursts, poisson } from '../../src/simulate/traffic.ts'
-import { openPages, textOf } from './open-page.ts'
+import { openPages, readText } from './open-page.ts'
 import { launchService, type RunningService } from './running-service.ts'
 
 const open = openPages()
@@ -25,12 +25,12 @@ beforeAll(async () => {
 
 const play = (query = ''): ReturnType<typeof open> => open(`${site.url}/#/playground${query}`)
 const lane = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true })
-const note = (page: Page): Promise<string> => textOf(page.locator('.run-note'))
+const note = (page: Page): Promise<string> => readText(page.locator('.run-note'))
 
 /** The numbers of a lane, as they stand on the page. */
-async function numbersOf(page: Page, name: string): Promise<Record<string, string>> {
+async function readNumbers(page: Page, name: string): Promise<Record<string, string>> {
   const number = async (id: string): Promise<string> =>
-    (await textOf(lane(page, name).locator(`[data-number=${id}] b`))).replaceAll(',', '')
+    (await readText(lane(page, name).locator(`[data-number=${id}] b`))).replaceAll(',', '')
   return { admitted: await number('admitted'), refused: await number('refused'), worst: await number('worst') }
 }
 
@@ -48,7 +48,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
     const contestants = [{ name: 'token-bucket', rule: tokenBucket({ capacity: 50, refill: 10, periodMs: 1_000 }) }]
     const [result] = simulate(contestants, bursts({ ...common, burst: 60, burstMs: 1_000, pauseMs: 5_000 }))
-    expect(await numbersOf(page, 'token-bucket')).toEqual(numbersIn(result as Result))
+    expect(await readNumbers(page, 'token-bucket')).toEqual(numbersIn(result as Result))
     expect(await note(page)).toBe(`${result?.requests} requests for each rule.`)
   })
 
@@ -60,7 +60,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
     const contestants = [{ name: 'sliding-log', rule: slidingLog({ limit: 30, windowMs: 5_000 }) }]
     const trace = poisson({ ...common, perSecond: 200, durationMs: 30_000, keys: 25, cost: 2, seed: 7 })
     const [result] = simulate(contestants, trace)
-    expect(await numbersOf(page, 'sliding-log')).toEqual(numbersIn(result as Result))
+    expect(await readNumbers(page, 'sliding-log')).toEqual(numbersIn(result as Result))
   })
 
   it('for work that takes time', async () => {
@@ -68,7 +68,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
     const contestants = [{ name: 'concurrency', rule: concurrency({ limit: 5, leaseMs: 30_000 }) }]
     const [result] = simulate(contestants, poisson({ ...common, perSecond: 40, workMs: 200 }))
-    expect(await numbersOf(page, 'concurrency')).toEqual(numbersIn(result as Result))
+    expect(await readNumbers(page, 'concurrency')).toEqual(numbersIn(result as Result))
   })
 
   it('when the traffic and a rule are changed by hand', async () => {
@@ -77,9 +77,9 @@ describe('the numbers on the page are those of simulate() in Node', () => {
     await lane(page, 'fixed-window').getByLabel('limit', { exact: true }).fill('40')
     const contestants = [{ name: 'fixed-window', rule: fixedWindow({ limit: 40, windowMs: 10_000 }) }]
     const [result] = simulate(contestants, adversary({ ...common, limit: 40, windowMs: 10_000 }))
-    await expect.poll(() => numbersOf(page, 'fixed-window'), PATIENT).toEqual(numbersIn(result as Result))
+    await expect.poll(() => readNumbers(page, 'fixed-window'), PATIENT).toEqual(numbersIn(result as Result))
     expect(result?.worstOverLimit).toBe(2)
-    expect(await textOf(lane(page, 'fixed-window'))).toContain('2× the limit of 40 in 10 s')
+    expect(await readText(lane(page, 'fixed-window'))).toContain('2× the limit of 40 in 10 s')
   })
 })
 
@@ -94,19 +94,19 @@ describe('a link', () => {
     await expect.poll(() => page.url(), PATIENT).toContain('t=poisson~rate-33')
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
     const names = ['token-bucket', 'fixed-window', 'concurrency']
-    const before = await Promise.all(names.map((name) => numbersOf(page, name)))
+    const before = await Promise.all(names.map((name) => readNumbers(page, name)))
     expect(page.url().length).toBeLessThan(250)
 
     const other = await open(page.url())
     await expect.poll(() => note(other.page), PATIENT).toContain('requests for each rule')
-    expect(await Promise.all(names.map((name) => numbersOf(other.page, name)))).toEqual(before)
+    expect(await Promise.all(names.map((name) => readNumbers(other.page, name)))).toEqual(before)
     expect(await other.page.getByLabel('Rate', { exact: true }).inputValue()).toBe('33')
     expect(await other.page.getByRole('region', { name: 'sliding-window' }).count()).toBe(0)
   })
 
   it('that cannot be read gives the start, and a note', async () => {
     const { page } = await play('?v=7&r=nonsense')
-    expect(await textOf(page.getByRole('alert'))).toContain('it is of version 7, and this page reads version 1')
+    expect(await readText(page.getByRole('alert'))).toContain('it is of version 7, and this page reads version 1')
     await expect.poll(() => note(page), PATIENT).toContain('780 requests for each rule.')
   })
 
@@ -123,16 +123,16 @@ describe('what is wrong is said beside it', () => {
     const { page } = await play()
     await lane(page, 'token-bucket').getByLabel('capacity', { exact: true }).fill('0')
     const alert = lane(page, 'token-bucket').getByRole('alert')
-    await expect.poll(() => textOf(alert), PATIENT).toBe('capacity must be a whole number of at least 1, got 0')
+    await expect.poll(() => readText(alert), PATIENT).toBe('capacity must be a whole number of at least 1, got 0')
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
-    expect((await numbersOf(page, 'fixed-window')).admitted).toBe('520')
+    expect((await readNumbers(page, 'fixed-window')).admitted).toBe('520')
   })
 
   it('for the traffic', async () => {
     const { page } = await play()
     await page.getByLabel('Duration', { exact: true }).fill('soon')
     await expect
-      .poll(() => textOf(page.getByRole('alert')), PATIENT)
+      .poll(() => readText(page.getByRole('alert')), PATIENT)
       .toBe('Duration must be a length of time such as 500ms or 1m, got "soon"')
   })
 

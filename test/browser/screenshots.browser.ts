@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openPages, textOf } from './open-page.ts'
+import { openPages, readText } from './open-page.ts'
 import { picturedService } from './pictured-service.ts'
 
 const folder = process.env.SLUICE_SCREENSHOTS as string
@@ -32,7 +32,7 @@ describe('a picture', () => {
         ...(isPhone ? { isMobile: true, hasTouch: true, deviceScaleFactor: 2 } : {}),
       })
       const sign = view === 'live' ? 'user:42' : '≈'
-      await expect.poll(() => textOf(page.locator('main')), { timeout: 15_000 }).toContain(sign)
+      await expect.poll(() => readText(page.locator('main')), { timeout: 15_000 }).toContain(sign)
       if (view === 'playground') await page.getByRole('slider', { name: 'Time' }).fill('41000')
       await page.evaluate(() => (document.activeElement as HTMLElement).blur())
       const picture = await page.screenshot({ fullPage: !isPhone })

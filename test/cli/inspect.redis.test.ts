@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
-import { connectRedis } from '../../src/cli/redis-url.ts'
-import { limiterOf } from '../../src/policies/limiter-of.ts'
+import { connectRedis } from '../../src/cli/redis/redis-url.ts'
+import { createPolicyLimiter } from '../../src/policies/create-policy-limiter.ts'
 import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 import { type SharedServers, useCluster } from '../servers/shared-servers.ts'
 import { inspected, type KeyStage, RULES, said, startKeyStage, TIERS } from './key-stage.ts'
-import { fileOf } from './policy-file.ts'
+import { writePolicies } from './policy-file.ts'
 
 let stage: KeyStage
 let url: string
@@ -22,7 +22,7 @@ const names = readPolicies(RULES, '').map(({ name }) => name)
 describe.each(names)('inspect, by %s,', (name) => {
   const key = `user:${name}`
   const look = async (...args: string[]) => {
-    const file = await fileOf(RULES)
+    const file = await writePolicies(RULES)
     return (await inspected(key, '--policies', file, '--policy', name, '--redis', url, ...args))[0]
   }
 
@@ -68,7 +68,7 @@ describe.each(names)('inspect, by %s,', (name) => {
 
 describe('inspect for people', () => {
   it('says what, why, by which limit and when', async () => {
-    const file = await fileOf(TIERS)
+    const file = await writePolicies(TIERS)
     const limiter = stage.limiterNamed(TIERS, 'messages')
     await limiter.consume({ user: '42', ip: { kind: 'ip', name: '::1' }, all: 'all' }, { cost: 2 })
     await limiter.reserve({ ip: { kind: 'ip', name: '::1' } }, { estimate: 1, holdMs: 900_000 })
@@ -122,7 +122,7 @@ describe('inspect for people', () => {
 
   it('says how long a request would wait for its turn, and of one limit not its name', async () => {
     const text = 'policies:\n  mail: { rule: leaky-bucket, capacity: 5, leak: 1, period: 1h, mode: shape }\n'
-    const file = await fileOf(text)
+    const file = await writePolicies(text)
     const limiter = stage.limiterNamed(text, 'mail')
     await limiter.consume('')
     const { out } = await said('inspect', '', '--policies', file, '--policy', 'mail', '--redis', url)
@@ -135,7 +135,7 @@ describe('inspect for people', () => {
   })
 
   it('without a policy lists those that have counted the key', async () => {
-    const file = await fileOf(RULES)
+    const file = await writePolicies(RULES)
     await stage.limiterNamed(RULES, 'bucket').consume('ann')
     await stage.limiterNamed(RULES, 'fixed').consume('ann')
     const found = await inspected('ann', '--policies', file, '--redis', url)
@@ -147,7 +147,7 @@ describe('inspect for people', () => {
 
 describe('inspect elsewhere', () => {
   it('finds keys under another prefix, and by the environment', async () => {
-    const file = await fileOf(RULES)
+    const file = await writePolicies(RULES)
     const terminal = recordingTerminal({ env: { SLUICE_REDIS_URL: url } })
     const args = ['inspect', 'x', '--policies', file, '--policy', 'fixed', '--prefix', 'shop:']
     expect(await run(args, terminal)).toBe(0)
@@ -166,10 +166,10 @@ describe('inspect elsewhere', () => {
       const connected = await connectRedis(at)
       onTestFinished(() => connected.close())
       const [policy] = readPolicies(text, '') as [Policy]
-      const limiter = limiterOf(policy, { store: redisStore(connected.client) })
+      const limiter = createPolicyLimiter(policy, { store: redisStore(connected.client) })
       onTestFinished(() => limiter.close())
       await limiter.consume({ user: '42', ip: '::1' })
-      const file = await fileOf(text)
+      const file = await writePolicies(text)
       const [{ limits }] = await inspected('user=42, ip=::1', '--policies', file, '--policy', 'messages', '--redis', at)
       expect(limits.map(({ name, stored }: { name: string; stored: { type: string } }) => [name, stored.type])).toEqual(
         [

@@ -6,7 +6,7 @@ import { createService } from '../../src/service/service.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 import { inspected, type KeyStage, said, startKeyStage, TIERS } from './key-stage.ts'
-import { fileOf } from './policy-file.ts'
+import { writePolicies } from './policy-file.ts'
 
 let stage: KeyStage
 beforeAll(async () => {
@@ -55,7 +55,7 @@ describe('a running service', () => {
       err: `sluice: the service at ${at} wants a token: give --token-file, or SLUICE_TOKEN in the environment\n`,
     })
     expect((await api.peek('user:42')).remaining).toBe(1)
-    const file = await fileOf(`${TOKEN}\n`, 'token.txt')
+    const file = await writePolicies(`${TOKEN}\n`, 'token.txt')
     expect(await said(...args, '--token-file', file, '--json')).toEqual({
       code: 0,
       out: '{"policy":"api","key":"user:42","reset":true}\n',
@@ -64,7 +64,7 @@ describe('a running service', () => {
     expect((await api.peek('user:42')).remaining).toBe(2)
     const terminal = recordingTerminal({ env: { SLUICE_TOKEN: TOKEN } })
     expect(await run(args, terminal)).toBe(0)
-    const wrong = await fileOf('another-token-of-20', 'token.txt')
+    const wrong = await writePolicies('another-token-of-20', 'token.txt')
     expect((await said(...args, '--token-file', wrong)).err).toBe(
       `sluice: the service at ${at} does not take the token\n`,
     )

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storedKey } from '../../src/cli/inspect/stored-key.ts'
+import { readStoredKey } from '../../src/cli/inspect/stored-key.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { ruleNames } from '../rule-registry.ts'
 import { ask } from '../servers/ask.ts'
 import { freePort } from '../servers/free-port.ts'
 import { inspected, type KeyStage, RULES, said, startKeyStage, TIERS } from './key-stage.ts'
-import { fileOf } from './policy-file.ts'
+import { writePolicies } from './policy-file.ts'
 
 let stage: KeyStage
 let url: string
@@ -38,14 +38,14 @@ describe('inspect tells what is wrong', () => {
     [['--url', 'ftp://h', '--policy', 'a'], 2, 'the URL of a service looks like http://127.0.0.1:8080, got "ftp://h"'],
     [['--url', 'h', '--policy', 'a'], 2, 'the URL of a service looks like http://127.0.0.1:8080, got "h"'],
   ])('%j', async (args, code, message) => {
-    const file = await fileOf(RULES)
+    const file = await writePolicies(RULES)
     const given = args.map((arg) => (arg === 'FILE' ? file : arg === 'URL' ? url : arg))
     const result = await said('inspect', 'x', ...given)
     expect(result).toMatchObject({ code, out: '', err: expect.stringContaining(`sluice: ${message}`) })
   })
 
   it('a tier that does not exist, of a policy that is named, of all of them, and to reset', async () => {
-    const file = await fileOf(TIERS)
+    const file = await writePolicies(TIERS)
     const at = ['--policies', file, '--redis', url]
     const err =
       'sluice: there is no tier "usr", did you mean "user"? Write %3D where = is part of a name, got "usr=1"\n'
@@ -59,7 +59,7 @@ describe('inspect tells what is wrong', () => {
 
   it('a Redis that is away', async () => {
     const port = await freePort()
-    const file = await fileOf(TIERS)
+    const file = await writePolicies(TIERS)
     const result = await said('inspect', 'x', '--policies', file, '--redis', `redis://127.0.0.1:${port}`)
     expect(result).toEqual({
       code: 1,
@@ -69,7 +69,7 @@ describe('inspect tells what is wrong', () => {
   })
 
   it('keys that hold something else, which are left as they are', async () => {
-    const file = await fileOf(RULES)
+    const file = await writePolicies(RULES)
     const look = () => said('inspect', 'odd', '--policies', file, '--policy', 'fixed', '--redis', url)
     for (const value of ['12345', '1234567890123456']) {
       await ask(stage.server, 'SET', 'sluice:fixed:fixed-window@1:odd', value)
@@ -81,7 +81,7 @@ describe('inspect tells what is wrong', () => {
   it('and so it is when it changes while it is looked at', async () => {
     await ask(stage.server, 'SET', 'foreign', '12345')
     const rule = fixedWindow({ limit: 1, windowMs: 1_000 })
-    await expect(storedKey(stage.redis.client, 'foreign', rule, 0)).rejects.toMatchObject({ code: 'FOREIGN_KEY' })
+    await expect(readStoredKey(stage.redis.client, 'foreign', rule, 0)).rejects.toMatchObject({ code: 'FOREIGN_KEY' })
   })
 
   it('a user who may not look', async () => {
@@ -101,7 +101,7 @@ describe('inspect tells what is wrong', () => {
       '+info',
       '+ping',
     )
-    const file = await fileOf(RULES)
+    const file = await writePolicies(RULES)
     const at = `redis://blind:secret@127.0.0.1:${stage.server.port}`
     const result = await said('inspect', 'x', '--policies', file, '--policy', 'fixed', '--redis', at)
     expect(result).toMatchObject({ code: 1, err: expect.stringMatching(/Redis did not say what it has.*STORE_DENIED/) })
@@ -117,7 +117,7 @@ describe('inspect tells what is wrong', () => {
     const rights = ['on', '>secret', '~sluice:*', '+get', '+time', '+type', '+pttl', '+memory', '+info', '+ping']
     await ask(stage.server, 'ACL', 'SETUSER', 'scriptless', ...rights)
     const at = `redis://scriptless:secret@127.0.0.1:${stage.server.port}`
-    const tiers = ['--policies', await fileOf(TIERS), '--policy', 'messages', '--redis', at]
+    const tiers = ['--policies', await writePolicies(TIERS), '--policy', 'messages', '--redis', at]
     for (const key of ['x', 'user=x', 'all=x']) {
       const untold = await said('inspect', key, ...tiers)
       expect(untold).toMatchObject({ code: 1, out: '', err: expect.stringContaining('STORE_DENIED') })

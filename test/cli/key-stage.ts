@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
-import { type ConnectedRedis, connectRedis } from '../../src/cli/redis-url.ts'
+import { type ConnectedRedis, connectRedis } from '../../src/cli/redis/redis-url.ts'
 import type { Limiter } from '../../src/limiter/limiter.ts'
-import { limiterOf } from '../../src/policies/limiter-of.ts'
+import { createPolicyLimiter } from '../../src/policies/create-policy-limiter.ts'
 import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
@@ -53,7 +53,7 @@ export async function startKeyStage(): Promise<KeyStage> {
     ...{ server, redis, url },
     limiterNamed(text, name) {
       const policy = readPolicies(text, '').find((one) => one.name === name) as Policy
-      const limiter = limiterOf(policy, { store: redisStore(redis.client) })
+      const limiter = createPolicyLimiter(policy, { store: redisStore(redis.client) })
       onTestFinished(() => limiter.close())
       return limiter
     },

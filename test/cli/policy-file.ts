@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
 /** Writes a file that is gone after the test, and gives its path. */
-export async function fileOf(text: string, name = 'limits.yaml'): Promise<string> {
+export async function writePolicies(text: string, name = 'limits.yaml'): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-cli-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const path = join(folder, name)

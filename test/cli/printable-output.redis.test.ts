@@ -4,7 +4,7 @@ import { run } from '../../src/cli/program.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { said } from './key-stage.ts'
-import { fileOf } from './policy-file.ts'
+import { writePolicies } from './policy-file.ts'
 
 // Names come from files, requests and Redis, and may hold what a terminal obeys.
 
@@ -42,7 +42,7 @@ const serving = async (file: string) => {
 
 describe('what a terminal would obey is escaped', () => {
   it('in the greeting, whose example asks for the same policy, and in the log', async () => {
-    const file = await fileOf(POLICIES)
+    const file = await writePolicies(POLICIES)
     const { terminal } = await serving(file)
     expectPrintable(terminal.text())
     expect(terminal.text()).toContain(`t${SHOWN}  fixed-window`)
@@ -57,8 +57,8 @@ describe('what a terminal would obey is escaped', () => {
   })
 
   it('in what inspect and reset tell of a service', async () => {
-    const { url } = await serving(await fileOf(POLICIES))
-    const token = await fileOf('correct-horse-battery-staple', 'token.txt')
+    const { url } = await serving(await writePolicies(POLICIES))
+    const token = await writePolicies('correct-horse-battery-staple', 'token.txt')
     const at = ['--url', url, '--policy', NASTY, '--token-file', token]
     for (const args of [['inspect'], ['inspect', '--json'], ['reset'], ['reset', '--json']]) {
       const { code, out, err } = await said(...args, NASTY, ...at)
@@ -70,7 +70,7 @@ describe('what a terminal would obey is escaped', () => {
   })
 
   it('in what reset asks', async () => {
-    const { url } = await serving(await fileOf(POLICIES))
+    const { url } = await serving(await writePolicies(POLICIES))
     const asked: string[] = []
     const keyboard = {
       ask: async (question: string) => {
@@ -85,7 +85,7 @@ describe('what a terminal would obey is escaped', () => {
   })
 
   it.each(['table', 'chart', 'json'])('in what simulate tells as %s', async (format) => {
-    const file = await fileOf(POLICIES)
+    const file = await writePolicies(POLICIES)
     const { code, out } = await said('simulate', '--policies', file, '--duration', '1m', '--format', format)
     expect(code).toBe(0)
     expectPrintable(out)
@@ -97,7 +97,14 @@ describe('what a terminal would obey is escaped', () => {
   })
 
   it('in errors', async () => {
-    const { code, err } = await said('inspect', 'x', '--policies', await fileOf(POLICIES), '--policy', `x${NASTY}`)
+    const { code, err } = await said(
+      'inspect',
+      'x',
+      '--policies',
+      await writePolicies(POLICIES),
+      '--policy',
+      `x${NASTY}`,
+    )
     expect(code).toBe(2)
     expectPrintable(err)
   })

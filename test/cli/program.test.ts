@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { run } from '../../src/cli/program.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
-import { fileOf } from './policy-file.ts'
+import { writePolicies } from './policy-file.ts'
 
 async function said(...args: string[]) {
   const terminal = recordingTerminal()
@@ -59,7 +59,7 @@ it('ends with 2 when an argument is missing, and tells which', async () => {
 })
 
 it('tells all that is wrong with a file of policies, and ends with 2', async () => {
-  const file = await fileOf('policies:\n  api: { rule: fixed-window, limit: 0, window: 1 }\n')
+  const file = await writePolicies('policies:\n  api: { rule: fixed-window, limit: 0, window: 1 }\n')
   const { code, err } = await said(
     'inspect',
     'user:42',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 import { type KeyStage, RULES, said, startKeyStage } from './key-stage.ts'
-import { fileOf } from './policy-file.ts'
+import { writePolicies } from './policy-file.ts'
 
 let stage: KeyStage
 let url: string
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => stage?.stop())
 
 describe('reset', () => {
-  const file = () => fileOf(RULES)
+  const file = () => writePolicies(RULES)
   const used = async (key: string) => {
     const limiter = stage.limiterNamed(RULES, 'fixed')
     await limiter.consume(key, { cost: 5 })

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Cluster } from 'ioredis'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { primariesOf } from '../../src/cli/primaries.ts'
 import { run } from '../../src/cli/program.ts'
-import { connectRedis } from '../../src/cli/redis-url.ts'
+import { findPrimaries } from '../../src/cli/redis/primaries.ts'
+import { connectRedis } from '../../src/cli/redis/redis-url.ts'
 import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 import { ruleNames } from '../rule-registry.ts'
@@ -226,12 +226,12 @@ describe('scripts load does not believe everything', () => {
     const redis = await connectRedis(`redis-cluster://127.0.0.1:${broken.nodes[0]?.port}`)
     onTestFinished(() => redis.close())
     // A client notices the loss of those that it has talked to.
-    for (const { client } of primariesOf(redis)) await client.ping()
-    expect(primariesOf(redis)).toHaveLength(3)
+    for (const { client } of findPrimaries(redis)) await client.ping()
+    expect(findPrimaries(redis)).toHaveLength(3)
     await broken.primaries[2]?.stop()
     const cluster = redis.client as Cluster
     await waitUntil(async () => (cluster.nodes('master').length < 3 ? undefined : 'all primaries are listed'))
-    expect(() => primariesOf(redis)).toThrow(/^1 of the 3 primaries of the cluster at 127\.0\.0\.1:\d+ are away$/)
+    expect(() => findPrimaries(redis)).toThrow(/^1 of the 3 primaries of the cluster at 127\.0\.0\.1:\d+ are away$/)
     // One that comes later finds that it does not answer, or a Cluster that has noticed and serves nobody.
     for (const command of ['load', 'check']) {
       const at = `redis-cluster://127.0.0.1:${broken.nodes[0]?.port}`

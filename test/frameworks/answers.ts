@@ -86,6 +86,28 @@ export function answers<Request>(stage: Stage<Request>): void {
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     })
 
+    it('answers a refusal with a body of the application, which leaves the headers as they are', async () => {
+      const some = daily(1)
+      const { url } = await stage.start({ app: { limiter: some, key }, ownBody: true })
+      expect(await (await fetch(url)).json()).toEqual({ remaining: 0 })
+      const refused = await fetch(url)
+      expect([refused.status, await refused.json()]).toEqual([429, { wait: expect.any(Number) }])
+      expect(refused.headers.get('content-type') ?? '').not.toContain('problem')
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(listOf(refused, 'ratelimit').map(({ parameters }) => parameters.r)).toEqual([0])
+    })
+
+    it('answers a refusal with the same bytes in every framework', async () => {
+      const some = daily(1)
+      const { url } = await stage.start({ app: { limiter: some, key } })
+      await fetch(url)
+      const refused = await fetch(url)
+      const wait = refused.headers.get('retry-after')
+      expect(await refused.text()).toBe(
+        `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests","status":429,"detail":"The quota is used up. Try again in ${wait} s.","violated-policies":["${some.name}"]}`,
+      )
+    })
+
     it('skips what it is told to', async () => {
       const some = daily(1)
       const skip = async (request: Request) => frame.header(request, 'x-health') !== undefined

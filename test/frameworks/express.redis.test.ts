@@ -15,13 +15,18 @@ const majors: readonly (readonly [string, Express])[] = [
   ['Express 4', express4],
 ]
 
-async function start(express: Express, { app: whole, route, hops, teapot, slow }: AppConfig<Request>): Promise<App> {
+async function start(
+  express: Express,
+  { app: whole, route, hops, teapot, ownBody, slow }: AppConfig<Request>,
+): Promise<App> {
   const app = express()
   if (hops !== undefined) app.set('trust proxy', hops)
   const onRefused: ExpressOptions['onRefused'] = (_request, response, _next, { retryAfterMs }) =>
-    response.status(418).send(`teapot ${retryAfterMs}`)
+    ownBody === true
+      ? response.status(429).json({ wait: retryAfterMs })
+      : response.status(418).send(`teapot ${retryAfterMs}`)
   const limit = (options: NonNullable<AppConfig<Request>['app']>) =>
-    rateLimit(teapot === true ? { ...options, onRefused } : options)
+    rateLimit(teapot === true || ownBody === true ? { ...options, onRefused } : options)
   if (whole !== undefined) app.use(limit(whole))
   const answer = (request: Request, response: express5.Response): void => {
     response.json({ remaining: request.rateLimit?.remaining ?? null })
@@ -71,7 +76,7 @@ describe.each(majors)('%s alone', (_, express) => {
     for (const _ of [1, 2]) await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.7' } })
     await close()
     expect(warnings).toEqual([
-      'EVERYBODY_TRUSTED: every proxy is trusted: whoever sends X-Forwarded-For chooses the key to be counted by',
+      'EVERYBODY_TRUSTED: every proxy is trusted: a client that sends X-Forwarded-For chooses its own key',
     ])
   })
 
@@ -85,6 +90,24 @@ describe.each(majors)('%s alone', (_, express) => {
     }) as express5.ErrorRequestHandler)
     const { url, close } = await listening(createServer(app))
     expect(await (await fetch(url)).json()).toEqual({ code: 'LIMITER_CLOSED' })
+    await close()
+  })
+
+  it('passes what onRefused throws, at once or later, on to the error handler', async () => {
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 60_000 }) })
+    await limiter.consume('all')
+    const app = express()
+    const throws = () => {
+      throw new Error('at once')
+    }
+    app.get('/once', rateLimit({ limiter, key: () => 'all', onRefused: throws }))
+    app.get('/later', rateLimit({ limiter, key: () => 'all', onRefused: () => Promise.reject(new Error('later')) }))
+    app.use(((error, _request, response, _next) => {
+      response.status(500).send(error.message)
+    }) as express5.ErrorRequestHandler)
+    const { url, close } = await listening(createServer(app))
+    expect(await (await fetch(`${url}/once`)).text()).toBe('at once')
+    expect(await (await fetch(`${url}/later`)).text()).toBe('later')
     await close()
   })
 

@@ -16,14 +16,14 @@ const majors: readonly (readonly [string, typeof fastify5])[] = [
 
 async function start(
   fastify: typeof fastify5,
-  { app: whole, route, hops, teapot, slow }: AppConfig<FastifyRequest>,
+  { app: whole, route, hops, teapot, ownBody, slow }: AppConfig<FastifyRequest>,
 ): Promise<App> {
   // Fastify 5 believes nobody when it is told a number.
   const trustProxy = hops === undefined ? false : (_address: string, hop: number) => hop < hops
   const app: FastifyInstance = fastify({ trustProxy, forceCloseConnections: true })
   const onRefused: FastifyOptions['onRefused'] = (_request, reply, { retryAfterMs }) =>
-    reply.code(418).send(`teapot ${retryAfterMs}`)
-  const answering = teapot === true ? { onRefused } : {}
+    ownBody === true ? { wait: retryAfterMs } : reply.code(418).send(`teapot ${retryAfterMs}`)
+  const answering = teapot === true || ownBody === true ? { onRefused } : {}
   if (whole === undefined) await app.register(rateLimit, { global: false, ...answering })
   else await app.register(rateLimit, { ...whole, ...answering })
   const answer = async (request: FastifyRequest) => ({ remaining: request.rateLimit?.remaining ?? null })

@@ -16,7 +16,7 @@ interface Bindings {
 
 type Handler = (request: Request, bindings: Bindings) => Response | Promise<Response>
 
-async function start({ app, route, hops, teapot, slow }: Config): Promise<App> {
+async function start({ app, route, hops, teapot, ownBody, slow }: Config): Promise<App> {
   const limit = (options: NonNullable<Config['app']>) =>
     rateLimit({
       ...options,
@@ -24,6 +24,9 @@ async function start({ app, route, hops, teapot, slow }: Config): Promise<App> {
       ...(hops !== undefined && { trustProxy: hops }),
       ...(teapot === true && {
         onRefused: (_, { retryAfterMs }) => new Response(`teapot ${retryAfterMs}`, { status: 418 }),
+      }),
+      ...(ownBody === true && {
+        onRefused: (_, { retryAfterMs }) => Response.json({ wait: retryAfterMs }, { status: 429 }),
       }),
     })
   const answer: Handler = (request) => Response.json({ remaining: decisionOf(request)?.remaining ?? null })

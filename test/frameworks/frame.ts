@@ -1,17 +1,19 @@
-import type { GateOptions } from '../../src/adapters/gate/options.ts'
+import type { MiddlewareOptions } from '../../src/adapters/middleware/options.ts'
 
 /** What the app of a test does. */
 export interface AppConfig<Request> {
   /** Options of the app-wide limiter; absent: none. */
   // biome-ignore lint/suspicious/noExplicitAny: a test may bring a limiter of any tiers.
-  readonly app?: GateOptions<Request, any>
+  readonly app?: MiddlewareOptions<Request, any>
   /** Options of the limiter on GET /route, after the app-wide one; absent: none there. */
   // biome-ignore lint/suspicious/noExplicitAny: a test may bring a limiter of any tiers.
-  readonly route?: GateOptions<Request, any>
+  readonly route?: MiddlewareOptions<Request, any>
   /** Behind how many proxies the app believes itself, in the framework's own way or the adapter's. Absent: none. */
   readonly hops?: number
   /** Whether refusals are answered by the frame's own `onRefused`: 418, and the text `teapot N`, N being `retryAfterMs`. */
   readonly teapot?: boolean
+  /** Whether `onRefused` answers refusals with the status 429 and the JSON `{ "wait": N }`, N being `retryAfterMs`. */
+  readonly ownBody?: boolean
   /** What GET /slow waits for before it answers, and GET /stream between its two chunks. */
   readonly slow?: () => Promise<void>
 }

@@ -9,11 +9,13 @@ import { listening } from './listening.ts'
 
 type Hono = typeof Hono4
 
-async function start(Hono: Hono, { app: whole, route, hops, teapot, slow }: AppConfig<Context>): Promise<App> {
+async function start(Hono: Hono, { app: whole, route, hops, teapot, ownBody, slow }: AppConfig<Context>): Promise<App> {
   const app = new Hono()
-  const onRefused: HonoOptions['onRefused'] = (context, { retryAfterMs }) => context.text(`teapot ${retryAfterMs}`, 418)
+  const onRefused: HonoOptions['onRefused'] = (context, { retryAfterMs }) =>
+    ownBody === true ? context.json({ wait: retryAfterMs }, 429) : context.text(`teapot ${retryAfterMs}`, 418)
+  const answering = teapot === true || ownBody === true ? { onRefused } : {}
   const limit = (options: NonNullable<AppConfig<Context>['app']>) =>
-    rateLimit({ ...options, ...(hops !== undefined && { trustProxy: hops }), ...(teapot === true && { onRefused }) })
+    rateLimit({ ...options, ...(hops !== undefined && { trustProxy: hops }), ...answering })
   if (whole !== undefined) app.use('*', limit(whole))
   const answer = (context: Context) => context.json({ remaining: context.get('rateLimit')?.remaining ?? null })
   app.get('/', answer)

@@ -22,15 +22,15 @@ let names = 0
 const minutely = (limit: number) =>
   createLimiter({ name: `koa ${names++}`, rule: fixedWindow({ limit, windowMs: 60_000 }) })
 
-async function start(Koa: Koa, { app: whole, route, hops, teapot, slow }: AppConfig<Context>): Promise<App> {
+async function start(Koa: Koa, { app: whole, route, hops, teapot, ownBody, slow }: AppConfig<Context>): Promise<App> {
   const app = hops === undefined ? new Koa() : new Koa({ proxy: true, maxIpsCount: hops })
   app.silent = true
   const onRefused: KoaOptions['onRefused'] = (ctx, { retryAfterMs }) => {
-    ctx.status = 418
-    ctx.body = `teapot ${retryAfterMs}`
+    ctx.status = ownBody === true ? 429 : 418
+    ctx.body = ownBody === true ? { wait: retryAfterMs } : `teapot ${retryAfterMs}`
   }
   const limit = (options: NonNullable<AppConfig<Context>['app']>) =>
-    rateLimit(teapot === true ? { ...options, onRefused } : options)
+    rateLimit(teapot === true || ownBody === true ? { ...options, onRefused } : options)
   if (whole !== undefined) app.use(limit(whole))
   const limitRoute = route && limit(route)
   const answer: Middleware = (ctx) => {

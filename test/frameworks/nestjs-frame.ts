@@ -62,7 +62,8 @@ export function nestFrame(name: string, nest: Nest): Frame<ExecutionContext> {
   }
 }
 
-function startFrame(nest: Nest, { app, route, hops, teapot, slow }: AppConfig<ExecutionContext>): Promise<App> {
+function startFrame(nest: Nest, config: AppConfig<ExecutionContext>): Promise<App> {
+  const { app, route, hops, teapot, ownBody, slow } = config
   const { common, adapter } = nest
   class Everything {
     answer(decision: Decision | undefined): object {
@@ -115,8 +116,11 @@ function startFrame(nest: Nest, { app, route, hops, teapot, slow }: AppConfig<Ex
   // For the whole app by the module; where a route has options too, by decorators.
   if (app !== undefined && route !== undefined) adapter.RateLimit(app)(Everything)
   if (route !== undefined) decorate(Everything, 'route', adapter.RateLimit(app === undefined ? route : [app, route]))
+  const onRefused = (_: ExecutionContext, { retryAfterMs }: Decision) => ({ wait: retryAfterMs })
   return startNest(nest, {
-    imports: [adapter.RateLimitModule.forRoot(route === undefined ? (app ?? {}) : {})],
+    imports: [
+      adapter.RateLimitModule.forRoot({ ...(route === undefined && app), ...(ownBody === true && { onRefused }) }),
+    ],
     controllers: [Everything],
     providers: [appGuard(nest)],
     ...(hops !== undefined && { hops }),

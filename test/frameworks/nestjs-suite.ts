@@ -185,6 +185,28 @@ function ownTests(nest: Nest): void {
     expect(listOf(page, 'ratelimit').map(({ parameters }) => parameters.r)).toEqual([0])
   })
 
+  it('has onRefused make the body, or throw an exception of its own, the options of a handler before those of the module', async () => {
+    const Cats = cats('list', 'page', 'late')
+    const throws = () => {
+      throw new common.HttpException({ tea: true }, 418)
+    }
+    decorate(Cats, 'page', RateLimit({ onRefused: throws }))
+    decorate(Cats, 'late', RateLimit({ onRefused: async () => undefined }))
+    const url = await start({
+      imports: [RateLimitModule.forRoot({ limiter: daily('api', 1), onRefused: async () => ({ calm: 'down' }) })],
+      controllers: [Cats],
+      providers: [appGuard(nest)],
+    })
+    await fetch(`${url}/list`)
+    const answered = async (path: string) => {
+      const response = await fetch(`${url}/${path}`)
+      return [response.status, response.headers.get('content-type')?.split(';')[0], await response.json()]
+    }
+    expect(await answered('list')).toEqual([429, 'application/json', { calm: 'down' }])
+    expect(await answered('page')).toEqual([418, 'application/json', { tea: true }])
+    expect(await answered('late')).toEqual([429, 'application/problem+json', expect.objectContaining({ status: 429 })])
+  })
+
   describe('wrong options', () => {
     const limiters = { api: daily('api', 1), cats: daily('cats', 1) }
     const starting = async (decorator: MethodDecorator & ClassDecorator, on: 'class' | 'method') => {
@@ -204,6 +226,7 @@ function ownTests(nest: Nest): void {
       expect(given({ limiters: null })).toThrow('limiters must be an object of limiters by name, got null')
       expect(given({ limiters, key: 'ip' })).toThrow('key must be a function of the request such as byIp()')
       expect(given({ closeLimiters: 1 })).toThrow('closeLimiters must be true or false, got 1')
+      expect(given({ limiters, onRefused: 418 })).toThrow('onRefused must be a function, got 418')
       expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
       expect(() => RateLimit([])).toThrow('@RateLimit() must have at least one limiter: @SkipRateLimit() says none')
     })

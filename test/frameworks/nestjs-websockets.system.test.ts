@@ -76,6 +76,12 @@ describe('a gateway on socket.io', () => {
     expect(await ask('ping')).toBe('pong')
   })
 
+  it('tells a refusal in the words of onRefused', async () => {
+    const ask = await connect(await start({ limiter: daily(1), onRefused: (_, { limit }) => ({ calm: limit }) }))
+    expect(await ask('say', 'one')).toEqual({ text: 'one', remaining: 0 })
+    expect(await ask('say', 'two')).toEqual({ calm: 1 })
+  })
+
   it('believes as many proxies as it is told to, and otherwise says that it does not', async () => {
     const from = (address: string) => ({ extraHeaders: { 'x-forwarded-for': address } })
     const warnings: unknown[] = []

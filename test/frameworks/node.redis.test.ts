@@ -8,15 +8,16 @@ import { listening } from './listening.ts'
 
 type Config = AppConfig<IncomingMessage>
 
-async function start({ app, route, hops, teapot, slow }: Config): Promise<App> {
+async function start({ app, route, hops, teapot, ownBody, slow }: Config): Promise<App> {
   const onRefused: NodeOptions['onRefused'] = (_request, response, { retryAfterMs }) => {
-    response.writeHead(418).end(`teapot ${retryAfterMs}`)
+    if (ownBody === true) response.writeHead(429).end(JSON.stringify({ wait: retryAfterMs }))
+    else response.writeHead(418).end(`teapot ${retryAfterMs}`)
   }
   const limit = (options: NonNullable<Config['app']>) =>
     rateLimit({
       ...options,
       ...(hops !== undefined && { trustProxy: hops }),
-      ...(teapot === true && { onRefused }),
+      ...((teapot === true || ownBody === true) && { onRefused }),
     })
   const answer: NodeHandler = (_request, response, decision) => {
     response.end(JSON.stringify({ remaining: decision?.remaining ?? null }))

@@ -36,10 +36,10 @@ const decision = {
   tiers: {},
 }
 const EXPECTED = [
-  { ...decision, allowed: true, remaining: 1 },
-  { ...decision, allowed: true, remaining: 0 },
+  { ...decision, allowed: true, remaining: 1, nextAfterMs: 1_000 },
+  { ...decision, allowed: true, remaining: 0, nextAfterMs: 1_000 },
   { ...decision, allowed: false, remaining: 0, retryAfterMs: 1_000, limitedBy: 'consumer', reason: 'limit' },
-  { ...decision, allowed: true, remaining: 1 },
+  { ...decision, allowed: true, remaining: 1, nextAfterMs: 1_000 },
 ]
 
 describe('the tarball', () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { openLimit } from '../open-limit.ts'
 import { patient } from '../patient.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { type OpenClient, redisClients } from './redis-clients.ts'
@@ -34,7 +35,7 @@ describe.each(redisClients)('on $title', (entry) => {
       const limiter = createLimiter({ name: limiterName, rule, ...patient, store })
       await Promise.all(subjects.map((subject) => limiter.consume(subject)))
     }
-    const cleared = store.open({ limiterName: name, rule }).clear?.()
+    const cleared = store.clear?.(openLimit(store, { limiter: name, rule }).limit)
     if (entry.topology === 'cluster' && /glide/i.test(entry.title)) {
       await expect(cleared).rejects.toThrow('this Redis client cannot look for keys on every primary')
       return
@@ -46,6 +47,7 @@ describe.each(redisClients)('on $title', (entry) => {
 
 it('a server that does not answer is told as a failure', async () => {
   const failing = { send: async () => 'x', sendToAll: async () => 'x', sweep: () => Promise.reject(new Error('gone')) }
-  const cleared = redisStore(failing).open({ limiterName: 'x', rule }).clear?.()
+  const store = redisStore(failing)
+  const cleared = store.clear?.(openLimit(store, { limiter: 'x', rule }).limit)
   await expect(cleared).rejects.toMatchObject({ code: 'STORE_FAILED', message: 'Redis did not delete all keys: gone' })
 })

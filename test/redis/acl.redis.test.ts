@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
-import type { Request } from '../../src/core/request.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { storeContract } from '../../src/testing/store-contract.ts'
+import { type Action, openLimit } from '../open-limit.ts'
 import { ask } from '../servers/ask.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
@@ -37,14 +37,14 @@ async function storeWithout(...without: string[]) {
   onTestFinished(() => client.disconnect())
   const store = redisStore(client)
   const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
-  const shelf = store.open({ limiterName: 'acl', rule })
-  const request = (asked: Request, nowMs: number = STORE_TIME) => shelf.decide(randomUUID(), asked, nowMs)
+  const shelf = openLimit(store, { limiter: 'acl', rule })
+  const request = (asked: Action, nowMs: number = STORE_TIME) => shelf.decide(randomUUID(), asked, nowMs)
   // The first one leaves at once, and the others together.
   const together = () => Promise.all([request(take), request(take), request(take)])
   return { store, request, together }
 }
 
-const take: Request = { action: 'consume', amount: 1 }
+const take: Action = { type: 'consume', amount: 1 }
 const DENIED = { code: 'STORE_DENIED', message: expect.stringContaining('docs/redis.md#what-the-user-must-be-allowed') }
 
 describe('a user that is allowed what is documented, and nothing else,', () => {
@@ -134,12 +134,12 @@ describe('a user without', () => {
 
   it('+del is refused where a key ends early', async () => {
     const { store } = await storeWithout('+del')
-    const shelf = store.open({
-      limiterName: 'ends',
+    const shelf = openLimit(store, {
+      limiter: 'ends',
       rule: fixedWindow({ limit: 9, windowMs: 60_000, anchor: 'first-hit' }),
     })
     await shelf.decide('a', take, STORE_TIME)
-    await expect(shelf.decide('a', { action: 'reset' }, STORE_TIME)).rejects.toMatchObject(DENIED)
+    await expect(shelf.decide('a', { type: 'reset' }, STORE_TIME)).rejects.toMatchObject(DENIED)
     await shelf.decide('a', take, STORE_TIME)
   })
 

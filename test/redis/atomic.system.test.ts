@@ -111,7 +111,7 @@ function standing(named: NamedRule, { name, options, aroundMs }: Job): Promise<D
 
 /** What the names of the job's keys start with. */
 function keysOf(named: NamedRule, { name, options }: Job): string {
-  return `sluice:${encodeScope({ limiterName: name, rule: ruleOf(named, options) })}:`
+  return `sluice:${encodeScope({ limiter: name, rule: ruleOf(named, options) })}:`
 }
 
 /** Throws all scripts away again and again. Returns the function that ends that. */

@@ -2,14 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/decision.ts'
-import type { Shelf, Store } from '../../src/core/store.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
+import type { Store } from '../../src/core/store.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { slotOf } from '../../src/stores/redis/slot-of.ts'
 import { runs } from '../effort.ts'
+import { type OpenLimit, openLimit } from '../open-limit.ts'
 import { starts, type Wait } from '../schedules.ts'
 import type { Address } from '../servers/ask.ts'
 import { type SharedServers, useCluster, useServer } from '../servers/shared-servers.ts'
@@ -46,7 +47,7 @@ const bursts: fc.Arbitrary<Wait> = fc.oneof(
 interface Moment {
   readonly call: RandomCall
   readonly nowMs: number
-  readonly expected: readonly Verdict[]
+  readonly expected: readonly LimitResult[]
 }
 
 /** What memory says of calls that come one after the other. */
@@ -122,8 +123,8 @@ describe('on a Cluster', () => {
   })
 
   const rule = fixedWindow({ limit: 9, windowMs: 60_000 })
-  const remaining = async (shelf: Shelf, keys: readonly string[]): Promise<number[]> => {
-    const asked = keys.map((key) => shelf.decide(key, { action: 'consume', amount: 1 }, 1_000_000))
+  const remaining = async (shelf: OpenLimit, keys: readonly string[]): Promise<number[]> => {
+    const asked = keys.map((key) => shelf.decide(key, { type: 'consume', amount: 1 }, 1_000_000))
     return (await Promise.all(asked)).map((verdict) => verdict.remaining)
   }
   // Two keys of one slot, and one of another.
@@ -141,7 +142,7 @@ describe('on a Cluster', () => {
   it('they go by the slots of their keys', async () => {
     const client = new Cluster([...cluster.nodes])
     const watched = watchedConnection(client)
-    const shelf = redisStore(watched).open({ limiterName: 'slots', rule })
+    const shelf = openLimit(redisStore(watched), { limiter: 'slots', rule })
     await remaining(shelf, ['warm'])
     watched.calls.length = 0
     expect(await remaining(shelf, burst)).toEqual([8, 8, 8, 7, 8, 6])
@@ -153,7 +154,7 @@ describe('on a Cluster', () => {
   it('each goes alone where the client renames keys, so that nobody knows their slots', async () => {
     const client = new Cluster([...cluster.nodes], { keyPrefix: 'app:' })
     const watched = watchedConnection(client)
-    const shelf = redisStore(watched).open({ limiterName: 'slots', rule })
+    const shelf = openLimit(redisStore(watched), { limiter: 'slots', rule })
     expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
     watched.calls.length = 0
     expect(await remaining(shelf, burst)).toEqual([7, 5, 7, 4, 7, 3])
@@ -166,7 +167,7 @@ describe('on a Cluster', () => {
     const client = new Cluster([{ host, port }])
     const { isCluster: _, ...connection } = connectionOf(client)
     const watched = watchedConnection(connection)
-    const shelf = redisStore(watched).open({ limiterName: 'learned', rule })
+    const shelf = openLimit(redisStore(watched), { limiter: 'learned', rule })
     expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
     watched.calls.length = 0
     expect(await remaining(shelf, ['x', 'y', 'z'])).toEqual([7, 7, 8])

@@ -77,7 +77,7 @@ describe('tiers in several slots', () => {
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(0)
   })
 
-  it('tell ahead how it is without what was given back', async () => {
+  it('tell when more passes without what was given back', async () => {
     const clock = manualClock(1_000_000)
     const { limiter } = await watchedLimiter({ rare: log(5), later: log(100) }, { clock })
     await limiter.consume({ rare: 'key', later: 'free' }, { cost: { rare: 2 } })
@@ -85,10 +85,10 @@ describe('tiers in several slots', () => {
     clock.advance(1_000)
     const full = { rare: 'key', later: 'full' }
     const rare = { allowed: true, remaining: 3, nextAfterMs: HOUR_MS - 1_000 }
-    const refused = await limiter.consume(full, { cost: { rare: 3 }, ahead: true })
+    const refused = await limiter.consume(full, { cost: { rare: 3 } })
     expect(refused).toMatchObject({ limitedBy: 'later', nextAfterMs: undefined, tiers: { rare } })
     await seePlenty(limiter)
-    const { decision } = await limiter.reserve(full, { estimate: { rare: 3 }, ahead: true })
+    const { decision } = await limiter.reserve(full, { estimate: { rare: 3 } })
     expect(decision).toMatchObject({ limitedBy: 'later', nextAfterMs: undefined, tiers: { rare } })
   })
 

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/decision.ts'
-import type { Request } from '../../src/core/request.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
+import type { Action } from '../open-limit.ts'
 import { redisClients } from '../redis-clients/redis-clients.ts'
 import { starts, waits } from '../schedules.ts'
 import { type SharedServers, useCluster } from '../servers/shared-servers.ts'
@@ -60,7 +60,7 @@ const comparable = tiers(fc.constant(false)).filter((tierList) =>
   tierList.every(({ rules: [rule] }) => rule.parameters.anchor !== 'first-hit'),
 )
 
-function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCall, verdicts: readonly Verdict[]) {
+function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCall, verdicts: readonly LimitResult[]) {
   const present = tierList.filter((_, index) => index === 0 || asked[index]?.isPresent)
   return verdicts.map((verdict, index) =>
     present[index]?.rules[0].kind === 'fixed-window' ? { ...verdict, resetAfterMs: undefined } : verdict,
@@ -72,12 +72,11 @@ function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCa
  * no two holds have the same id, as they never have.
  */
 function comparableCall(call: RandomCall, turn: number): RandomCall {
-  const requestFor = (request: Request): Request => {
-    if (request.action === 'consume') return { ...request, blockForMs: undefined }
-    if (request.action === 'settle' || request.action === 'renew')
-      return { ...request, id: 1 + Math.abs(turn - request.id) }
-    if (request.action !== 'hold') return request
-    return { ...request, id: 1 + turn, blockForMs: undefined }
+  const requestFor = (request: Action): Action => {
+    const { type, holdId = 0 } = request
+    if (type === 'consume') return { ...request, blockMs: 0 }
+    if (type === 'settle' || type === 'extend') return { ...request, holdId: 1 + Math.abs(turn - holdId) }
+    return type === 'reserve' ? { ...request, holdId: 1 + turn, blockMs: 0 } : request
   }
   const asked = call.asked.map((part) => ({
     ...part,

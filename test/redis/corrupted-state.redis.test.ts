@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/decision.ts'
-import type { Request } from '../../src/core/request.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import type { Shelf } from '../../src/core/store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
+import { type Action, type OpenLimit, openLimit } from '../open-limit.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
 import { everyRule, NOON_MS, ruleOf } from './every-rule.ts'
@@ -25,12 +24,12 @@ const LIMIT = 10
 const LATER_MS = NOON_MS + 5_000
 const HOLD_MS = 60_000
 
-const take = (amount: number): Request => ({ action: 'consume', amount })
-const hold: Request = { action: 'hold', amount: 2, id: 7, holdMs: HOLD_MS }
-const block: Request = { action: 'block', amount: 30_000 }
+const take = (amount: number): Action => ({ type: 'consume', amount })
+const hold: Action = { type: 'reserve', amount: 2, holdId: 7, holdMs: HOLD_MS }
+const block: Action = { type: 'block', amount: 30_000 }
 
 /** What a key may hold, and how many numbers come before the state. */
-const kinds: readonly (readonly [title: string, requests: readonly Request[], front: number])[] = [
+const kinds: readonly (readonly [title: string, requests: readonly Action[], front: number])[] = [
   ['a state', [take(2), take(3)], 0],
   ['a block and a state', [take(2), take(3), block], 3],
   ['a hold and a state', [take(2), hold], 6],
@@ -38,32 +37,32 @@ const kinds: readonly (readonly [title: string, requests: readonly Request[], fr
 ]
 
 /** What may be asked about it: by the short way, by the long one, and about what comes before the state. */
-const everyQuestion: readonly Request[] = [
+const everyQuestion: readonly Action[] = [
   take(1),
   take(LIMIT),
-  { ...take(1), ahead: true },
-  { action: 'peek', amount: 1 },
-  { action: 'charge', amount: 3 },
-  { action: 'giveBack', amount: 2 },
-  { action: 'giveBack', amount: 2, takenMs: NOON_MS },
+  { type: 'consume', amount: 1, blockMs: 30_000 },
+  { type: 'peek', amount: 1 },
+  { type: 'charge', amount: 3 },
+  { type: 'refund', amount: 2 },
+  { type: 'refund', amount: 2, takenMs: NOON_MS },
   hold,
-  { action: 'settle', id: 7, amount: 1 },
-  { action: 'renew', id: 7, holdMs: HOLD_MS },
+  { type: 'settle', holdId: 7, amount: 1 },
+  { type: 'extend', holdId: 7, holdMs: HOLD_MS },
   block,
-  { action: 'unblock' },
+  { type: 'unblock' },
 ]
 
 let names = 0
 
 /** A fresh place for a rule, and how to write there what somebody has spoilt. */
-function placeOf(rule: Rule): { shelf: Shelf; nameOf: (key: string) => string } {
+function placeOf(rule: Rule): { shelf: OpenLimit; nameOf: (key: string) => string } {
   const limiterName = `c${names++}`
-  const shelf = redisStore(redis).open({ limiterName, rule })
+  const shelf = openLimit(redisStore(redis), { limiter: limiterName, rule })
   return { shelf, nameOf: (key) => `sluice:${limiterName}:${rule.stateName}:${key}` }
 }
 
 /** The bytes of a key after the requests, a second apart. */
-async function bytesAfter(rule: Rule, requests: readonly Request[]): Promise<Buffer> {
+async function bytesAfter(rule: Rule, requests: readonly Action[]): Promise<Buffer> {
   const { shelf, nameOf } = placeOf(rule)
   for (const [index, request] of requests.entries()) await shelf.decide('whole', request, NOON_MS + 1_000 * index)
   return (await redis.getBuffer(nameOf('whole'))) as Buffer
@@ -75,7 +74,7 @@ let values = 0
  * Asks about these bytes, each question about a key of its own that holds them. Answers `FOREIGN_KEY` or the verdict, if that left them.
  * The next value is asked the next questions.
  */
-async function answers(rule: Rule, bytes: Buffer): Promise<readonly ('FOREIGN_KEY' | Verdict)[]> {
+async function answers(rule: Rule, bytes: Buffer): Promise<readonly ('FOREIGN_KEY' | LimitResult)[]> {
   const { shelf, nameOf } = placeOf(rule)
   const every = everyQuestion.length / runs('questions')
   const turn = values++
@@ -110,7 +109,7 @@ function canBe({ kind }: Rule, number: number, place: number, front: number, las
 }
 
 /** A verdict in whole numbers that a rule of this limit can give. */
-function expectPossible({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, nextAfterMs }: Verdict): void {
+function expectPossible({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, nextAfterMs }: LimitResult): void {
   expect(typeof allowed).toBe('boolean')
   expect(remaining).toBeGreaterThanOrEqual(0)
   expect(remaining).toBeLessThanOrEqual(LIMIT)
@@ -197,9 +196,9 @@ describe.each(everyRule.filter(({ factory }) => /slidingLog|concurrency/.test(fa
   (named) => {
     const rule = ruleOf(named, named.options(LIMIT))
     const firstGoneMs = NOON_MS + 86_400_000
-    const giveBack = (amount: number, takenMs: number): Request => ({ action: 'giveBack', amount, takenMs })
+    const giveBack = (amount: number, takenMs: number): Action => ({ type: 'refund', amount, takenMs })
 
-    it.each<readonly [string, pairs: readonly number[], total: number, request: Request, nowMs: number]>([
+    it.each<readonly [string, pairs: readonly number[], total: number, request: Action, nowMs: number]>([
       ['have all left, and not all of the total', [0, 2, 1_000, 3], 9, take(1), firstGoneMs + 1_000],
       ['were more than the total', [0, 2, 1_000, 3], 4, take(1), firstGoneMs + 1_000],
       ['are more than the total', [0, 2, 1_000, 3, 2_000, 1], 2, take(1), LATER_MS],
@@ -209,7 +208,7 @@ describe.each(everyRule.filter(({ factory }) => /slidingLog|concurrency/.test(fa
       ['give back more than the total', [0, 9, 1_000, 3], 5, giveBack(9, NOON_MS), LATER_MS],
       ['are all given back, and not all of the total', [0, 2, 1_000, 3], 9, giveBack(3, NOON_MS + 1_000), firstGoneMs],
       ['move back with the clock, out of order', [5_000, 2, 4_000, 3, 6_000, 1], 6, take(1), NOON_MS - 3_600_000],
-      ['have less than is given back', [0, 2, 1_000, 3], 10, { action: 'giveBack', amount: 8 }, LATER_MS],
+      ['have less than is given back', [0, 2, 1_000, 3], 10, { type: 'refund', amount: 8 }, LATER_MS],
     ])('that %s are no decision', async (_, pairs, total, request, nowMs) => {
       const numbers = pairs.map((number, index) => (index % 2 === 0 ? NOON_MS + number : number))
       const bytes = Buffer.from(Float64Array.of(numbers.at(-2) as number, total, 86_400_000, ...numbers).buffer)

@@ -3,15 +3,16 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import { encodeScope } from '../../src/core/key.ts'
-import type { Request } from '../../src/core/request.ts'
+import { isTaking, type Operation } from '../../src/core/operation.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import type { Memo, Order } from '../../src/core/store.ts'
+import type { Idempotency } from '../../src/core/store.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { concurrency, fixedWindow, slidingLog, slidingWindow, tokenBucket } from '../../src/rules/index.ts'
-import { memoKey } from '../../src/stores/redis/decide-in-one-slot.ts'
+import { idempotencyName } from '../../src/stores/redis/decide-in-one-slot.ts'
 import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { type Action, decideCall, openLimit, operationOn } from '../open-limit.ts'
 import { patient } from '../patient.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
@@ -105,27 +106,26 @@ interface Seen {
 async function playForReal(): Promise<void> {
   const property = fc.asyncProperty(tiers, turns, async (ruleList, turnList) => {
     const limiterName = `run ${runs++}`
-    const shelves = ruleList.map((rule, index) => store.open({ limiterName, tierName: `${index}`, rule }))
-    const names = ruleList.map(
-      (rule, index) => `sluice:${encodeScope({ limiterName, tierName: `${index}`, rule })}:one`,
+    const limits = ruleList.map(
+      (rule, index) => openLimit(store, { limiter: limiterName, tier: `${index}`, rule }).limit,
     )
+    const names = limits.map((limit) => `sluice:${encodeScope(limit)}:one`)
     const seen = ruleList.map((): Seen => ({ stored: NONE, lateMs: 0 }))
     for (const { asked, id, waitMs } of turnList) {
       if (waitMs > 0) await delay(waitMs)
-      const orders = ruleList.map((rule, index): Order => {
-        const request = requestOf(rule, asked[index] as Request, id !== undefined)
-        return { shelf: shelves[index] as Order['shelf'], key: 'one', request, rule, shadow: false }
+      const operations = limits.map((limit, index) => {
+        return operationOn(limit, 'one', requestOf(limit.rule, asked[index] as Action, id !== undefined))
       })
-      const memo = id === undefined ? undefined : { id: `~${id}`, ms: 100 }
-      const observed = await observe(names, orders, memo)
-      expectAllKept(seen, orders, observed, memo)
+      const idempotency = id === undefined ? undefined : { key: `~${id}`, ttlMs: 100 }
+      const observed = await observe(names, operations, idempotency)
+      expectAllKept(seen, operations, observed, idempotency)
     }
   })
   await fc.assert(property, { numRuns: 1, endOnFailure: true })
 }
 
 interface Observed {
-  readonly verdicts: readonly Verdict[]
+  readonly verdicts: readonly LimitResult[]
   readonly stored: readonly Stored[]
   readonly answer: Stored
   readonly beforeMs: number
@@ -133,50 +133,52 @@ interface Observed {
 }
 
 /** Decides and looks at all keys. All is written at once, so that nothing comes in between. */
-async function observe(names: readonly string[], orders: readonly Order[], memo: Memo | undefined): Promise<Observed> {
+async function observe(
+  names: readonly string[],
+  operations: readonly Operation[],
+  idempotency: Idempotency | undefined,
+): Promise<Observed> {
   const [before, verdicts, stored, answer, after] = await Promise.all([
     redis.time(),
-    store.decideTogether(orders, STORE_TIME, memo),
+    decideCall(store, operations, STORE_TIME, idempotency),
     Promise.all(names.map((name) => storedAt(redis, name))),
-    storedAt(redis, memo === undefined ? 'none' : memoKey(names[0] as string, memo.id)),
+    storedAt(redis, idempotency === undefined ? 'none' : idempotencyName(names[0] as string, idempotency.key)),
     redis.time(),
   ])
   return { verdicts, stored, answer, beforeMs: milliseconds(before), afterMs: milliseconds(after) }
 }
 
-function expectAllKept(seen: Seen[], orders: readonly Order[], observed: Observed, memo: Memo | undefined): void {
+function expectAllKept(
+  seen: Seen[],
+  operations: readonly Operation[],
+  observed: Observed,
+  idempotency: Idempotency | undefined,
+): void {
   const { verdicts, stored, answer, beforeMs, afterMs } = observed
-  const isRefused = orders.some(({ request }, index) => isTaking(request) && verdicts[index]?.allowed === false)
-  if (answer.value !== undefined) expect(answer.ttlMs, 'an answer stays too long').toBeLessThanOrEqual(memo?.ms ?? 0)
-  for (const [index, { request }] of orders.entries()) {
+  const isRefused = operations.some((operation, index) => isTaking(operation) && verdicts[index]?.allowed === false)
+  if (answer.value !== undefined)
+    expect(answer.ttlMs, 'an answer stays too long').toBeLessThanOrEqual(idempotency?.ttlMs ?? 0)
+  for (const [index, operation] of operations.entries()) {
     const [last, now] = [seen[index] as Seen, stored[index] as Stored]
     const isUntouched = isSame(now, last.stored)
     // A key that is written may go on to end when it did before.
     const isEndUntouched = now.untilMs === last.stored.untilMs
     // An answer that is given again says how things stood then.
-    if (memo === undefined || isRefused) {
-      const decision = verdicts[index] as Verdict
+    if (idempotency === undefined || isRefused) {
+      const decision = verdicts[index] as LimitResult
       expectKept({ decision, stored: now, beforeMs, afterMs }, isEndUntouched ? last.lateMs : 0)
     }
     if (now.value !== undefined) expect(now.ttlMs, 'a key without an end').toBeGreaterThanOrEqual(0)
-    if (isRefused && isTaking(request) && blockForOf(request) === undefined) {
+    if (isRefused && isTaking(operation) && operation.blockMs === 0) {
       expect(isUntouched || now.value === undefined, 'a refusal has written').toBe(true)
     }
     seen[index] = { stored: now, lateMs: isEndUntouched ? last.lateMs : afterMs - beforeMs }
   }
 }
 
-function isTaking({ action }: Request): boolean {
-  return action === 'consume' || action === 'hold'
-}
-
-function blockForOf(request: Request): number | undefined {
-  return 'blockForMs' in request ? request.blockForMs : undefined
-}
-
 /** What is asked of a rule: a lease lasts as long as the rule says, and what has an id consumes. */
-function requestOf(rule: Rule, request: Request, hasId: boolean): Request {
-  if (hasId) return { action: 'consume', amount: 1 }
+function requestOf(rule: Rule, request: Action, hasId: boolean): Action {
+  if (hasId) return { type: 'consume', amount: 1 }
   const { leaseMs } = rule.parameters
   return typeof leaseMs === 'number' && 'holdMs' in request ? { ...request, holdMs: leaseMs } : request
 }
@@ -186,21 +188,21 @@ const tiers = fc.array(rules, { minLength: 1, maxLength: 3 })
 const amount = fc.integer({ min: 1, max: 5 })
 const id = fc.integer({ min: 1, max: 4 })
 const holdMs = fc.integer({ min: 1, max: 150 })
-const blockForMs = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined, freq: 4 })
-const request: fc.Arbitrary<Request> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ action: fc.constant('consume' as const), amount, blockForMs }) },
-  { weight: 6, arbitrary: fc.record({ action: fc.constant('hold' as const), amount, id, holdMs, blockForMs }) },
-  { weight: 3, arbitrary: fc.record({ action: fc.constant('settle' as const), id, amount: fc.nat(6) }) },
-  { weight: 2, arbitrary: fc.record({ action: fc.constant('renew' as const), id, holdMs }) },
+const blockMs = fc.option(fc.integer({ min: 1, max: 50 }), { nil: 0, freq: 4 })
+const request: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('consume' as const), amount, blockMs }) },
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('reserve' as const), amount, holdId: id, holdMs, blockMs }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('settle' as const), holdId: id, amount: fc.nat(6) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('extend' as const), holdId: id, holdMs }) },
   {
     weight: 3,
-    arbitrary: fc.record({ action: fc.constantFrom('peek' as const, 'charge' as const, 'giveBack' as const), amount }),
+    arbitrary: fc.record({ type: fc.constantFrom('peek' as const, 'charge' as const, 'refund' as const), amount }),
   },
   {
     weight: 1,
-    arbitrary: fc.record({ action: fc.constant('block' as const), amount: fc.integer({ min: 1, max: 60 }) }),
+    arbitrary: fc.record({ type: fc.constant('block' as const), amount: fc.integer({ min: 1, max: 60 }) }),
   },
-  { weight: 1, arbitrary: fc.record({ action: fc.constantFrom('unblock' as const, 'reset' as const) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('unblock' as const, 'reset' as const) }) },
 )
 const turns = fc.array(
   fc.record({

@@ -43,7 +43,7 @@ export class ObservedKey {
     this.#redis = redis
     this.#limiter = limiter
     const rule = limiter.rules[limiter.name] as Rule
-    this.name = `sluice:${encodeScope({ limiterName: limiter.name, rule })}:one`
+    this.name = `sluice:${encodeScope({ limiter: limiter.name, rule })}:one`
   }
 
   /** Makes one call and looks at the key. All is written at once, so that nothing comes in between when the script is loaded. */

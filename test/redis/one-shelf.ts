@@ -1,15 +1,16 @@
 import { expect } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import { LimiterError, type LimiterErrorCode } from '../../src/core/limiter-error.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import type { RedisClient } from '../../src/stores/redis/clients/connect.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { openLimit } from '../open-limit.ts'
 
 /** A limit on a client, asked past any limiter: a limiter has a policy for what fails here. */
 export interface OneShelf {
   /** Takes one of the limit. */
-  take(key?: string): Promise<Verdict>
+  take(key?: string): Promise<LimitResult>
   /** Takes one and expects that this fails, with a message that begins so behind `Redis did not decide by fixed-window: `. */
   expectToFail(code: LimiterErrorCode, words: string, key?: string): Promise<LimiterError>
 }
@@ -26,8 +27,8 @@ export function serverNameOf(key: string): string {
 
 /** Opens the limit, each decision a call of its own. */
 export function oneShelf(client: RedisClient, deadlineMs?: number): OneShelf {
-  const shelf = redisStore(client, { maxBatch: 1 }).open({ limiterName: 'api', rule, deadlineMs })
-  const take = async (key = 'one') => shelf.decide(key, { action: 'consume', amount: 1 }, STORE_TIME)
+  const limit = openLimit(redisStore(client, { maxBatch: 1 }), { limiter: 'api', rule }, deadlineMs)
+  const take = async (key = 'one') => limit.decide(key, { type: 'consume', amount: 1 }, STORE_TIME)
   return {
     take,
     expectToFail: async (code, words, key) => {

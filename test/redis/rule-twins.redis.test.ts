@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis5'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Verdict } from '../../src/core/decision.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import type { Answer, Shelf } from '../../src/core/store.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { operationText } from '../../src/stores/redis/operation-text.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { requestText } from '../../src/stores/redis/request-text.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import { runs } from '../effort.ts'
+import { type OpenLimit, openLimit, operationBy } from '../open-limit.ts'
 import type { Parameters } from '../rule-promise.ts'
 import { everyRule } from '../rule-registry.ts'
 import { anything, type Moment, play, requestOf, starts, steps, waits } from '../schedules.ts'
@@ -27,9 +27,9 @@ beforeAll(async () => {
 })
 afterAll(() => redis.quit())
 
-function shelvesOf(rule: Rule): { redis: Shelf; memory: Shelf } {
-  const place = { limiterName: `twin ${count++}`, rule }
-  return { redis: redisStore(redis).open(place), memory: memoryStore().open(place) }
+function openTwins(rule: Rule): { redis: OpenLimit; memory: OpenLimit } {
+  const limit = { limiter: `twin ${count++}`, rule }
+  return { redis: openLimit(redisStore(redis), limit), memory: openLimit(memoryStore(), limit) }
 }
 
 describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }) => {
@@ -39,7 +39,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
     await fc.assert(
       fc.asyncProperty(rules, anything(waits), starts, async (rule, turnList, startMs) => {
         const history = play(rule, turnList, startMs, periodMs(rule))
-        const { redis, memory } = shelvesOf(rule)
+        const { redis, memory } = openTwins(rule)
         const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
         const fromMemory = await Promise.all(history.map((moment) => ask(memory, moment)))
         expect(fromRedis).toEqual(fromMemory.map(verdictOf))
@@ -52,7 +52,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
     await fc.assert(
       fc.asyncProperty(rules, anything(fc.oneof(waits, steps)), starts, async (rule, turnList, startMs) => {
         const history = play(rule, turnList, startMs, periodMs(rule))
-        const { redis } = shelvesOf(rule)
+        const { redis } = openTwins(rule)
         const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
         expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
       }),
@@ -71,11 +71,10 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
           action: (['consume', 'consume', 'charge', 'giveBack', 'peek'] as const)[index % 5] ?? 'consume',
           amount: Math.max(1, Math.floor(share * rule.limit)),
           wait,
-          ahead: index % 2 === 0,
         }))
         // Past 2^53 ms there is no such time to ask about.
         const history = play(rule, turnList, startMs, 1).filter(({ nowMs }) => Number.isSafeInteger(nowMs))
-        const { redis } = shelvesOf(rule)
+        const { redis } = openTwins(rule)
         const fromRedis = await Promise.all(history.map((moment) => ask(redis, moment)))
         expect(fromRedis).toEqual(history.map((moment) => verdictOf(moment.ruling)))
       }),
@@ -93,7 +92,9 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
         const run = count++
         for (const nowMs of [startMs, startMs + periodMs(rule), startMs + 2 * periodMs(rule)]) {
           const keys = turnList.map((_, index) => `batch ${run} ${of[index]}`)
-          const requests = turnList.map(({ action, amount, ahead }) => requestText(requestOf(action, amount, ahead)))
+          const requests = turnList.map(({ action, amount }) =>
+            operationText(operationBy(rule, requestOf(action, amount))),
+          )
           const parameters = [...script.required.map(value), `${nowMs}`, ...requests, ...script.optional.map(value)]
           const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...parameters)) as number[]
           const alone: number[] = []
@@ -109,11 +110,11 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
   })
 })
 
-function ask(shelf: Shelf, { action, amount, ahead, nowMs }: Moment): Answer {
-  return shelf.decide('key', requestOf(action, amount, ahead), nowMs)
+function ask(limit: OpenLimit, { action, amount, nowMs }: Moment): LimitResult | Promise<LimitResult> {
+  return limit.decide('key', requestOf(action, amount), nowMs)
 }
 
-function verdictOf(verdict: Verdict): Verdict {
+function verdictOf(verdict: LimitResult): LimitResult {
   const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs } = verdict
   return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
 }

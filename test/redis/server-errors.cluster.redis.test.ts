@@ -5,6 +5,7 @@ import { STORE_TIME } from '../../src/core/clock.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { slotOf } from '../../src/stores/redis/slot-of.ts'
+import { decideCall, openLimit, operationOn } from '../open-limit.ts'
 import { redisClients } from '../redis-clients/redis-clients.ts'
 import { ask } from '../servers/ask.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
@@ -58,12 +59,11 @@ it('an id whose key holds something else is told by that key, and takes nothing'
   onTestFinished(() => client.disconnect())
   const store = redisStore(client)
   const rule = fixedWindow({ limit: LIMIT, windowMs: 60_000 })
-  const orders = ['user', 'ip'].map((tierName) => {
-    const shelf = store.open({ limiterName: 'ids', tierName, rule })
-    return { shelf, key: tierName, request: { action: 'consume', amount: 1 } as const, rule, shadow: false }
+  const operations = ['user', 'ip'].map((tier) => {
+    return operationOn(openLimit(store, { limiter: 'ids', tier, rule }).limit, tier, { type: 'consume', amount: 1 })
   })
   const name = '{sluice:ids~user:fixed-window@1:user}id'
-  const decide = async () => store.decideTogether(orders, STORE_TIME, { id: 'id', ms: 60_000 })
+  const decide = async () => decideCall(store, operations, STORE_TIME, { key: 'id', ttlMs: 60_000 })
   for (const [foreign, why] of [
     ['mine', 'Unexpected token'],
     ['{}', 'it has no verdicts'],

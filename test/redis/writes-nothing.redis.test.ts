@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Request } from '../../src/core/request.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { type RedisStore, redisStore } from '../../src/stores/redis/redis-store.ts'
+import { type Action, openLimit } from '../open-limit.ts'
 import { patient } from '../patient.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
@@ -102,20 +102,20 @@ describe.each(everyRule)('$title', (named) => {
 
   it('only reads for a hold that is over, and for what looks at the key then', async () => {
     const rule = ruleOf(named, named.options(3))
-    const shelf = store.open({ limiterName: `holds, ${named.title}`, rule })
+    const shelf = openLimit(store, { limiter: `holds, ${named.title}`, rule })
     const startMs = named.aroundMs ?? NOON_MS
-    await shelf.decide('one', { action: 'consume', amount: 1 }, startMs)
-    await shelf.decide('one', { action: 'hold', amount: 1, id: 7, holdMs: 10 }, startMs)
+    await shelf.decide('one', { type: 'consume', amount: 1 }, startMs)
+    await shelf.decide('one', { type: 'reserve', amount: 1, holdId: 7, holdMs: 10 }, startMs)
     const before = await everything()
     await redis.config('RESETSTAT')
-    const requests: Request[] = [
-      { action: 'peek', amount: 1 },
-      { action: 'consume', amount: 4 },
-      { action: 'consume', amount: 3 },
-      { action: 'settle', id: 7, amount: 0 },
-      { action: 'settle', id: 8, amount: 0 },
-      { action: 'renew', id: 7, holdMs: 10 },
-      { action: 'unblock' },
+    const requests: Action[] = [
+      { type: 'peek', amount: 1 },
+      { type: 'consume', amount: 4 },
+      { type: 'consume', amount: 3 },
+      { type: 'settle', holdId: 7, amount: 0 },
+      { type: 'settle', holdId: 8, amount: 0 },
+      { type: 'extend', holdId: 7, holdMs: 10 },
+      { type: 'unblock' },
     ]
     const verdicts = []
     for (const request of requests) verdicts.push(await shelf.decide('one', request, startMs + 10))

@@ -54,7 +54,7 @@ const OPEN = { '/v1/peek': 200, '/v1/live': 200, '/v1/policies': 200, '/metrics'
 const LOCKED = { ...OPEN, '/v1/peek': 401, '/v1/live': 401, '/v1/policies': 401, '/metrics': 401 }
 
 /** The statuses of everything that can be looked at. */
-const readsOf = async (stage: Stage, headers: Record<string, string>) => {
+const fetchReads = async (stage: Stage, headers: Record<string, string>) => {
   const reads = Object.keys(OPEN).map(async (path) => {
     const isPost = path === '/v1/peek'
     const post = {
@@ -98,14 +98,14 @@ describe('a token', () => {
   })
 
   it('is not needed to look, on this machine', async () => {
-    expect(await readsOf(await serving(), {})).toEqual(OPEN)
+    expect(await fetchReads(await serving(), {})).toEqual(OPEN)
   })
 
   it.each(FORWARDED)('is needed to look when a proxy passes a request on, as %s says', async (name) => {
     const stage = await serving()
     const headers = { [name]: PROXIED.get(name) ?? '203.0.113.7' }
-    expect(await readsOf(stage, headers)).toEqual(LOCKED)
-    expect(await readsOf(stage, { ...headers, authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
+    expect(await fetchReads(stage, headers)).toEqual(LOCKED)
+    expect(await fetchReads(stage, { ...headers, authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
     const { body } = await ask(stage, '/v1/live', { headers })
     expect(JSON.parse(body).error.message).toBe(
       'this request needs the header "Authorization: Bearer TOKEN": without it only this machine may look, and through no proxy',
@@ -115,8 +115,8 @@ describe('a token', () => {
   it('is needed to look where a name was allowed, which only a proxy passes on: by whatever name, with whatever headers', async () => {
     const stage = await serving({ hosts: ['limits.example'] })
     for (const host of ['limits.example', 'localhost']) {
-      expect(await readsOf(stage, { host })).toEqual(LOCKED)
-      expect(await readsOf(stage, { host, authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
+      expect(await fetchReads(stage, { host })).toEqual(LOCKED)
+      expect(await fetchReads(stage, { host, authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
     }
   })
 
@@ -129,8 +129,8 @@ describe('a token', () => {
 
   it('is needed for everything but health where others can look', async () => {
     const stage = await serving({ host: '0.0.0.0' })
-    expect(await readsOf(stage, {})).toEqual(LOCKED)
-    expect(await readsOf(stage, { authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
+    expect(await fetchReads(stage, {})).toEqual(LOCKED)
+    expect(await fetchReads(stage, { authorization: `Bearer ${TOKEN}` })).toEqual(OPEN)
   })
 
   it.each([

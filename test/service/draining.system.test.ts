@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
-import { fileOf } from '../cli/policy-file.ts'
-import { portOf, startProgram } from './program.ts'
+import { writePolicies } from '../cli/policy-file.ts'
+import { readPort, startProgram } from './program.ts'
 import { TOKEN } from './service-stage.ts'
 
 const CONNECTIONS = 64
@@ -57,9 +57,9 @@ it(
   'SIGTERM loses no request on a kept-alive connection: each is answered, and told that it was the last',
   AGAIN,
   async () => {
-    const file = await fileOf('policies: { api: { rule: fixed-window, limit: 1000000, window: 1d } }\n')
+    const file = await writePolicies('policies: { api: { rule: fixed-window, limit: 1000000, window: 1d } }\n')
     const { child, said } = startProgram('--policies', file)
-    const port = await portOf(said)
+    const port = await readPort(said)
     let answers = 0
     const onAnswer = (): void => {
       // In the middle of the load.

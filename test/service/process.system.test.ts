@@ -1,25 +1,25 @@
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { fileOf } from '../cli/policy-file.ts'
-import { portOf, says, startProgram } from './program.ts'
+import { writePolicies } from '../cli/policy-file.ts'
+import { readPort, says, startProgram } from './program.ts'
 import { rawConnection } from './raw-connection.ts'
 import { TOKEN } from './service-stage.ts'
 
-const limitOf = (limit: number) => `policies: { api: { rule: fixed-window, limit: ${limit}, window: 1d } }\n`
+const readLimit = (limit: number) => `policies: { api: { rule: fixed-window, limit: ${limit}, window: 1d } }\n`
 
 it('ends with 2 when its policies have mistakes, and tells each with its line', async () => {
-  const file = await fileOf(`${limitOf(0)}  other: 1\n`)
+  const file = await writePolicies(`${readLimit(0)}  other: 1\n`)
   const { child, said } = startProgram('--policies', file)
   expect((await once(child, 'exit'))[0]).toBe(2)
   expect(said()).toMatch(new RegExp(`${file}:\\d+:\\d+: `))
 })
 
 it('reads its policies anew on SIGHUP, and ends with 0 on SIGTERM, whoever is slow', async () => {
-  const file = await fileOf(limitOf(10))
+  const file = await writePolicies(readLimit(10))
   const { child, said } = startProgram('--policies', file, '--no-watch')
-  const port = await portOf(said)
-  await writeFile(file, limitOf(20))
+  const port = await readPort(said)
+  await writeFile(file, readLimit(20))
   child.kill('SIGHUP')
   await says(said, '"reloaded"')
   const slow = await rawConnection({ port })

@@ -26,7 +26,7 @@ export function says(said: () => string, part: string): Promise<void> {
 }
 
 /** Where it listens, once it does. */
-export async function portOf(said: () => string): Promise<number> {
+export async function readPort(said: () => string): Promise<number> {
   await says(said, '"started"')
   return Number(/127\.0\.0\.1:(\d+)/.exec(said())?.[1])
 }

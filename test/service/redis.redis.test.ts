@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { fileOf } from '../cli/policy-file.ts'
+import { writePolicies } from '../cli/policy-file.ts'
 import { type Topology, useTopologies } from '../redis-clients/topologies.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { startProxy } from '../servers/tcp-proxy.ts'
@@ -20,7 +20,7 @@ const POLICIES = `policies:
     deadline: 1h
 `
 
-const urlOf = (topology: Topology): string => {
+const formatUrl = (topology: Topology): string => {
   const { single, sentinel, cluster } = servers
   const list = (nodes: readonly { host: string; port: number }[]) =>
     nodes.map(({ host, port }) => `${host}:${port}`).join()
@@ -31,7 +31,7 @@ const urlOf = (topology: Topology): string => {
 
 describe.each<Topology>(['single', 'sentinel', 'cluster'])('on Redis: %s', (topology) => {
   it('two instances share their counts exactly, one by one and in batches', async () => {
-    const args = ['--policies', await fileOf(POLICIES), '--redis', urlOf(topology)]
+    const args = ['--policies', await writePolicies(POLICIES), '--redis', formatUrl(topology)]
     const [one, other] = [await served(args), await served(args)]
     const request = { policy: 'api', key: `${topology}:exact` }
     const singles = Array.from({ length: 200 }, (_, index) =>
@@ -50,7 +50,7 @@ describe.each<Topology>(['single', 'sentinel', 'cluster'])('on Redis: %s', (topo
   })
 
   it('a hold of one instance is settled by another, and tiers decide together', async () => {
-    const args = ['--policies', await fileOf(POLICIES), '--redis', urlOf(topology)]
+    const args = ['--policies', await writePolicies(POLICIES), '--redis', formatUrl(topology)]
     const [one, other] = [await served(args), await served(args)]
     const key = { user: `${topology}:42`, ip: '203.0.113.7' }
     const reserved = await one.post('/v1/reserve', { policy: 'messages', key, estimate: { user: 60, ip: 1 } })
@@ -60,7 +60,7 @@ describe.each<Topology>(['single', 'sentinel', 'cluster'])('on Redis: %s', (topo
   })
 
   it('is ready, and says where Redis is without a password', async () => {
-    const { get, stop } = await served(['--policies', await fileOf(POLICIES), '--redis', urlOf(topology)])
+    const { get, stop } = await served(['--policies', await writePolicies(POLICIES), '--redis', formatUrl(topology)])
     expect((await get('/readyz')).status).toBe(200)
     const { body } = await get('/v1/live')
     expect(body.store).toMatchObject({ kind: 'redis', place: expect.stringContaining('127.0.0.1:'), state: 'healthy' })
@@ -78,7 +78,12 @@ describe('when Redis is away', () => {
 
   it('each policy does as it says, it is not ready, and recovers by itself', async () => {
     const proxy = await startProxy(servers.single.port)
-    const service = await served(['--policies', await fileOf(yaml), '--redis', `redis://127.0.0.1:${proxy.port}`])
+    const service = await served([
+      '--policies',
+      await writePolicies(yaml),
+      '--redis',
+      `redis://127.0.0.1:${proxy.port}`,
+    ])
     const ask = (policy: string) => service.post('/v1/consume', { policy, key: 'away' })
     await expect.poll(async () => (await service.get('/readyz')).status, { timeout: 10_000 }).toBe(200)
     await proxy.refuse()
@@ -104,7 +109,12 @@ describe('when Redis is away', () => {
   it('it starts all the same, and decides without', async () => {
     const proxy = await startProxy(servers.single.port)
     await proxy.refuse()
-    const service = await served(['--policies', await fileOf(yaml), '--redis', `redis://127.0.0.1:${proxy.port}`])
+    const service = await served([
+      '--policies',
+      await writePolicies(yaml),
+      '--redis',
+      `redis://127.0.0.1:${proxy.port}`,
+    ])
     expect((await service.get('/readyz')).status).toBe(503)
     expect((await service.post('/v1/consume', { policy: 'shared', key: 'start' })).body).toMatchObject({
       allowed: true,

@@ -61,9 +61,9 @@ describe('POST /v1/consume', () => {
     expect(answers.map(({ body }) => body.remaining)).toEqual([9, 9])
   })
 
-  it('looks ahead when it is asked to', async () => {
+  it('tells when more passes', async () => {
     const { post } = await serving({ clock: clock() })
-    const { body } = await post('/v1/consume', { policy: 'api', key: 'user:42', ahead: true })
+    const { body } = await post('/v1/consume', { policy: 'api', key: 'user:42' })
     expect(body.nextAfterMs).toBe(60_000)
   })
 })

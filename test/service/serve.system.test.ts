@@ -7,13 +7,13 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { listenOn } from '../../src/cli/serve/listen.ts'
 import { serve } from '../../src/cli/serve/serve.ts'
-import { fileOf } from '../cli/policy-file.ts'
+import { writePolicies } from '../cli/policy-file.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { served } from './served.ts'
 import { serving } from './service-stage.ts'
 
-const limitOf = (limit: number) => `policies: { api: { rule: fixed-window, limit: ${limit}, window: 1d } }\n`
+const readLimit = (limit: number) => `policies: { api: { rule: fixed-window, limit: ${limit}, window: 1d } }\n`
 const TOKEN = 'correct-horse-battery-staple'
 
 /** Runs a command line that is wrong or cannot succeed. */
@@ -27,7 +27,7 @@ describe('sluice serve', () => {
   it('tells people where it is, what it decides by and how to ask it', async () => {
     const ending = new AbortController()
     const terminal = recordingTerminal({ signal: ending.signal })
-    const file = await fileOf(
+    const file = await writePolicies(
       "policies:\n  it's: { tiers: { user: { rule: fixed-window, limit: 5, window: 1m, shadow: true }, ip: { rule: token-bucket, capacity: 2, refill: 1, period: 1s } } }\n",
     )
     const ended = run(['serve', '--port', '0', '--policies', file], terminal)
@@ -93,7 +93,7 @@ Ctrl-C ends it.
   })
 
   it('shows the page that is beside the program, and says which Redis it is on', async () => {
-    const page = await fileOf('<title>Sluice</title>', 'index.html')
+    const page = await writePolicies('<title>Sluice</title>', 'index.html')
     await mkdir(join(dirname(page), 'page'))
     await rename(page, join(dirname(page), 'page', 'index.html'))
     const ending = new AbortController()
@@ -144,7 +144,7 @@ Ctrl-C ends it.
 
 describe('the token of sluice serve', () => {
   it('is that of a file, and is told to nobody', async () => {
-    const file = await fileOf(`${TOKEN}\n`, 'token.txt')
+    const file = await writePolicies(`${TOKEN}\n`, 'token.txt')
     const { url, terminal } = await served(['--token-file', file])
     const ask = (token: string) => {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
@@ -159,7 +159,7 @@ describe('the token of sluice serve', () => {
     ['a file', ['--token-file', 'FILE'], {}, 'Bearer $(cat FILE)"'],
     ['the environment', [], { SLUICE_TOKEN: TOKEN }, 'Bearer $SLUICE_TOKEN"'],
   ])('is told to people as that of %s', async (_, args, env, told) => {
-    const file = await fileOf(TOKEN, "it's the token")
+    const file = await writePolicies(TOKEN, "it's the token")
     const ending = new AbortController()
     const terminal = recordingTerminal({ signal: ending.signal, env })
     const ended = run(['serve', '--port', '0', ...args.map((arg) => arg.replace('FILE', file))], terminal)
@@ -213,7 +213,7 @@ describe('asked wrongly, sluice serve ends with 2 and says why:', () => {
   })
 
   it('policies with mistakes: all of them, each with its line', async () => {
-    const file = await fileOf(
+    const file = await writePolicies(
       'policies:\n  api:\n    rule: sliding-window\n    limit: 0\n    window: 1m\n  other:\n    rule: slidingwindow\n    limit: 1\n',
     )
     const { code, complained } = await failing(['--policies', file])
@@ -223,7 +223,7 @@ describe('asked wrongly, sluice serve ends with 2 and says why:', () => {
   })
 
   it('policies that are in one another without end', async () => {
-    const file = await fileOf('- '.repeat(90_000))
+    const file = await writePolicies('- '.repeat(90_000))
     const { code, complained } = await failing(['--policies', file])
     expect(complained).toMatch(/^sluice: .*:1:\d+: values must be at most 20 deep in one another\n$/)
     expect(code).toBe(2)
@@ -236,27 +236,27 @@ describe('sluice serve reads its policies anew', () => {
   }
 
   it('when the file was written in place', async () => {
-    const file = await fileOf(limitOf(10))
+    const file = await writePolicies(readLimit(10))
     const service = await served(['--policies', file])
-    await writeFile(file, limitOf(20))
+    await writeFile(file, readLimit(20))
     expect(await service.tells('reloaded')).toMatchObject({ file, policies: ['api'] })
     expect(await limit(service)).toBe(20)
   })
 
   it('when it was replaced by another file, again and again, as editors do', async () => {
-    const file = await fileOf(limitOf(10))
+    const file = await writePolicies(readLimit(10))
     const service = await served(['--policies', file])
     for (const next of [20, 30, 40]) {
-      await writeFile(`${file}.new`, limitOf(next))
+      await writeFile(`${file}.new`, readLimit(next))
       await rename(`${file}.new`, file)
       await expect.poll(() => limit(service), { timeout: 10_000 }).toBe(next)
     }
   })
 
   it('on SIGHUP, and then only if it is not to watch', async () => {
-    const file = await fileOf(limitOf(10))
+    const file = await writePolicies(readLimit(10))
     const service = await served(['--policies', file, '--no-watch'])
-    await writeFile(file, limitOf(20))
+    await writeFile(file, readLimit(20))
     process.emit('SIGHUP')
     await service.tells('reloaded')
     expect(await limit(service)).toBe(20)
@@ -265,7 +265,7 @@ describe('sluice serve reads its policies anew', () => {
   })
 
   it('and keeps those in force when there is a mistake, says so, and takes them when it is gone', async () => {
-    const file = await fileOf(limitOf(10))
+    const file = await writePolicies(readLimit(10))
     const service = await served(['--policies', file])
     await service.post('/v1/consume', { policy: 'api', key: 'a', cost: 4 })
     await writeFile(file, 'policies:\n  api: { rule: fixed-window, limit: -1, window: 1d }\n')
@@ -278,7 +278,7 @@ describe('sluice serve reads its policies anew', () => {
     })
     await rm(file)
     expect((await service.tells('reload-failed', 2)).error).toContain('there is no such file')
-    await writeFile(file, limitOf(20))
+    await writeFile(file, readLimit(20))
     await service.tells('reloaded')
     expect((await service.get('/v1/live')).body.service).toMatchObject({ reloads: 1, reloadError: null })
     expect((await service.post('/v1/peek', { policy: 'api', key: 'a' })).body).toMatchObject({
@@ -288,14 +288,14 @@ describe('sluice serve reads its policies anew', () => {
   })
 
   it('and tells people about it in sentences', async () => {
-    const file = await fileOf(limitOf(10))
+    const file = await writePolicies(readLimit(10))
     const ending = new AbortController()
     const terminal = recordingTerminal({ signal: ending.signal })
     const ended = run(['serve', '--port', '0', '--policies', file], terminal)
     const says = (text: string) =>
       waitUntil(async () => (terminal.errors().includes(text) ? undefined : terminal.errors()))
     await waitUntil(async () => (terminal.text().includes('Ctrl-C') ? undefined : terminal.errors()))
-    await writeFile(file, limitOf(20))
+    await writeFile(file, readLimit(20))
     await says(`policies of ${file} in force: api\n`)
     await writeFile(file, 'policies: {}')
     await says(`policies of ${file} not in force, those before stay so:\n${file}:1:11: policies must be`)

@@ -161,7 +161,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 'a', costs: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a request has no option "costs": it takes policy, key, cost, id, ahead',
+      'a request has no option "costs": it takes policy, key, cost, id',
     ],
     [
       'an id that is no text',
@@ -178,14 +178,6 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       400,
       'INVALID_ARGUMENT',
       'id must be a string of 1 to 200 characters, got ""',
-    ],
-    [
-      'ahead in words',
-      '/v1/consume',
-      { policy: 'api', key: 'a', ahead: 'yes' },
-      400,
-      'INVALID_ARGUMENT',
-      'ahead must be true or false, got "yes"',
     ],
     [
       'no amount',
@@ -320,15 +312,23 @@ describe('a batch with one bad request counts none of them:', () => {
   })
 })
 
+const BRACKETS = `[${JSON.stringify(`"\\${'['.repeat(100)}\\"{`)}${',[]'.repeat(100)}${'['.repeat(18)}${']'.repeat(18)}`
+
+/** The message for a text that is no JSON. The parser's part of it differs between versions of Node. */
+function notJson(text: string): string {
+  try {
+    JSON.parse(text)
+  } catch (error) {
+    return `the body is not JSON: ${(error as Error).message}`
+  }
+  throw new Error('this is JSON')
+}
+
 describe('a body that is no JSON object', () => {
   it.each<[string, string | Uint8Array, string]>([
-    ['nothing', '', 'the body is not JSON: at position 0 (line 1, column 1) it ends there'],
-    [
-      'a wrong sign',
-      '{"policy":"api",\n"key":}',
-      'the body is not JSON: at position 23 (line 2, column 7) "}" does not belong there',
-    ],
-    ['an end too early', '{"policy":"api"', 'the body is not JSON: at position 15 (line 1, column 16) it ends there'],
+    ['nothing', '', notJson('')],
+    ['a wrong sign', '{"policy":"api",\n"key":}', notJson('{"policy":"api",\n"key":}')],
+    ['an end too early', '{"policy":"api"', notJson('{"policy":"api"')],
     [
       'bytes that are no text',
       new Uint8Array([0x7b, 0x22, 0xff, 0x22]),
@@ -347,11 +347,7 @@ describe('a body that is no JSON object', () => {
       `${'{"a":'.repeat(21)}1${'}'.repeat(21)}`,
       'the values of a body must be at most 20 deep in one another, and position 100 goes deeper',
     ],
-    [
-      'a text with brackets in it',
-      `[${JSON.stringify(`"\\${'['.repeat(100)}\\"{`)}${',[]'.repeat(100)}${'['.repeat(18)}${']'.repeat(18)}`,
-      'the body is not JSON: at position 412 (line 1, column 413) "[" does not belong there',
-    ],
+    ['a text with brackets in it', BRACKETS, notJson(BRACKETS)],
   ])('is told where it goes wrong: %s', async (_, text, message) => {
     const own = await stage()
     expect(await own.post('/v1/consume', text)).toMatchObject({

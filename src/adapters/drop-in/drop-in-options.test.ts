@@ -5,7 +5,7 @@ import { expressRateLimitStore } from '../express-rate-limit/express-rate-limit-
 import { fastifyRateLimitStore } from '../fastify-rate-limit/fastify-rate-limit-store.ts'
 import { honoRateLimiterStore } from '../hono-rate-limiter/hono-rate-limiter-store.ts'
 import { throttlerStorage } from '../nestjs-throttler/throttler-storage.ts'
-import { type DropInOptions, dropInSettings, ruleFor } from './drop-in-options.ts'
+import { createRule, type DropInOptions, parseDropInOptions } from './drop-in-options.ts'
 
 describe.each([
   ['throttlerStorage()', throttlerStorage],
@@ -54,12 +54,12 @@ describe('the rule', () => {
       'rule must return a rule that counts requests, got "concurrency", which waits for their end',
     ],
   ])('%s is not taken', (_, rule, message) => {
-    const settings = dropInSettings('x()', 'x', { rule } as DropInOptions)
-    expect(() => ruleFor(settings, 100, 1_000)).toThrow(new LimiterError('INVALID_OPTION', message))
+    const settings = parseDropInOptions('x()', 'x', { rule } as DropInOptions)
+    expect(() => createRule(settings, 100, 1_000)).toThrow(new LimiterError('INVALID_OPTION', message))
   })
 
   it('is a window that opens with the first hit by default', () => {
-    const { kind, parameters } = ruleFor(dropInSettings('x()', 'x', {}), 100, 1_000)
+    const { kind, parameters } = createRule(parseDropInOptions('x()', 'x', {}), 100, 1_000)
     expect([kind, parameters]).toMatchObject(['fixed-window', { limit: 100, windowMs: 1_000, anchor: 'first-hit' }])
   })
 })

@@ -4,8 +4,8 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import type { CommonOptions } from '../../limiter/create-limiter.ts'
-import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from '../../limiter/outage/failure-options.ts'
-import { demand } from '../../limiter/tier.ts'
+import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from '../../limiter/failure-options.ts'
+import { demand } from '../../limiter/limit-options.ts'
 import { fixedWindow, slidingLog } from '../../rules/index.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 
@@ -17,7 +17,7 @@ export interface DropInOptions extends FailureOptions {
    */
   readonly store?: Store
   /**
-   * Makes the rule from the limit and the window, in milliseconds, that the other library was told. It must have that limit.
+   * Makes the rule from the limit and the window, in milliseconds, of the other library. It must have that limit.
    * @default (limit, windowMs) => fixedWindow({ limit, windowMs, anchor: 'first-hit' })
    */
   readonly rule?: (limit: number, windowMs: number) => Rule
@@ -39,7 +39,7 @@ export interface DropInOptions extends FailureOptions {
   readonly denialCacheMs?: number
 }
 
-/** Options, checked and complete. */
+/** Checked and complete options. */
 export interface DropInSettings {
   readonly name: string
   readonly store: Store
@@ -47,18 +47,18 @@ export interface DropInSettings {
   /** Absent: the default. */
   readonly rule: DropInOptions['rule'] | undefined
   readonly clock: Clock | undefined
-  /** Whether the options say what to do when the store fails. */
+  /** Whether the options choose what to do when the store fails. */
   readonly choosesFailure: boolean
-  /** What every limiter is told. */
+  /** Options of every limiter. */
   readonly common: Pick<CommonOptions, 'store' | 'clock' | 'denialCacheMs' | keyof FailureOptions>
 }
 
 /** A limit that no count reaches, for windows that only count. */
 export const UNREACHED: number = 10 ** 12
 
-/** Checks the options of `what`, such as `throttlerStorage()`, and fills in what is absent. */
-export function dropInSettings(what: string, defaultName: string, options: DropInOptions): DropInSettings {
-  knownOptions(what, options, ['store', 'rule', 'name', 'clock', 'denialCacheMs', ...FAILURE_OPTIONS])
+/** Checks the options of `caller`, such as `throttlerStorage()`, and fills in the defaults. */
+export function parseDropInOptions(caller: string, defaultName: string, options: DropInOptions): DropInSettings {
+  knownOptions(caller, options, ['store', 'rule', 'name', 'clock', 'denialCacheMs', ...FAILURE_OPTIONS])
   const { instances, ...failure } = failureSettings(options)
   const { store, rule, name = defaultName, clock, denialCacheMs = 1_000 } = options
   if (store !== undefined) demand('store', 'store', 'a store such as redisStore(redis)', store)
@@ -85,10 +85,10 @@ export function dropInSettings(what: string, defaultName: string, options: DropI
 }
 
 /**
- * The settings where the other library was told to let a request pass when its store fails. Only an error tells it so: the store
- * then rejects, unless its own options say what to do.
+ * Changes the settings for a library that lets requests pass when its store fails. It does so only when the store rejects: the store
+ * then throws, unless its own options choose what to do.
  */
-export function failingOpen(settings: DropInSettings): DropInSettings {
+export function failOpen(settings: DropInSettings): DropInSettings {
   if (settings.choosesFailure) return settings
   return { ...settings, common: { ...settings.common, onStoreFailure: 'throw' } }
 }
@@ -98,13 +98,13 @@ export function firstHitWindow(limit: number, windowMs: number): Rule {
   return fixedWindow({ limit, windowMs, anchor: 'first-hit' })
 }
 
-/** Remembers every hit for the length of the window: given back, it leaves nothing behind. */
+/** Logs every hit for the length of the window: a refund leaves nothing behind. */
 export function hitLog(limit: number, windowMs: number): Rule {
   return slidingLog({ limit, windowMs })
 }
 
-/** The rule for a limit of the other library. Throws when it would decide by another limit than that library tells its clients. */
-export function ruleFor(
+/** Makes the rule for a limit of the other library. Throws when it has another limit than that library tells its clients. */
+export function createRule(
   settings: DropInSettings,
   limit: number,
   windowMs: number,

@@ -1,20 +1,20 @@
 import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
+import { createClear } from '../../limiter/clear-keys.ts'
 import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
-import { forgetDenials } from '../../limiter/denial-cache.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { type DropInSettings, failingOpen, firstHitWindow, ruleFor, UNREACHED } from './drop-in-options.ts'
+import { createRule, type DropInSettings, failOpen, firstHitWindow, UNREACHED } from './drop-in-options.ts'
 
-/** What the other library tells its store before the first request. */
+/** The settings that the other library passes to its store before the first request. */
 export interface HitStoreInit {
-  /** A function when it is known only per request: the store then counts every hit, and the library decides. */
+  /** A function when the limit depends on the request: the store then counts every hit, and the library decides. */
   readonly limit: number | ((...given: never[]) => unknown)
   /** Length of the window in milliseconds. */
   readonly windowMs: number
-  /** Whether the library gives back what failed. */
+  /** Whether the library refunds failed requests. */
   readonly skipFailedRequests?: boolean
-  /** Whether the library gives back what succeeded. */
+  /** Whether the library refunds successful requests. */
   readonly skipSuccessfulRequests?: boolean
   /** Whether the library lets a request pass when the store fails. */
   readonly passOnStoreError?: boolean
@@ -24,33 +24,26 @@ export interface HitStoreInit {
 export interface HitLimiter {
   readonly limiter: Limiter
   readonly limit: number
-  /** Forgets everybody. Absent where the store cannot. */
+  /** Forgets all clients. Absent where the store cannot. */
   readonly clear: (() => Promise<void>) | undefined
 }
 
-/** Makes the limiter for what the other library was told. Limits and windows that differ have keys of their own. */
-export function hitLimiter(settings: DropInSettings, init: HitStoreInit): HitLimiter {
+/** Makes the limiter for the settings of the other library. Limits and windows that differ have keys of their own. */
+export function createHitLimiter(settings: DropInSettings, init: HitStoreInit): HitLimiter {
   const { limit, windowMs, passOnStoreError } = init
-  const { name, common } = passOnStoreError === true ? failingOpen(settings) : settings
+  const { name, common } = passOnStoreError === true ? failOpen(settings) : settings
   if (typeof limit === 'function' || limit === 0) {
     if (typeof limit === 'function' && settings.rule !== undefined) {
       const message = 'limit must be a number for a rule of your own: a store does not get to know what a function says'
       throw new LimiterError('INVALID_OPTION', `${message}, got ${show(limit)}`)
     }
     const rule = firstHitWindow(UNREACHED, windowMs)
-    return opened(settings.store, { name: `${name}/any/${windowMs}`, rule, ...common }, UNREACHED)
+    return openLimiter(settings.store, { name: `${name}/any/${windowMs}`, rule, ...common }, UNREACHED)
   }
-  const rule = ruleFor(settings, limit, windowMs)
-  return opened(settings.store, { name: `${name}/${limit}/${windowMs}`, rule, ...common }, limit)
+  const rule = createRule(settings, limit, windowMs)
+  return openLimiter(settings.store, { name: `${name}/${limit}/${windowMs}`, rule, ...common }, limit)
 }
 
-function opened(store: Store, options: LimiterOptions, limit: number): HitLimiter {
-  const { name: limiterName, rule } = options
-  const limiter = createLimiter(options)
-  const shelf = store.open({ limiterName, rule })
-  const clear = async (): Promise<void> => {
-    await shelf.clear?.()
-    forgetDenials(store, limiterName)
-  }
-  return { limiter, limit, clear: shelf.clear && clear }
+function openLimiter(store: Store, options: LimiterOptions, limit: number): HitLimiter {
+  return { limiter: createLimiter(options), limit, clear: createClear(store, options.name, options.rule) }
 }

@@ -7,11 +7,11 @@ import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { fixedWindow, slidingLog } from '../../rules/index.ts'
 import { type ManualClock, manualClock } from '../../testing/manual-clock.ts'
-import { hitsOf, settleBlock, subjectOf, toldMs } from './hits.ts'
+import { composeSubject, countHits, resolveResetMs, settleBlock } from './hits.ts'
 
 describe('a subject', () => {
   it('is the key where nothing else belongs to it', () => {
-    expect([subjectOf('user:42'), subjectOf(42), subjectOf(42n)]).toEqual(['user:42', '42', '42'])
+    expect([composeSubject('user:42'), composeSubject(42), composeSubject(42n)]).toEqual(['user:42', '42', '42'])
   })
 
   it.each([
@@ -40,7 +40,7 @@ describe('a subject', () => {
       ['b', 'a'],
     ],
   ])('of %j is not that of %j', ([key, ...scope], [otherKey, ...otherScope]) => {
-    expect(subjectOf(key, ...scope)).not.toBe(subjectOf(otherKey, ...otherScope))
+    expect(composeSubject(key, ...scope)).not.toBe(composeSubject(otherKey, ...otherScope))
   })
 
   it('differs wherever a text is divided', () => {
@@ -49,7 +49,7 @@ describe('a subject', () => {
       fc.property(text, fc.nat(8), fc.nat(8), (whole, at, otherAt) => {
         const [one, other] = [at, otherAt].map((cut) => [whole.slice(0, cut), whole.slice(cut)] as const)
         const isSame = one?.[0] === other?.[0]
-        expect(subjectOf(one?.[1], one?.[0]) === subjectOf(other?.[1], other?.[0])).toBe(isSame)
+        expect(composeSubject(one?.[1], one?.[0]) === composeSubject(other?.[1], other?.[0])).toBe(isSame)
       }),
       { numRuns: runs('formula') },
     )
@@ -61,8 +61,8 @@ describe('a subject', () => {
     [{ kind: 'ip', name: 'x' }, 'an object'],
   ])('is not made of %o', (key, shown) => {
     const error = new LimiterError('INVALID_KEY', `a key must be a string, got ${shown}`)
-    expect(() => subjectOf(key)).toThrow(error)
-    expect(() => subjectOf(key, 'route')).toThrow(error)
+    expect(() => composeSubject(key)).toThrow(error)
+    expect(() => composeSubject(key, 'route')).toThrow(error)
   })
 })
 
@@ -72,7 +72,7 @@ it('tells what is used and when it is over, and of a refusal one more and when t
   const told: unknown[] = []
   for (let hit = 0; hit < 3; hit++) {
     const decision = await limiter.consume('ada')
-    told.push([hitsOf(decision, 2), toldMs(decision)])
+    told.push([countHits(decision, 2), resolveResetMs(decision)])
     clock.advance(100)
   }
   expect(told).toEqual([

@@ -1,17 +1,17 @@
 import type { Rule } from '../../core/rule.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { type DropInSettings, firstHitWindow, ruleFor, UNREACHED } from './drop-in-options.ts'
-import { hitsOf } from './hits.ts'
+import { createRule, type DropInSettings, firstHitWindow, UNREACHED } from './drop-in-options.ts'
+import { countHits } from './hits.ts'
 
-/** How many limiters are kept at hand. Making one anew loses no count: those are in the store. */
+/** The most limiters in the cache. Making one anew loses no count: counts are in the store. */
 const MOST_LIMITERS = 1_000
 
 /** What a limiter does about a refusal. */
 export interface Punishment {
-  /** For how long a refusal blocks at least. */
+  /** The shortest block after a refusal. */
   readonly blockForMs: number
-  /** Whether what follows a refusal changes its block: every request then asks the store. */
+  /** Whether later requests change the block: every request then asks the store. */
   readonly changes: boolean
   /**
    * The rule, where the options name none.
@@ -32,15 +32,15 @@ export class LimiterCache {
     this.#settings = settings
   }
 
-  /** The limiter that lets `limit` pass in `windowMs`. */
-  of(limit: number, windowMs: number, punishment?: Punishment): Limiter {
-    const rule = (): Rule => ruleFor(this.#settings, limit, windowMs, punishment?.rule)
+  /** Returns the limiter that lets `limit` pass in `windowMs`. */
+  get(limit: number, windowMs: number, punishment?: Punishment): Limiter {
+    const rule = (): Rule => createRule(this.#settings, limit, windowMs, punishment?.rule)
     return this.#find(`${windowMs}`, limit, rule, punishment)
   }
 
-  /** Counts one more and says how many it were, in a window that opens with the first. Refuses nobody. */
+  /** Adds one to a count and returns it, in a window that opens with the first. Never refuses. */
   async count(subject: string, windowMs: number): Promise<number> {
-    return hitsOf(await this.#counter(windowMs).consume(subject), UNREACHED)
+    return countHits(await this.#counter(windowMs).consume(subject), UNREACHED)
   }
 
   /** Counts from the start again. */
@@ -48,7 +48,7 @@ export class LimiterCache {
     await this.#counter(windowMs).reset(subject)
   }
 
-  /** Ends all limiters; those that are asked for later are made anew. A store that was passed in stays open, and keeps its counts. */
+  /** Closes all limiters; `get` makes new ones later. A store that was passed in stays open, and keeps its counts. */
   async close(): Promise<void> {
     const { ownsStore, store } = this.#settings
     const limiters = [...this.#limiters.values()]

@@ -1,2 +1,2 @@
-export * from '../gate/index.ts'
+export * from '../middleware/index.ts'
 export { type ExpressOptions, rateLimit } from './express.ts'

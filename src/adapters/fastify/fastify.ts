@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyPluginAsync, HookHandlerDoneFunction, Rout
 import { knownOptions, oneOf, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { GATE_OPTIONS } from '../gate/options.ts'
-import { type LimitHook, limitHook } from './limit-hook.ts'
+import { MIDDLEWARE_OPTIONS } from '../middleware/options.ts'
+import { createLimitHook, type LimitHook } from './limit-hook.ts'
 import type { FastifyOptions, FastifyPluginOptions, FastifyRouteOptions, RateLimitConfig } from './options.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the last limiter in front of this handler has decided. */
+    /** The decision of the last limiter in front of this handler. */
     rateLimit?: Decision
   }
   interface FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider> {
@@ -22,8 +22,8 @@ declare module 'fastify' {
 /**
  * A limiter as a plugin of Fastify 4 and 5: `await app.register(rateLimit, { limiter })` limits all routes of the instance that it is
  * registered on. The config of a route changes options, brings a limiter of its own instead, or switches the limiter off;
- * `app.rateLimit()` is a hook for anything else. The decision is in `request.rateLimit`. What the limiter could not do goes to the
- * error handler.
+ * `app.rateLimit()` is a hook for anything else. The decision is in `request.rateLimit`. Errors of the limiter go to the error
+ * handler.
  */
 export const rateLimit: FastifyPluginAsync<FastifyPluginOptions<string>> = Object.assign(plugin, {
   [Symbol.for('skip-override')]: true,
@@ -37,18 +37,19 @@ const STAGES: readonly Stage[] = ['onRequest', 'preParsing', 'preValidation', 'p
 const OWN = Symbol('a limiter of its own')
 
 async function plugin(app: FastifyInstance, given: FastifyPluginOptions<string>): Promise<void> {
-  // What register() takes for itself is among the options too.
+  // The options of register() itself are among these too.
   const { prefix, logLevel, logSerializers, global = true, ...rest } = given as typeof given & Record<string, unknown>
   if (typeof global !== 'boolean') {
     throw new LimiterError('INVALID_OPTION', `global must be true or false, got ${show(global)}`)
   }
-  const base = merged('rateLimit()', { stage: 'onRequest', options: {} }, rest, ['hook', 'global'])
+  const base = mergeOptions('rateLimit()', { stage: 'onRequest', options: {} }, rest, ['hook', 'global'])
   // Where only some routes are limited, each may bring its limiter. One that is there is checked now.
-  const hook = global || base.options.limiter !== undefined ? hookOf('rateLimit()', base) : undefined
+  const hook = global || base.options.limiter !== undefined ? createHook('rateLimit()', base) : undefined
   limitRoutes(app, base, global ? hook : undefined)
   if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', undefined)
-  const make = (more: Options = {}): LimitHook => hookOf('app.rateLimit()', merged('app.rateLimit()', base, more, []))
-  // The nearest plugin answers for its instance, also below one that has this name already.
+  const make = (more: Options = {}): LimitHook =>
+    createHook('app.rateLimit()', mergeOptions('app.rateLimit()', base, more, []))
+  // The nearest plugin serves its instance, also below one that has this name already.
   if (app.hasDecorator('rateLimit')) Object.assign(app, { rateLimit: make })
   else app.decorate('rateLimit', make as never)
 }
@@ -64,14 +65,14 @@ function limitRoutes(app: FastifyInstance, base: Place, everywhere: LimitHook | 
     if (own === undefined || own === false) return
     // Where a route is seen by two plugins, a limiter of its own stands there once.
     if (isBrought && isThere) return
-    naming(route, () => {
-      const place = merged('config.rateLimit', base, own, ['hook'])
-      addHook(route, place.stage, hookOf('config.rateLimit', place))
+    nameRoute(route, () => {
+      const place = mergeOptions('config.rateLimit', base, own, ['hook'])
+      addHook(route, place.stage, createHook('config.rateLimit', place))
     })
   })
-  // Routes that were added while nobody awaited register() have been there before the hook above.
+  // Routes that were added before register() was awaited have not seen the hook above.
   app.addHook(base.stage as 'onRequest', (request, reply, ...rest) => {
-    // Last, behind the payload where the stage has one. Every request comes by here, and most need not wait for a promise.
+    // Last, behind the payload where the stage has one. A callback, because every request runs this hook: a promise would cost more.
     const done = rest.at(-1) as HookHandlerDoneFunction
     const config: RateLimitConfig = request.routeOptions.config
     if (seen in config || request.is404) return done()
@@ -88,16 +89,16 @@ interface Place {
   readonly options: Partial<FastifyOptions<string>>
 }
 
-function merged(what: string, base: Place, given: object, more: readonly string[]): Place {
-  knownOptions(what, given, [...GATE_OPTIONS, 'onRefused', ...more])
+function mergeOptions(what: string, base: Place, given: object, more: readonly string[]): Place {
+  knownOptions(what, given, [...MIDDLEWARE_OPTIONS, ...more])
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const { hook = base.stage, ...options } = set
   return { stage: oneOf('hook', hook, STAGES), options: { ...base.options, ...options } }
 }
 
-// Whether there is a limiter is among what it checks.
-function hookOf(what: string, { options }: Place): LimitHook {
-  return limitHook(what, options as FastifyOptions<string>)
+// The hook also checks that there is a limiter.
+function createHook(what: string, { options }: Place): LimitHook {
+  return createLimitHook(what, options as FastifyOptions<string>)
 }
 
 function addHook(route: RouteOptions, stage: Stage, hook: LimitHook): void {
@@ -105,7 +106,7 @@ function addHook(route: RouteOptions, stage: Stage, hook: LimitHook): void {
   own[stage] = [own[stage] ?? [], hook].flat()
 }
 
-function naming(route: RouteOptions, build: () => void): void {
+function nameRoute(route: RouteOptions, build: () => void): void {
   try {
     build()
   } catch (error) {

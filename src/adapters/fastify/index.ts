@@ -1,4 +1,4 @@
-export * from '../gate/index.ts'
+export * from '../middleware/index.ts'
 export { rateLimit } from './fastify.ts'
 export { byApiKey, byUser, byUserOrIp } from './keys.ts'
 export type { LimitHook } from './limit-hook.ts'

@@ -1,20 +1,20 @@
 import type { FastifyRequest } from 'fastify'
 import type { AddressKeyOptions } from '../../http/address-key.ts'
-import type { KeyOf, UserOf } from '../gate/keys.ts'
-import * as keys from '../gate/keys.ts'
+import type { KeyOf, UserOf } from '../middleware/keys.ts'
+import * as keys from '../middleware/keys.ts'
 
-// As in every framework, with the request's type written out: `register()` has so many forms that it would not be found.
+// As in every framework, with the type of the request written out: TypeScript cannot infer it through the overloads of `register()`.
 
-/** By user. Who is not signed in (`undefined`, `null` or an empty name) has no key. */
-export const byUser: (userOf: UserOf<FastifyRequest>) => KeyOf<FastifyRequest> = keys.byUser
+/** Counts by user. A request without a user (`undefined`, `null` or an empty name) has no key. */
+export const byUser: (findUser: UserOf<FastifyRequest>) => KeyOf<FastifyRequest> = keys.byUser
 
-/** By user where there is one, otherwise by address. A user who is named like an address does not share that address's bucket. */
-export const byUserOrIp: (userOf: UserOf<FastifyRequest>, options?: AddressKeyOptions) => KeyOf<FastifyRequest> =
+/** Counts by user, or by address where there is no user. A user who is named like an address does not share its bucket. */
+export const byUserOrIp: (findUser: UserOf<FastifyRequest>, options?: AddressKeyOptions) => KeyOf<FastifyRequest> =
   keys.byUserOrIp
 
 /**
- * By a secret that the client sends: in a header, or wherever the function finds it. Only its SHA-256 is kept, so that who reads
- * the store cannot use it.
+ * Counts by a secret that the client sends: in a header, or wherever the function finds it. The store gets its SHA-256 only, so
+ * that a reader of the store cannot use it.
  * @param from the name of a header. Default `x-api-key`.
  */
 export const byApiKey: (

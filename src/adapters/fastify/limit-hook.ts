@@ -1,31 +1,30 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { joinedLine } from '../../http/put-lines.ts'
-import { PROBLEM_JSON } from '../../http/refusal.ts'
-import { createGate } from '../gate/gate.ts'
-import type { Reader } from '../gate/reader.ts'
-import { awaitAnswer, headerOf } from '../node/exchange.ts'
+import { combineField } from '../../http/header-fields.ts'
+import { encodeRefusal } from '../../http/refusal.ts'
+import { createMiddleware } from '../middleware/middleware.ts'
+import type { RequestAccessor } from '../middleware/request-accessor.ts'
+import { finishAfter, readHeader } from '../node/exchange.ts'
 import type { FastifyOptions } from './options.ts'
-import { trustOf } from './trust.ts'
+import { resolveFastifyTrust } from './trust.ts'
 
 /** A limiter as a hook of Fastify, for `onRequest`, `preParsing`, `preValidation` or `preHandler`. */
 export type LimitHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
-/** The limiter as a hook. Wrong options throw here. */
-export function limitHook<Tier extends string>(what: string, options: FastifyOptions<Tier>): LimitHook {
-  const gate = createGate(what, options, reader, ['onRefused'])
+/** Makes the hook. Wrong options throw here. */
+export function createLimitHook<Tier extends string>(caller: string, options: FastifyOptions<Tier>): LimitHook {
+  const middleware = createMiddleware(caller, options, accessor)
   const { onRefused } = options
   return async (request, reply) => {
-    const passing = gate(request)
-    const passage = passing instanceof Promise ? await passing : passing
-    const { decision, lines, refusal } = passage
+    const { decision, headers, refusal, finish } = await middleware(request)
     if (decision !== undefined) request.rateLimit = decision
-    for (const line of lines) reply.header(line.name, joinedLine(line, reply.getHeader(line.name)))
-    awaitAnswer(reply.raw, passage)
+    for (const field of headers) reply.header(field.name, combineField(field, reply.getHeader(field.name)))
+    if (finish !== undefined) finishAfter(reply.raw, finish)
     if (refusal === undefined) return undefined
     reply.code(refusal.status)
     if (decision === undefined || onRefused === undefined) {
-      // As text: a response schema of the route would leave parts of it out.
-      reply.type(PROBLEM_JSON).send(JSON.stringify(refusal.problem))
+      const { contentType, body } = encodeRefusal(refusal)
+      // As a text: a response schema of the route would remove parts of an object.
+      reply.type(contentType).send(body)
     } else {
       const body = await onRefused(request, reply, decision)
       if (body !== undefined) reply.send(body)
@@ -35,9 +34,9 @@ export function limitHook<Tier extends string>(what: string, options: FastifyOpt
   }
 }
 
-const reader: Reader<FastifyRequest> = {
+const accessor: RequestAccessor<FastifyRequest> = {
   method: (request) => request.method,
-  header: headerOf,
-  address: (request) => request.ip,
-  trust: trustOf,
+  header: readHeader,
+  clientAddress: (request) => request.ip,
+  trustsProxies: resolveFastifyTrust,
 }

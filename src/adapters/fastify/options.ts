@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Decision } from '../../core/decision.ts'
-import type { GateOptions } from '../gate/options.ts'
+import type { MiddlewareOptions } from '../middleware/options.ts'
 
 /** Options of a limiter in Fastify. */
-export interface FastifyOptions<Tier extends string = never> extends GateOptions<FastifyRequest, Tier> {
+export interface FastifyOptions<Tier extends string = never> extends MiddlewareOptions<FastifyRequest, Tier> {
   /**
    * Answers a refused request instead of the problem that says so: with what it returns, or by `reply.send()`. The status and the
    * headers are set already. Whatever it does, the request goes no further.

@@ -1,16 +1,17 @@
 import type { FastifyRequest } from 'fastify'
+import type { ProxyTrust } from '../middleware/request-accessor.ts'
 
-/** Whom Fastify believes about `X-Forwarded-For`, asked with a request that has it. */
-export function trustOf({ ips, server }: Pick<FastifyRequest, 'ips' | 'server'>): 'nobody' | 'some' | 'everybody' {
-  if (ips === undefined) return 'nobody'
-  const setting = trustProxyOf(server)
-  // Fastify 5 believes nobody when it is told a number of proxies.
-  if (typeof setting === 'number' && ips.length === 1) return 'nobody'
-  return setting === true ? 'everybody' : 'some'
+/** Resolves which proxies Fastify trusts about `X-Forwarded-For`, by a request that has this header. */
+export function resolveFastifyTrust({ ips, server }: Pick<FastifyRequest, 'ips' | 'server'>): ProxyTrust {
+  if (ips === undefined) return 'none'
+  const setting = readTrustProxy(server)
+  // Fastify 5 trusts no proxy when `trustProxy` is a number.
+  if (typeof setting === 'number' && ips.length === 1) return 'none'
+  return setting === true ? 'all' : 'some'
 }
 
-// The setting is not among those that `initialConfig` tells. It stands on the instance that all others descend from.
-function trustProxyOf(server: object): unknown {
+// The setting is not in `initialConfig`. It is a property of the instance that all others inherit from.
+function readTrustProxy(server: object): unknown {
   const symbols: symbol[] = []
   for (let at = server; at !== null; at = Object.getPrototypeOf(at)) symbols.push(...Object.getOwnPropertySymbols(at))
   const options = symbols.find(({ description }) => description === 'fastify.options')

@@ -1,63 +1,65 @@
-import type { HeaderLine } from '../../http/header-lines.ts'
-import { joinedLine } from '../../http/put-lines.ts'
-import type { Passage } from '../gate/passage.ts'
+import { combineField, type HeaderField } from '../../http/header-fields.ts'
+import type { MiddlewareResult } from '../middleware/middleware.ts'
 import { untilRead } from './until-read.ts'
 
 /**
- * Has `handle` answer a request that came through a gate: puts what the passage has to say on the answer, whichever it is, and
- * tells the passage when the answer has been read to its end, was given up or failed. Whoever reads it to its end finds what was
- * taken for it given back. An answer that is none is passed on.
+ * Answers a request with the response of `handle`: sets the headers of the result on it, and finishes the result when the body has
+ * been read to its end, was cancelled or failed. A reader that reaches the end finds the result finished. Returns `undefined` where
+ * `handle` does.
  */
 export async function answer<Answer extends Response | undefined>(
   request: Request,
-  { lines, finish }: Pick<Passage, 'lines' | 'finish'>,
+  { headers, finish }: Pick<MiddlewareResult, 'headers' | 'finish'>,
   handle: () => Answer | Promise<Answer>,
 ): Promise<Answer> {
-  if (finish === undefined) return withLines(await handle(), lines)
+  if (finish === undefined) return withFields(await handle(), headers)
   let ending: Promise<void> | undefined
   const end = (status: number | undefined): Promise<void> => {
     ending ??= finish(status)
     return ending
   }
   const { signal } = request
-  // Who has hung up while the limiter was asked is gone already.
+  // The client may have hung up while the limiter decided.
   if (signal.aborted) void end(undefined)
   else signal.addEventListener('abort', () => void end(undefined), { once: true })
   try {
-    return await untilRead(withLines(await handle(), lines), request.method, end)
+    return await untilRead(withFields(await handle(), headers), request.method, end)
   } catch (error) {
     await end(500)
     throw error
   }
 }
 
-/** Puts header lines on an answer, or on a copy of one that cannot be changed or is not this request's own. */
-export function withLines<Answer extends Response | undefined>(response: Answer, lines: readonly HeaderLine[]): Answer {
-  // An upgrade, or an error of the network, is no answer to put headers on.
-  if (response === undefined || lines.length === 0 || response.status < 200) return response
+/** Sets header fields on a response, or on a copy of one that is immutable or that several requests share. */
+export function withFields<Answer extends Response | undefined>(
+  response: Answer,
+  fields: readonly HeaderField[],
+): Answer {
+  // An upgrade or a network error takes no headers.
+  if (response === undefined || fields.length === 0 || response.status < 200) return response
   const { headers } = response
-  // What has a type has a body, and only what has none can be sent twice. To look at the body itself makes some servers slow.
+  // A response with a type has a body, and only one without a body can be sent twice. Reading `body` makes some servers slow.
   const hasBody = headers.has('content-type') || response.body !== null
-  // Nor is one that was written past the framework.
+  // Hono's Node server has sent this one already.
   if (!hasBody && headers.has('x-hono-already-sent')) return response
   if (hasBody) {
     try {
-      putFirst(lines, headers)
+      setFirst(fields, headers)
       return response
     } catch {
-      // The headers of redirects and of what fetch() has brought cannot be changed.
+      // The headers of redirects and of responses of fetch() are immutable.
     }
   }
   const copy = new Response(response.body, response)
-  putFirst(lines, copy.headers)
+  setFirst(fields, copy.headers)
   return copy as Answer
 }
 
-/** Puts header lines on an answer as if they had stood there before the handler, or an inner limiter, has added its own. */
-function putFirst(lines: readonly HeaderLine[], headers: Headers): void {
-  for (const line of lines) {
-    const added = headers.get(line.name)
-    if (added === null) headers.set(line.name, line.value)
-    else if (line.joins) headers.set(line.name, joinedLine({ ...line, value: added }, line.value))
+/** Sets header fields as if they had been there before the handler, or an inner limiter, added its own. */
+function setFirst(fields: readonly HeaderField[], headers: Headers): void {
+  for (const field of fields) {
+    const added = headers.get(field.name)
+    if (added === null) headers.set(field.name, field.value)
+    else if (field.joins) headers.set(field.name, combineField({ ...field, value: added }, field.value))
   }
 }

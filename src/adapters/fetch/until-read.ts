@@ -1,16 +1,16 @@
-// A body that somebody has put aside unread is never told so: it has ended when nothing refers to it any more.
+// No event tells that a body is left unread: its request ends when the garbage collector finds the body.
 const forgotten = new FinalizationRegistry<() => Promise<void>>((end) => void end())
 
 /**
- * The response, which calls `end` when its body is over: with the status when it was read to its end, or there is none to read;
- * with `undefined` when the reader has given it up or it failed. Its body ends only after `end` has.
+ * Returns the response, which calls `end` when its body is over: with the status when it was read to its end, or has none; with
+ * `undefined` when the reader cancelled it or it failed. Its body ends only after `end` has.
  */
 export async function untilRead<Answer extends Response | undefined>(
   response: Answer,
   method: string,
   end: (status: number | undefined) => Promise<void>,
 ): Promise<Answer> {
-  // Servers do not read what they need not send.
+  // Servers do not read a body that they do not send.
   if (response === undefined || response.body === null || method === 'HEAD') {
     await end(response?.status)
     return response
@@ -32,7 +32,7 @@ export async function untilRead<Answer extends Response | undefined>(
         await Promise.all([end(undefined), reader.cancel(reason)])
       },
     },
-    // Nothing is read ahead of the one who reads.
+    // The stream reads only when its reader does.
     { highWaterMark: 0 },
   )
   forgotten.register(stream, () => end(undefined))

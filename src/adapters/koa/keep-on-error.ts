@@ -1,24 +1,23 @@
 import type { Context } from 'koa'
-import type { HeaderLine } from '../../http/header-lines.ts'
-import { putLines } from '../../http/put-lines.ts'
+import { type HeaderField, setHeaderFields } from '../../http/header-fields.ts'
 
 /**
- * Keeps header lines on the answer to a request that fails: Koa takes all headers off it before it writes its own. What the error
- * itself says under such a name stays.
+ * Keeps header fields on the response when the handler fails: Koa removes all headers before it sets those of the error. Where the
+ * error has a field of the same name, that stays.
  */
-export function keepOnError(context: Context, lines: readonly HeaderLine[]): void {
-  if (lines.length === 0) return
+export function keepOnError(context: Context, fields: readonly HeaderField[]): void {
+  if (fields.length === 0) return
   const { onerror, res } = context
   const get = (name: string) => res.getHeader(name)
   context.onerror = (error) => {
     if (!res.headersSent) {
-      const there = lines.filter(({ name }) => res.hasHeader(name))
-      const kept = there.map((line) => ({ ...line, value: String(get(line.name)) }))
+      const there = fields.filter(({ name }) => res.hasHeader(name))
+      const kept = there.map((field) => ({ ...field, value: String(get(field.name)) }))
       const { writeHead } = res
-      // The last moment at which headers can be set.
+      // Called at the last moment at which headers can be set.
       res.writeHead = ((...head: Parameters<typeof writeHead>) => {
         const missing = kept.filter(({ name, value, joins }) => (joins ? get(name) !== value : !res.hasHeader(name)))
-        putLines(missing, get, (name, value) => res.setHeader(name, value))
+        setHeaderFields(missing, get, (name, value) => res.setHeader(name, value))
         return writeHead.apply(res, head)
       }) as typeof writeHead
     }

@@ -1,64 +1,63 @@
 import type { Context, Middleware, Next } from 'koa'
 import type { Decision } from '../../core/decision.ts'
-import { putLines } from '../../http/put-lines.ts'
-import { PROBLEM_JSON } from '../../http/refusal.ts'
-import { createGate } from '../gate/gate.ts'
-import type { GateOptions } from '../gate/options.ts'
-import type { Reader } from '../gate/reader.ts'
-import { awaitAnswer, headerOf } from '../node/exchange.ts'
+import { setHeaderFields } from '../../http/header-fields.ts'
+import { encodeRefusal } from '../../http/refusal.ts'
+import { createMiddleware } from '../middleware/middleware.ts'
+import type { MiddlewareOptions } from '../middleware/options.ts'
+import type { RequestAccessor } from '../middleware/request-accessor.ts'
+import { finishAfter, readHeader } from '../node/exchange.ts'
 import { keepOnError } from './keep-on-error.ts'
 
 declare module 'koa' {
   interface DefaultState {
-    /** What the last limiter in front of this middleware has decided. */
+    /** The decision of the last limiter in front of this middleware. */
     rateLimit?: Decision
   }
 }
 
 /** Options of `rateLimit` for Koa. */
-export interface KoaOptions<Tier extends string = never> extends GateOptions<Context, Tier> {
+export interface KoaOptions<Tier extends string = never> extends MiddlewareOptions<Context, Tier> {
   /** Answers a refused request instead of the problem that says so. The headers are set already. */
   readonly onRefused?: (context: Context, decision: Decision, next: Next) => unknown
 }
 
-const reader: Reader<Context> = {
+const accessor: RequestAccessor<Context> = {
   method: (context) => context.method,
-  header: headerOf,
-  address: (context) => context.ip,
-  trust({ app }) {
-    if (!app.proxy) return 'nobody'
-    // Without a count Koa believes the first entry of the header, which is anybody's.
-    return app.maxIpsCount === 0 && app.proxyIpHeader.toLowerCase() === 'x-forwarded-for' ? 'everybody' : 'some'
+  header: readHeader,
+  clientAddress: (context) => context.ip,
+  trustsProxies({ app }) {
+    if (!app.proxy) return 'none'
+    // Without a count Koa takes the first entry of the header, which any client can write.
+    return app.maxIpsCount === 0 && app.proxyIpHeader.toLowerCase() === 'x-forwarded-for' ? 'all' : 'some'
   },
 }
 
 /**
  * A limiter as middleware of Koa 2 and 3, for the whole application, `app.use(rateLimit({ limiter }))`, or for one route of a router,
- * `router.get('/messages', rateLimit({ limiter, key }), getMessages)`. The decision is in `ctx.state.rateLimit`. What the limiter could
- * not do is thrown.
+ * `router.get('/messages', rateLimit({ limiter, key }), getMessages)`. The decision is in `ctx.state.rateLimit`. Errors of the
+ * limiter are thrown.
  */
 export function rateLimit<Tier extends string = never>(options: KoaOptions<Tier>): Middleware {
-  const gate = createGate('rateLimit()', options, reader, ['onRefused'])
+  const middleware = createMiddleware('rateLimit()', options, accessor)
   const { onRefused } = options
   return async (context, next) => {
-    const passing = gate(context)
-    const passage = passing instanceof Promise ? await passing : passing
-    const { decision, lines, refusal } = passage
+    const { decision, headers, refusal, finish } = await middleware(context)
     if (decision !== undefined) context.state.rateLimit = decision
-    putLines(
-      lines,
+    setHeaderFields(
+      headers,
       (name) => context.response.get(name),
       (name, value) => context.set(name, value),
     )
-    keepOnError(context, lines)
-    awaitAnswer(context.res, passage)
+    keepOnError(context, headers)
+    if (finish !== undefined) finishAfter(context.res, finish)
     if (refusal === undefined) await next()
     else if (decision !== undefined && onRefused !== undefined) await onRefused(context, decision, next)
     else {
-      context.status = refusal.status
-      context.body = refusal.problem
-      // Afterwards: with an object Koa sets a type itself.
-      context.type = PROBLEM_JSON
+      const { status, contentType, body } = encodeRefusal(refusal)
+      context.status = status
+      context.body = body
+      // After the body, for which Koa sets a type of its own.
+      context.type = contentType
     }
   }
 }

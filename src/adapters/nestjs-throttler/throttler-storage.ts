@@ -1,13 +1,13 @@
 import { milliseconds } from '../../core/check.ts'
-import { type DropInOptions, dropInSettings, hitLog } from '../drop-in/drop-in-options.ts'
-import { hitsOf, settleBlock, subjectOf } from '../drop-in/hits.ts'
+import { type DropInOptions, hitLog, parseDropInOptions } from '../drop-in/drop-in-options.ts'
+import { composeSubject, countHits, settleBlock } from '../drop-in/hits.ts'
 import { LimiterCache, type Punishment } from '../drop-in/limiter-cache.ts'
 
-/** What `@nestjs/throttler` learns of a request. Times in whole seconds, rounded up. */
+/** The reply of the storage to `@nestjs/throttler`. Times in whole seconds, rounded up. */
 export interface ThrottlerRecord {
   /** Hits in use, or one more than the limit for a refusal, which is not counted. */
   readonly totalHits: number
-  /** Until the tracker is as if it had never come. */
+  /** Until the tracker's count is zero. */
   readonly timeToExpire: number
   /** Whether the request is refused. */
   readonly isBlocked: boolean
@@ -45,14 +45,14 @@ export interface SluiceThrottlerStorage {
  * while blocked makes no block longer.
  */
 export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerStorage {
-  const limiters = new LimiterCache(dropInSettings('throttlerStorage()', 'nestjs-throttler', options))
+  const limiters = new LimiterCache(parseDropInOptions('throttlerStorage()', 'nestjs-throttler', options))
   let applications = 0
   return {
     async increment(key, ttl, limit, blockDuration, throttlerName) {
       const blockMs = blockDuration > 0 ? milliseconds('blockDuration', blockDuration) : 0
-      if (limit === 0) return nothingPasses(ttl, blockMs)
-      const limiter = limiters.of(limit, ttl, punishmentOf(ttl, blockMs))
-      const subject = subjectOf(key, throttlerName)
+      if (limit === 0) return refuseAll(ttl, blockMs)
+      const limiter = limiters.get(limit, ttl, resolvePunishment(ttl, blockMs))
+      const subject = composeSubject(key, throttlerName)
       const decision = await limiter.consume(subject)
       const isBlocked = !decision.allowed
       const startsBlock = decision.reason === 'limit' && blockMs > 0
@@ -60,10 +60,10 @@ export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerSt
         ? await settleBlock(limiter, subject, decision, blockMs)
         : decision
       return {
-        totalHits: hitsOf(decision, limit),
-        timeToExpire: seconds(resetAfterMs),
+        totalHits: countHits(decision, limit),
+        timeToExpire: ceilSeconds(resetAfterMs),
         isBlocked,
-        timeToBlockExpire: isBlocked ? Math.max(1, seconds(retryAfterMs)) : 0,
+        timeToBlockExpire: isBlocked ? Math.max(1, ceilSeconds(retryAfterMs)) : 0,
       }
     },
     onModuleInit() {
@@ -79,15 +79,20 @@ export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerSt
 // A block shorter than the ttl is set right by a second step. Until then it is as long as the ttl, so that the one refusal that has
 // started it is the only one that does so, and that nothing passes meanwhile. A window would go on under it and end soon after it,
 // with the limit let in before and after that end; a log that was given back has nothing left.
-function punishmentOf(ttl: number, blockMs: number): Punishment | undefined {
+function resolvePunishment(ttl: number, blockMs: number): Punishment | undefined {
   if (blockMs === 0) return undefined
   return blockMs < ttl ? { blockForMs: ttl, changes: true, rule: hitLog } : { blockForMs: blockMs, changes: false }
 }
 
-function nothingPasses(ttl: number, blockMs: number): ThrottlerRecord {
-  return { totalHits: 1, timeToExpire: seconds(ttl), isBlocked: true, timeToBlockExpire: seconds(blockMs || ttl) }
+function refuseAll(ttl: number, blockMs: number): ThrottlerRecord {
+  return {
+    totalHits: 1,
+    timeToExpire: ceilSeconds(ttl),
+    isBlocked: true,
+    timeToBlockExpire: ceilSeconds(blockMs || ttl),
+  }
 }
 
-function seconds(durationMs: number): number {
+function ceilSeconds(durationMs: number): number {
   return Math.ceil(durationMs / 1_000)
 }

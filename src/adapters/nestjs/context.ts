@@ -4,11 +4,12 @@ import type { FastifyRequest } from 'fastify'
 import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { clientAddress, type TrustProxy } from '../../http/client-address.ts'
-import { trustOf } from '../fastify/trust.ts'
-import type { Reader } from '../gate/reader.ts'
-import { headerOf } from '../node/exchange.ts'
+import { resolveExpressTrust } from '../express/trust.ts'
+import { resolveFastifyTrust } from '../fastify/trust.ts'
+import type { RequestAccessor } from '../middleware/request-accessor.ts'
+import { readHeader } from '../node/exchange.ts'
 
-/** What requests of Express and Fastify, and those that WebSockets began with, have in common. */
+/** The common part of requests of Express and Fastify, and of those that WebSockets began with. */
 interface HttpRequest {
   readonly method?: string
   readonly headers?: IncomingHttpHeaders
@@ -28,7 +29,7 @@ interface SocketClient {
  * The HTTP request of a context: of an HTTP route, of a GraphQL resolver (`req`, `request` or `reply.request` of the GraphQL context),
  * or the one that a WebSocket began with (the client's `request`). Throws where there is none.
  */
-// biome-ignore lint/suspicious/noExplicitAny: as Nest's own getRequest(): what a request has on it, only the application knows.
+// biome-ignore lint/suspicious/noExplicitAny: as Nest's own getRequest(): only the application knows the properties of its requests.
 export function requestOf<Request = any>(context: ExecutionContext): Request {
   const request = findRequest(context)
   if (request !== undefined) return request as Request
@@ -39,58 +40,55 @@ export function requestOf<Request = any>(context: ExecutionContext): Request {
   )
 }
 
-/** The HTTP request of a context, or `undefined`. */
+/** Finds the HTTP request of a context, or `undefined`. */
 export function findRequest(context: ExecutionContext): HttpRequest | undefined {
   switch (context.getType<string>()) {
     case 'http':
       return context.getArgByIndex(0)
     case 'graphql': {
-      const { req, request, reply } = graphqlContext(context)
+      const { req, request, reply } = readGraphqlContext(context)
       return req ?? request ?? reply?.request
     }
     case 'ws':
-      return clientOf(context).request
+      return readClient(context).request
     default:
       return undefined
   }
 }
 
-/** What the application has put into the context of a GraphQL operation. */
+/** Reads the application's own context of a GraphQL operation. */
 // biome-ignore lint/suspicious/noExplicitAny: the application makes it.
-export function graphqlContext(context: ExecutionContext): any {
+export function readGraphqlContext(context: ExecutionContext): any {
   // Before the information about the field, which comes last: resolvers of references have no arguments in front of it.
   return context.getArgs().at(-2) ?? {}
 }
 
-/** The handler that a context is of, as messages name it. */
-export function handlerName(context: ExecutionContext): string {
+/** Names the handler of a context, for messages. */
+export function formatHandlerName(context: ExecutionContext): string {
   return `${context.getClass().name}.${context.getHandler().name}`
 }
 
-/** How contexts are read. `trustProxy` is for WebSockets: elsewhere the framework itself answers for the address. */
-export function contextReader(trustProxy: TrustProxy | undefined): Reader<ExecutionContext> {
+/** Makes the accessor of contexts. `trustProxy` is for WebSockets: elsewhere the framework itself resolves the address. */
+export function createContextAccessor(trustProxy: TrustProxy | undefined): RequestAccessor<ExecutionContext> {
   const findAddress = clientAddress(trustProxy)
   const header = (context: ExecutionContext, name: string): string | undefined => {
-    const headers = isSocket(context) ? clientOf(context).handshake?.headers : undefined
-    return headerOf({ headers: headers ?? findRequest(context)?.headers ?? {} }, name)
+    const headers = isSocket(context) ? readClient(context).handshake?.headers : undefined
+    return readHeader({ headers: headers ?? findRequest(context)?.headers ?? {} }, name)
   }
   return {
     method: (context) => findRequest(context)?.method,
     header,
-    address(context) {
+    clientAddress(context) {
       if (!isSocket(context)) return findRequest(context)?.ip
-      const { handshake, request, _socket } = clientOf(context)
-      // A proxy is trusted, but what it has said is not known: its own address would be the key of everybody.
+      const { handshake, request, _socket } = readClient(context)
+      // A proxy is trusted, but its header is not known: its own address would be the key of all clients.
       if (trustProxy !== undefined && handshake === undefined && request === undefined) return undefined
       return findAddress(handshake?.address ?? _socket?.remoteAddress, header(context, 'x-forwarded-for'))
     },
-    trust(context) {
-      if (isSocket(context)) return trustProxy === undefined ? 'nobody' : 'some'
+    trustsProxies(context) {
+      if (isSocket(context)) return trustProxy === undefined ? 'none' : 'some'
       const request = findRequest(context) as HttpRequest
-      if ('server' in request) return trustOf(request as FastifyRequest)
-      const setting = request.app?.get('trust proxy')
-      if (setting === true) return 'everybody'
-      return setting === false || setting === undefined ? 'nobody' : 'some'
+      return 'server' in request ? resolveFastifyTrust(request as FastifyRequest) : resolveExpressTrust(request)
     },
     // Two resolvers of one request, or two messages of one socket, are two: each has arguments of its own.
     identity: (context) => (context.getType() === 'http' ? context.getArgByIndex(0) : context.getArgs()),
@@ -101,6 +99,6 @@ function isSocket(context: ExecutionContext): boolean {
   return context.getType() === 'ws'
 }
 
-function clientOf(context: ExecutionContext): SocketClient {
+function readClient(context: ExecutionContext): SocketClient {
   return context.getArgByIndex(0)
 }

@@ -14,7 +14,7 @@ const scanner = new MetadataScanner()
  * Limits a handler, or all handlers of a controller, gateway or resolver. What stands on the handler takes the place of what stands
  * on its class, and either takes the place of the module's `limiter`; options that are left out are the module's.
  *
- * Several options are several limiters, asked one after the other: who is refused by the second has been counted by the first. A
+ * Several options are several limiters, asked one after the other: a request that the second refuses was counted by the first. A
  * limiter of tiers counts all or nothing, in one step.
  */
 export function RateLimit<Tier extends string = never>(
@@ -35,33 +35,33 @@ export function SkipRateLimit(): MethodDecorator & ClassDecorator {
 const NOTHING: Decorated = []
 
 /**
- * A parameter: what the last limiter in front of the handler has decided, or `undefined` when it is not limited. In a gateway: what
- * was last decided for the client.
+ * A parameter: the decision of the last limiter in front of the handler, or `undefined` when it is not limited. In a gateway: the
+ * last decision about the client.
  */
 export const RateLimitDecision: () => ParameterDecorator = createParamDecorator((_, context: ExecutionContext) => {
-  const place = placeOf(context)
+  const place = resolvePlace(context)
   return place && decisions.get(place)
 })
 
 const decisions = new WeakMap<object, Decision>()
 
-/** Remembers a decision for the handler. Requests also have it on them, as `rateLimit`. */
+/** Notes a decision for the handler. Requests also have it as the property `rateLimit`. */
 export function noteDecision(context: ExecutionContext, decision: Decision): void {
-  const place = placeOf(context)
+  const place = resolvePlace(context)
   if (place === undefined) return
   decisions.set(place, decision)
   const request = findRequest(context)
   if (request !== undefined) Object.assign(request, { rateLimit: decision })
 }
 
-/** What was said of the handler, or else of its class. */
-export function decoratedOf(context: ExecutionContext): Decorated | undefined {
+/** Reads the decorator of the handler of a context, or else of its class. */
+export function readDecorated(context: ExecutionContext): Decorated | undefined {
   return reflector.getAllAndOverride<Decorated | undefined>(KEY, [context.getHandler(), context.getClass()])
 }
 
-/** What was said in a class: of itself and of its methods, with the places where it was said. */
+/** Lists the decorators of a class and of its methods, with the names of what they decorate. */
 // biome-ignore lint/complexity/noBannedTypes: so is the class of a provider typed in Nest.
-export function* decoratedIn(type: Function): Generator<readonly [string, Decorated]> {
+export function* listDecorated(type: Function): Generator<readonly [string, Decorated]> {
   const places: [string, unknown][] = [[type.name, type]]
   for (const name of scanner.getAllMethodNames(type.prototype))
     places.push([`${type.name}.${name}`, type.prototype[name]])
@@ -72,8 +72,8 @@ export function* decoratedIn(type: Function): Generator<readonly [string, Decora
   }
 }
 
-// What is the handler's alone, from its guards to its parameters.
-function placeOf(context: ExecutionContext): object | undefined {
+// An object that only this run of the handler has, from its guards to its parameters.
+function resolvePlace(context: ExecutionContext): object | undefined {
   switch (context.getType<string>()) {
     case 'http':
     case 'ws':

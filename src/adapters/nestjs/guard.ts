@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
-import { announceProblem, tellAnswer } from './answer.ts'
-import { handlerName } from './context.ts'
-import { decoratedOf, noteDecision } from './decorators.ts'
-import { RateLimitException, socketException } from './exception.ts'
+import { formatHandlerName } from './context.ts'
+import { noteDecision, readDecorated } from './decorators.ts'
+import { createSocketException, RateLimitException } from './exception.ts'
 import { RateLimits } from './rate-limits.ts'
+import { sendAsProblem, startResponse } from './response.ts'
 
 /**
  * Asks the limiters of a handler before it runs. For the whole application: `{ provide: APP_GUARD, useClass: RateLimitGuard }`; for a
@@ -18,15 +18,17 @@ export class RateLimitGuard implements CanActivate {
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    for (const gate of this.#limits.gatesOf(decoratedOf(context), () => handlerName(context))) {
-      const passage = await gate(context)
-      const { decision, refusal } = passage
+    const limits = this.#limits.resolveLimits(readDecorated(context), () => formatHandlerName(context))
+    for (const { middleware, onRefused } of limits) {
+      const result = await middleware(context)
+      const { decision, refusal } = result
       if (decision !== undefined) noteDecision(context, decision)
-      await tellAnswer(context, passage)
+      await startResponse(context, result)
       if (refusal === undefined) continue
-      if (context.getType() === 'ws') throw await socketException(refusal, decision)
-      if (context.getType() === 'http') announceProblem(context, refusal.problem)
-      throw new RateLimitException(refusal, decision)
+      const body = decision && (await onRefused?.(context, decision))
+      if (context.getType() === 'ws') throw await createSocketException(refusal, decision, body)
+      if (context.getType() === 'http') sendAsProblem(context, refusal)
+      throw new RateLimitException(refusal, decision, body)
     }
     return true
   }

@@ -1,4 +1,4 @@
-export * from '../gate/index.ts'
+export * from '../middleware/index.ts'
 export { requestOf } from './context.ts'
 export { RateLimit, RateLimitDecision, SkipRateLimit } from './decorators.ts'
 export { RateLimitException, type RefusalDetails } from './exception.ts'

@@ -9,7 +9,7 @@ import {
   type Provider,
 } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core'
-import { decoratedIn } from './decorators.ts'
+import { listDecorated } from './decorators.ts'
 import { RateLimitGuard } from './guard.ts'
 import type { RateLimitModuleOptions } from './options.ts'
 import { RateLimits } from './rate-limits.ts'
@@ -19,12 +19,12 @@ export interface RateLimitModuleAsyncOptions extends Pick<ModuleMetadata, 'impor
   /** What the factory is called with. */
   readonly inject?: NonNullable<FactoryProvider['inject']>
   /** Makes the options, and usually the limiters, when the application starts. */
-  // biome-ignore lint/suspicious/noExplicitAny: as Nest's own: it is called with what `inject` names, and tiers may be any.
+  // biome-ignore lint/suspicious/noExplicitAny: as Nest's own: its arguments are those that `inject` names, and tiers may be any.
   readonly useFactory: (...injected: any[]) => RateLimitModuleOptions<any> | Promise<RateLimitModuleOptions<any>>
 }
 
 /**
- * Brings the limiters of an application, for all of its modules. It limits nothing by itself: that does `RateLimitGuard`. When the
+ * Brings the limiters of an application, for all of its modules. Only `RateLimitGuard` limits requests. When the
  * application starts, the options of every `@RateLimit()` are checked.
  */
 export class RateLimitModule implements OnModuleInit, OnApplicationShutdown {
@@ -34,13 +34,13 @@ export class RateLimitModule implements OnModuleInit, OnApplicationShutdown {
   /** With options that are known already. Wrong ones throw here. */
   static forRoot<Tier extends string = never>(options: RateLimitModuleOptions<Tier>): DynamicModule {
     const limits = new RateLimits('RateLimitModule.forRoot()', options as RateLimitModuleOptions<string>)
-    return moduleWith({ provide: RateLimits, useValue: limits })
+    return createModule({ provide: RateLimits, useValue: limits })
   }
 
   /** With options that need something of other modules, such as the configuration or a Redis client. */
   static forRootAsync({ imports = [], inject = [], useFactory }: RateLimitModuleAsyncOptions): DynamicModule {
     const create: RateLimitModuleAsyncOptions['useFactory'] = useFactory
-    return moduleWith(
+    return createModule(
       {
         provide: RateLimits,
         inject,
@@ -58,7 +58,7 @@ export class RateLimitModule implements OnModuleInit, OnApplicationShutdown {
   onModuleInit(): void {
     for (const { metatype } of [...this.#discovery.getControllers(), ...this.#discovery.getProviders()]) {
       if (typeof metatype !== 'function') continue
-      for (const [where, decorated] of decoratedIn(metatype)) this.#limits.gatesOf(decorated, () => where)
+      for (const [where, decorated] of listDecorated(metatype)) this.#limits.resolveLimits(decorated, () => where)
     }
   }
 
@@ -71,7 +71,7 @@ Module({})(RateLimitModule)
 Inject(RateLimits)(RateLimitModule, undefined, 0)
 Inject(DiscoveryService)(RateLimitModule, undefined, 1)
 
-function moduleWith(limits: Provider, imports: NonNullable<ModuleMetadata['imports']> = []): DynamicModule {
+function createModule(limits: Provider, imports: NonNullable<ModuleMetadata['imports']> = []): DynamicModule {
   return {
     module: RateLimitModule,
     global: true,

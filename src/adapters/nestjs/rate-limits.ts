@@ -2,81 +2,88 @@ import type { ExecutionContext } from '@nestjs/common'
 import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { createGate, type Gate } from '../gate/gate.ts'
-import { GATE_OPTIONS, type GateOptions } from '../gate/options.ts'
-import type { Reader } from '../gate/reader.ts'
-import { contextReader, handlerName } from './context.ts'
+import { createMiddleware, type Middleware } from '../middleware/middleware.ts'
+import { MIDDLEWARE_OPTIONS, type MiddlewareOptions } from '../middleware/options.ts'
+import type { RequestAccessor } from '../middleware/request-accessor.ts'
+import { createContextAccessor, formatHandlerName } from './context.ts'
 import type { LimiterChoice, RateLimitModuleOptions, RateLimitOptions } from './options.ts'
 
-/** What `@RateLimit()` leaves on a class or a method. */
+/** The options of a `@RateLimit()`, as it leaves them on a class or a method. */
 export type Decorated = RateLimitOptions<string> | readonly RateLimitOptions<string>[]
 
-type Gates = readonly Gate<ExecutionContext>[]
+/** One limit of a handler. */
+interface HandlerLimit {
+  readonly middleware: Middleware<ExecutionContext>
+  readonly onRefused: RateLimitOptions<string>['onRefused']
+}
 
-/** The limits of one application: its options, and a gate for each `@RateLimit()`, made once. */
+type HandlerLimits = readonly HandlerLimit[]
+
+/** The limits of one application: its options, and the middleware of each `@RateLimit()`, made once. */
 export class RateLimits {
   readonly #limiters: ReadonlyMap<string, Limiter<string>>
   readonly #defaults: RateLimitOptions<string>
-  readonly #reader: Reader<ExecutionContext>
+  readonly #accessor: RequestAccessor<ExecutionContext>
   readonly #owned: ReadonlySet<Limiter<string>>
-  /** Of handlers that nothing is said of. */
-  readonly #undecorated: Gates
-  readonly #gates = new WeakMap<Decorated, Gates>()
+  /** The limits of handlers without a decorator. */
+  readonly #undecorated: HandlerLimits
+  readonly #decorated = new WeakMap<Decorated, HandlerLimits>()
 
-  constructor(what: string, options: RateLimitModuleOptions<string>) {
-    knownOptions(what, options, [...GATE_OPTIONS, 'limiters', 'trustProxy', 'closeLimiters'])
+  constructor(caller: string, options: RateLimitModuleOptions<string>) {
+    knownOptions(caller, options, [...MIDDLEWARE_OPTIONS, 'limiters', 'trustProxy', 'closeLimiters'])
     const { limiters = {}, trustProxy, closeLimiters = false, ...defaults } = options
     if (typeof closeLimiters !== 'boolean') {
       throw new LimiterError('INVALID_OPTION', `closeLimiters must be true or false, got ${show(closeLimiters)}`)
     }
-    this.#limiters = namedLimiters(limiters)
+    this.#limiters = parseLimiters(limiters)
     this.#defaults = defaults
-    this.#reader = contextReader(trustProxy)
+    this.#accessor = createContextAccessor(trustProxy)
     const only = defaults.limiter !== undefined && typeof defaults.limiter === 'object' ? [defaults.limiter] : []
     this.#owned = new Set(closeLimiters ? [...this.#limiters.values(), ...only] : [])
-    // Where only decorators limit, the options that they build on are checked all the same.
+    // Where only decorators limit, the defaults of their options are checked with any limiter.
     const sample = defaults.limiter ?? [...this.#limiters.values()][0]
-    const gates = sample === undefined ? [] : [this.#gateOf(what, { limiter: sample })]
-    this.#undecorated = defaults.limiter === undefined ? [] : gates
+    const limits = sample === undefined ? [] : [this.#createLimit(caller, { limiter: sample })]
+    this.#undecorated = defaults.limiter === undefined ? [] : limits
   }
 
-  /** The gates of a handler. Wrong options throw, with the place where they stand. */
-  gatesOf(decorated: Decorated | undefined, where: () => string): Gates {
+  /** Resolves the limits of a handler. Wrong options throw an error that names the handler. */
+  resolveLimits(decorated: Decorated | undefined, nameHandler: () => string): HandlerLimits {
     if (decorated === undefined) return this.#undecorated
-    let gates = this.#gates.get(decorated)
-    if (gates === undefined) {
-      const what = `@RateLimit() of ${where()}`
+    let limits = this.#decorated.get(decorated)
+    if (limits === undefined) {
+      const caller = `@RateLimit() of ${nameHandler()}`
       const all = (Array.isArray(decorated) ? decorated : [decorated]) as readonly RateLimitOptions<string>[]
-      gates = all.map((options) => {
+      limits = all.map((options) => {
         try {
-          return this.#gateOf(what, options)
+          return this.#createLimit(caller, options)
         } catch (error) {
           const { code, message } = error as LimiterError
-          throw new LimiterError(code, message.startsWith(what) ? message : `${what}: ${message}`, { cause: error })
+          throw new LimiterError(code, message.startsWith(caller) ? message : `${caller}: ${message}`, { cause: error })
         }
       })
-      this.#gates.set(decorated, gates)
+      this.#decorated.set(decorated, limits)
     }
-    return gates
+    return limits
   }
 
-  /** Closes the limiters that are the application's own. */
+  /** Closes the limiters of the application, with `closeLimiters`. */
   async close(): Promise<void> {
     for (const limiter of this.#owned) await limiter.close()
   }
 
-  #gateOf(what: string, options: RateLimitOptions<string>): Gate<ExecutionContext> {
-    knownOptions(what, options, GATE_OPTIONS)
+  #createLimit(caller: string, options: RateLimitOptions<string>): HandlerLimit {
+    knownOptions(caller, options, MIDDLEWARE_OPTIONS)
     const given = Object.entries(options).filter(([, value]) => value !== undefined)
     const { limiter, ...merged } = { ...this.#defaults, ...Object.fromEntries(given) } as RateLimitOptions<string>
-    const found: GateOptions<ExecutionContext, string>['limiter'] =
+    const found: MiddlewareOptions<ExecutionContext, string>['limiter'] =
       typeof limiter === 'function'
-        ? async (context) => this.#named(await limiter(context), ` for ${handlerName(context)}`)
-        : (this.#named(limiter) as Limiter<string>)
-    return createGate(what, { ...merged, limiter: found }, this.#reader)
+        ? async (context) => this.#resolveLimiter(await limiter(context), ` for ${formatHandlerName(context)}`)
+        : (this.#resolveLimiter(limiter) as Limiter<string>)
+    const middleware = createMiddleware(caller, { ...merged, limiter: found }, this.#accessor)
+    return { middleware, onRefused: merged.onRefused }
   }
 
-  #named(choice: LimiterChoice<string> | undefined, place = ''): Limiter<string> | undefined {
+  #resolveLimiter(choice: LimiterChoice<string> | undefined, place = ''): Limiter<string> | undefined {
     if (typeof choice !== 'string') return choice
     const limiter = this.#limiters.get(choice)
     if (limiter !== undefined) return limiter
@@ -86,7 +93,7 @@ export class RateLimits {
   }
 }
 
-function namedLimiters(limiters: unknown): ReadonlyMap<string, Limiter<string>> {
+function parseLimiters(limiters: unknown): ReadonlyMap<string, Limiter<string>> {
   if (typeof limiters !== 'object' || limiters === null || Array.isArray(limiters)) {
     throw new LimiterError('INVALID_OPTION', `limiters must be an object of limiters by name, got ${show(limiters)}`)
   }

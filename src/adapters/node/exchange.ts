@@ -1,35 +1,35 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { joinedLine } from '../../http/put-lines.ts'
-import { PROBLEM_JSON, type Refusal } from '../../http/refusal.ts'
-import type { Passage } from '../gate/passage.ts'
+import { combineField } from '../../http/header-fields.ts'
+import { encodeRefusal, type Refusal } from '../../http/refusal.ts'
+import type { MiddlewareResult } from '../middleware/middleware.ts'
 
-/** The value of a header of a Node request, by its name in small letters. */
-export function headerOf({ headers }: Pick<IncomingMessage, 'headers'>, name: string): string | undefined {
+/** Reads a header of a Node request, by its name in lower case. */
+export function readHeader({ headers }: Pick<IncomingMessage, 'headers'>, name: string): string | undefined {
   const value = headers[name]
   return typeof value === 'string' || value === undefined ? value : value.join(', ')
 }
 
-/** Puts what a passage has to say on a Node response, and tells the passage when that is answered. */
-export function startAnswer(response: ServerResponse, passage: Passage): void {
-  for (const line of passage.lines) response.setHeader(line.name, joinedLine(line, response.getHeader(line.name)))
-  awaitAnswer(response, passage)
+/** Sets the headers of a result on a Node response, and finishes the result when the response has ended. */
+export function startResponse(response: ServerResponse, { headers, finish }: MiddlewareResult): void {
+  for (const field of headers) response.setHeader(field.name, combineField(field, response.getHeader(field.name)))
+  if (finish !== undefined) finishAfter(response, finish)
 }
 
-/** Tells a passage when its Node response is answered, or when the client did not wait for that. */
-export function awaitAnswer(response: ServerResponse, { finish }: Passage): void {
-  if (finish === undefined) return
-  // On HTTP/2 an answer that nobody waited for is finished too, but has not ended; and only its stream says that it is destroyed.
-  const isAnswered = (): boolean => response.writableEnded && response.writableFinished
-  const end = (): void => void finish(isAnswered() ? response.statusCode : undefined)
+/** Calls `finish` when a Node response has ended, or when the client has not waited for it. */
+export function finishAfter(response: ServerResponse, finish: NonNullable<MiddlewareResult['finish']>): void {
+  // On HTTP/2 a response that the client did not wait for is finished too, but has not ended; and only its stream is destroyed.
+  const isComplete = (): boolean => response.writableEnded && response.writableFinished
+  const end = (): void => void finish(isComplete() ? response.statusCode : undefined)
   const { stream } = response as { readonly stream?: { readonly destroyed: boolean } }
-  // Who has hung up while the limiter was asked is gone already.
+  // The client may have hung up while the limiter decided.
   if (response.destroyed || stream?.destroyed === true) end()
   else response.once('close', end)
 }
 
 /** Answers a refused request. */
-export function refuse(response: ServerResponse, { status, problem }: Refusal): void {
+export function sendRefusal(response: ServerResponse, refusal: Refusal): void {
+  const { status, contentType, body } = encodeRefusal(refusal)
   response.statusCode = status
-  response.setHeader('Content-Type', PROBLEM_JSON)
-  response.end(JSON.stringify(problem))
+  response.setHeader('Content-Type', contentType)
+  response.end(body)
 }

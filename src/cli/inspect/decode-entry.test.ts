@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { fixedWindow, slidingLog, strictWindow } from '../../rules/index.ts'
-import { debtOf } from './debt-of.ts'
+import { countDebt } from './count-debt.ts'
 import { decodeEntry } from './decode-entry.ts'
 
 const fixed = fixedWindow({ limit: 5, windowMs: 1_000 })
 const log = slidingLog({ limit: 5, windowMs: 1_000 })
 const strict = strictWindow({ limit: 5, windowMs: 1_000, slices: 4 })
-const bytesOf = (...numbers: number[]) => new Uint8Array(new Float64Array(numbers).buffer)
+const encodeNumbers = (...numbers: number[]) => new Uint8Array(new Float64Array(numbers).buffer)
 
 describe('what Redis keeps of a key', () => {
   it('is a state', () => {
-    const entry = decodeEntry(fixed, bytesOf(1_000, 3, -1_000))
+    const entry = decodeEntry(fixed, encodeNumbers(1_000, 3, -1_000))
     expect(entry).toMatchObject({ state: { atMs: 1_000, count: 3 }, parts: { atMs: 1_000, count: 3 }, holds: [] })
   })
 
   it('is a block, holds and a state, each of which may be missing', () => {
     const block = [Number.NEGATIVE_INFINITY, 10, 20]
     const holds = [-2.5, 7, 3, 2, 100, 200, 8, 1, 1, 101, 201]
-    expect(decodeEntry(fixed, bytesOf(...block, ...holds, 0, 4, 1_000))).toMatchObject({
+    expect(decodeEntry(fixed, encodeNumbers(...block, ...holds, 0, 4, 1_000))).toMatchObject({
       block: { atMs: 10, untilMs: 20 },
       holds: [
         { id: 7, amount: 3, left: 2, takenMs: 100, untilMs: 200 },
@@ -25,17 +25,21 @@ describe('what Redis keeps of a key', () => {
       ],
       parts: { atMs: 0, count: 4 },
     })
-    expect(decodeEntry(fixed, bytesOf(...block))).toMatchObject({ block: { atMs: 10 }, state: undefined, holds: [] })
-    expect(decodeEntry(log, bytesOf(...holds))).toMatchObject({ block: undefined, parts: undefined, taken: [] })
+    expect(decodeEntry(fixed, encodeNumbers(...block))).toMatchObject({
+      block: { atMs: 10 },
+      state: undefined,
+      holds: [],
+    })
+    expect(decodeEntry(log, encodeNumbers(...holds))).toMatchObject({ block: undefined, parts: undefined, taken: [] })
   })
 
   it('is slices, also of another number', () => {
     const state = { atMs: 1_000, counts: [1, 2], sliceMs: 500 }
-    expect(decodeEntry(strict, bytesOf(1_000, 1, 2, -500))).toMatchObject({ state, parts: state })
+    expect(decodeEntry(strict, encodeNumbers(1_000, 1, 2, -500))).toMatchObject({ state, parts: state })
   })
 
   it('is a log', () => {
-    const entry = decodeEntry(log, bytesOf(30, 9, 1_000, 10, 4, 30, 5))
+    const entry = decodeEntry(log, encodeNumbers(30, 9, 1_000, 10, 4, 30, 5))
     expect(entry).toMatchObject({
       parts: { atMs: 30, total: 9, spanMs: 1_000 },
       taken: [
@@ -43,17 +47,17 @@ describe('what Redis keeps of a key', () => {
         [30, 5],
       ],
     })
-    expect(entry && debtOf(log, entry, 500)).toBe(4)
-    expect(entry && debtOf(log, entry, 1_010)).toBe(0)
+    expect(entry && countDebt(log, entry, 500)).toBe(4)
+    expect(entry && countDebt(log, entry, 1_010)).toBe(0)
   })
 
   it.each([
     ['a text', fixed, new TextEncoder().encode('hello')],
-    ['too short', fixed, bytesOf(1_000)],
-    ['too long', fixed, bytesOf(1_000, 3, 1_000, 5)],
-    ['too short for slices', strict, bytesOf(1_000, 3, 1_000)],
-    ['half a log', log, bytesOf(30, 9, 1_000, 10)],
-    ['an empty log', log, bytesOf(30, 9, 1_000)],
+    ['too short', fixed, encodeNumbers(1_000)],
+    ['too long', fixed, encodeNumbers(1_000, 3, 1_000, 5)],
+    ['too short for slices', strict, encodeNumbers(1_000, 3, 1_000)],
+    ['half a log', log, encodeNumbers(30, 9, 1_000, 10)],
+    ['an empty log', log, encodeNumbers(30, 9, 1_000)],
   ])('is something else: %s', (_, rule, bytes) => {
     expect(decodeEntry(rule, bytes)).toBeUndefined()
   })

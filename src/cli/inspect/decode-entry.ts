@@ -1,9 +1,9 @@
-import type { Block, Entry } from '../../core/entry.ts'
-import type { Hold } from '../../core/holds.ts'
 import type { Rule, StateCells } from '../../core/rule.ts'
+import type { Hold } from '../../engine/holds.ts'
+import type { Block, KeyState } from '../../engine/key-state.ts'
 
 /** What Redis keeps of a key, read from its bytes. */
-export interface StoredEntry extends Entry {
+export interface StoredEntry extends KeyState {
   readonly holds: readonly Hold[]
   /** The state by the names of its parts. Absent when there is none. */
   readonly parts: Readonly<Record<string, number | readonly number[]>> | undefined

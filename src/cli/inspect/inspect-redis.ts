@@ -1,18 +1,18 @@
-import type { Rule } from '../../core/rule.ts'
+import { createLimit } from '../../core/limit.ts'
 import type { Key } from '../../limiter/limiter.ts'
-import { targetsOf } from '../../limiter/targets.ts'
+import { parseKey } from '../../limiter/parse-call.ts'
 import { keyText } from '../../observe/key-text.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 import { callFailure } from '../../stores/redis/call-failure.ts'
-import type { RedisShelf } from '../../stores/redis/redis-shelf.ts'
-import { type RedisStore, redisStore } from '../../stores/redis/redis-store.ts'
-import type { ConnectedRedis } from '../redis-url.ts'
-import { strictLimiter, tierNames } from '../strict-limiter.ts'
+import { DEFAULT_PREFIX, redisKey } from '../../stores/redis/redis-keyspace.ts'
+import { redisStore } from '../../stores/redis/redis-store.ts'
+import { createStrictLimiter, listTierNames } from '../command/strict-limiter.ts'
+import type { ConnectedRedis } from '../redis/redis-url.ts'
 import type { InspectedLimit, Inspection } from './inspection.ts'
-import { serverTimeMs, storedKey } from './stored-key.ts'
+import { readServerTimeMs, readStoredKey } from './stored-key.ts'
 
-/** What somebody wants to know of a key on Redis. */
-export interface RedisQuestion {
+/** Which key on Redis to inspect, and with which cost. */
+export interface RedisInspection {
   readonly redis: ConnectedRedis
   readonly prefix: string | undefined
   readonly policy: Policy
@@ -21,20 +21,24 @@ export interface RedisQuestion {
 }
 
 /** Looks at a key on Redis: what is kept, and what a request would get. Takes nothing. */
-export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisQuestion): Promise<Inspection> {
+export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisInspection): Promise<Inspection> {
   const store = redisStore(redis.client, prefix === undefined ? {} : { prefix })
-  const limiter = strictLimiter(policy, store)
+  const limiter = createStrictLimiter(policy, store)
   try {
     const decision = await limiter.peek(key, { cost })
-    const atMs = await serverTimeMs(redis.client)
-    const tiers = Object.entries(limiter.rules).map(([name, rule]) => ({ name, rule }))
-    const targets = targetsOf(tiers, 'tiers' in policy.options, key)
-    const limits = targets.map(async ({ tier: { name, rule }, key: encoded }): Promise<InspectedLimit> => {
+    const atMs = await readServerTimeMs(redis.client)
+    const isTiered = 'tiers' in policy.options
+    const hashTag = 'tiers' in policy.options && policy.options.sharedTag === true
+    const known = Object.entries(limiter.rules).map(([name, rule]) => {
+      return createLimit({ limiter: policy.name, tier: isTiered ? name : undefined, rule, hashTag })
+    })
+    const limits = parseKey(known, key).map(async ({ limit: of, key: encoded }): Promise<InspectedLimit> => {
+      const { name, rule } = of
       const { kind, limit, parameters } = rule
-      const stored = await storedKey(redis.client, nameOn(store, policy, name, rule, encoded), rule, atMs)
+      const stored = await readStoredKey(redis.client, redisKey(prefix ?? DEFAULT_PREFIX, of, encoded), rule, atMs)
       return { name, kind, limit, parameters, isShadow: limiter.shadows.includes(name), stored }
     })
-    const text = keyText(key, tierNames(policy))
+    const text = keyText(key, listTierNames(policy))
     return {
       policy: policy.name,
       key: text,
@@ -49,11 +53,4 @@ export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisQu
   } finally {
     await limiter.close()
   }
-}
-
-/** What the key of a limit is called on the server. Only the store knows. */
-function nameOn(store: RedisStore, { name, options }: Policy, tier: string, rule: Rule, encoded: string): string {
-  const place = { limiterName: name, tierName: 'tiers' in options ? tier : undefined, rule }
-  const sharedTag = 'tiers' in options && options.sharedTag === true
-  return (store.open({ ...place, sharedTag }) as RedisShelf).nameOf(encoded)
 }

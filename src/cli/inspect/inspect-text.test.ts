@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../../core/decision.ts'
-import { paintFor } from '../paint.ts'
-import type { Terminal } from '../terminal.ts'
-import { inspectionText } from './inspect-text.ts'
+import { chooseColors } from '../terminal/colors.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { formatInspection } from './inspect-text.ts'
 import type { Inspection, StoredKey } from './inspection.ts'
 
 const DECISION: Decision = {
   ...{ allowed: true, limit: 5, remaining: 4, retryAfterMs: 0, resetAfterMs: 1_000, delayMs: 0, reason: undefined },
-  ...{ limitedBy: undefined, wouldRefuse: [], decidedBy: 'redis', tiers: {} },
+  ...{ nextAfterMs: 1_000, limitedBy: undefined, wouldRefuse: [], decidedBy: 'redis', tiers: {} },
 }
 const STORED: StoredKey = {
   ...{ name: 'sluice:api:fixed-window@1:a', type: 'string', ttlMs: 1_000, bytes: 120 },
@@ -24,7 +24,7 @@ function shown(decision: Partial<Decision>, stored: Partial<StoredKey>): string 
       },
     ],
   }
-  return inspectionText(inspection, paintFor({ hasColour: false } as Terminal))
+  return formatInspection(inspection, chooseColors({ hasColour: false } as Terminal))
 }
 
 describe('an inspection for people', () => {

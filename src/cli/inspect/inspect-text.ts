@@ -1,29 +1,29 @@
-import type { Decision, TierVerdict } from '../../core/decision.ts'
-import { decisionJson } from '../../service/decision-json.ts'
-import { lengthOf, timeText } from '../length-of-time.ts'
-import type { Paint } from '../paint.ts'
-import { printable } from '../printable.ts'
-import { table } from '../table.ts'
+import type { Decision, TierResult } from '../../core/decision.ts'
+import { composeDecisionJson } from '../../service/routes/decision-json.ts'
+import type { Colors } from '../terminal/colors.ts'
+import { formatDuration, formatTime } from '../terminal/format-duration.ts'
+import { printable } from '../terminal/printable.ts'
+import { table } from '../terminal/table.ts'
 import type { InspectedLimit, Inspection, StoredKey } from './inspection.ts'
 
 /** An inspection as JSON: everything, in milliseconds. */
-export function inspectionJson(inspection: Inspection): object {
-  return { ...inspection, decision: decisionJson(inspection.decision) }
+export function composeInspectionJson(inspection: Inspection): object {
+  return { ...inspection, decision: composeDecisionJson(inspection.decision) }
 }
 
 /** An inspection for people. */
-export function inspectionText(inspection: Inspection, paint: Paint): string {
+export function formatInspection(inspection: Inspection, colors: Colors): string {
   const { policy, key, place, decision, limits, cost, atMs } = inspection
-  const head = `${paint.bold(key === '' ? '""' : printable(key))} by the policy ${paint.bold(printable(policy))}, at ${place}\n`
+  const head = `${colors.bold(key === '' ? '""' : printable(key))} by the policy ${colors.bold(printable(policy))}, at ${place}\n`
   const verdict = decision.allowed
-    ? `${paint.green('would pass')} now with a cost of ${cost}${delayed(decision)}`
-    : `${paint.red('is refused')} now with a cost of ${cost}: ${printable(whyRefused(decision, policy, limits))}`
-  const parts = limits.map((limit) => limitText(limit, verdictOf(inspection, limit), atMs, paint))
+    ? `${colors.green('would pass')} now with a cost of ${cost}${delayed(decision)}`
+    : `${colors.red('is refused')} now with a cost of ${cost}: ${printable(whyRefused(decision, policy, limits))}`
+  const parts = limits.map((limit) => limitText(limit, findVerdict(inspection, limit), atMs, colors))
   return `${head}${verdict}\n${parts.join('')}`
 }
 
 function delayed({ delayMs }: Decision): string {
-  return delayMs > 0 ? `, after waiting ${lengthOf(delayMs)} for its turn` : ''
+  return delayMs > 0 ? `, after waiting ${formatDuration(delayMs)} for its turn` : ''
 }
 
 function whyRefused({ reason, limitedBy }: Decision, policy: string, limits: readonly InspectedLimit[]): string {
@@ -39,11 +39,11 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['store-unavailable', 'the store does not answer'],
 ])
 
-function verdictOf({ decision }: Inspection, { name, limit }: InspectedLimit): TierVerdict {
-  return (decision.tiers as Record<string, TierVerdict>)[name] ?? { ...decision, limit }
+function findVerdict({ decision }: Inspection, { name, limit }: InspectedLimit): TierResult {
+  return (decision.tiers as Record<string, TierResult>)[name] ?? { ...decision, limit }
 }
 
-function limitText(limit: InspectedLimit, verdict: TierVerdict, atMs: number, paint: Paint): string {
+function limitText(limit: InspectedLimit, verdict: TierResult, atMs: number, colors: Colors): string {
   const { name, kind, parameters, isShadow, stored } = limit
   const numbers = Object.entries(parameters).map(([parameter, value]) => `${parameter} ${value}`)
   const rows: [string, string][] = [
@@ -51,15 +51,15 @@ function limitText(limit: InspectedLimit, verdict: TierVerdict, atMs: number, pa
     ['remaining', `${verdict.remaining} of ${limit.limit}`],
   ]
   if (!verdict.allowed) rows.push(['free in', freeText(verdict.retryAfterMs, atMs)])
-  rows.push(['untouched in', `${lengthOf(verdict.resetAfterMs)}`])
+  rows.push(['untouched in', `${formatDuration(verdict.resetAfterMs)}`])
   if (stored !== undefined) rows.push(...storedRows(stored, atMs))
-  const lines = table(rows.map(([title, text]) => [`  ${paint.faint(title)}`, printable(text)]))
-  return `\n${paint.bold(printable(name))}\n${lines}`
+  const lines = table(rows.map(([title, text]) => [`  ${colors.faint(title)}`, printable(text)]))
+  return `\n${colors.bold(printable(name))}\n${lines}`
 }
 
 function freeText(retryAfterMs: number, atMs: number): string {
   if (retryAfterMs === Number.POSITIVE_INFINITY) return 'never'
-  return `${lengthOf(retryAfterMs)} (${retryAfterMs} ms), at ${timeText(atMs + retryAfterMs)}`
+  return `${formatDuration(retryAfterMs)} (${retryAfterMs} ms), at ${formatTime(atMs + retryAfterMs)}`
 }
 
 function storedRows(stored: StoredKey, atMs: number): [string, string][] {
@@ -67,15 +67,15 @@ function storedRows(stored: StoredKey, atMs: number): [string, string][] {
   const rows: [string, string][] = []
   if (debt > 0) rows.push(['debt', `${debt}`])
   if (blockedUntilMs !== null) {
-    rows.push(['blocked for', `${lengthOf(blockedUntilMs - atMs)}, until ${timeText(blockedUntilMs)}`])
+    rows.push(['blocked for', `${formatDuration(blockedUntilMs - atMs)}, until ${formatTime(blockedUntilMs)}`])
   }
   for (const { amount, untilMs } of holds) {
-    rows.push(['hold', `${amount}, comes back in ${lengthOf(untilMs - atMs)} unless it is settled`])
+    rows.push(['hold', `${amount}, comes back in ${formatDuration(untilMs - atMs)} unless it is settled`])
   }
   rows.push(['key', name])
   if (type === 'none') return [...rows, ['', 'not there: nothing is counted']]
   const size = bytes === null ? '' : `, ${bytes} bytes`
-  rows.push(['', `${type}${size}, goes in ${ttlMs === null ? 'no time: it has no TTL' : lengthOf(ttlMs)}`])
+  rows.push(['', `${type}${size}, goes in ${ttlMs === null ? 'no time: it has no TTL' : formatDuration(ttlMs)}`])
   if (state !== null) rows.push(['state', stateText(state)])
   return rows
 }

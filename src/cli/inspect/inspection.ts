@@ -41,6 +41,6 @@ export interface StoredKey {
   /** How much more was charged than the limit allows. */
   readonly debt: number
   readonly blockedUntilMs: number | null
-  /** What is taken for a time, and when it comes back by itself. */
+  /** What callers have reserved, and when it comes back without a settlement. */
   readonly holds: readonly { readonly amount: number; readonly takenMs: number; readonly untilMs: number }[]
 }

@@ -1,12 +1,17 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { Rule } from '../../core/rule.ts'
 import { foreignKey } from '../../stores/redis/call-failure.ts'
-import { debtOf } from './debt-of.ts'
+import { countDebt } from './count-debt.ts'
 import { decodeEntry } from './decode-entry.ts'
 import type { StoredKey } from './inspection.ts'
 
 /** Reads what Redis keeps under a name, and says what it means by the rule that has counted it. Changes nothing. */
-export async function storedKey(client: Redis | Cluster, name: string, rule: Rule, nowMs: number): Promise<StoredKey> {
+export async function readStoredKey(
+  client: Redis | Cluster,
+  name: string,
+  rule: Rule,
+  nowMs: number,
+): Promise<StoredKey> {
   const [type, bytes, ttlMs, value] = await Promise.all([
     client.type(name),
     client.memory('USAGE', name).catch(() => null),
@@ -25,14 +30,14 @@ export async function storedKey(client: Redis | Cluster, name: string, rule: Rul
     ttlMs: ttlMs >= 0 ? ttlMs : null,
     bytes,
     state: entry?.parts ?? null,
-    debt: entry === undefined ? 0 : debtOf(rule, entry, nowMs),
+    debt: entry === undefined ? 0 : countDebt(rule, entry, nowMs),
     blockedUntilMs: untilMs > nowMs ? untilMs : null,
     holds: live.map(({ amount, takenMs, untilMs }) => ({ amount, takenMs, untilMs })),
   }
 }
 
 /** The server's own time. */
-export async function serverTimeMs(client: Redis | Cluster): Promise<number> {
+export async function readServerTimeMs(client: Redis | Cluster): Promise<number> {
   const [seconds, microseconds] = (await client.time()) as [number | string, number | string]
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
 }

@@ -1,19 +1,19 @@
 import { didYouMean } from '../../policies/nearest-name.ts'
 import { getScript, listScripts, type Script } from '../../stores/redis/script-catalog.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
 /** `sliding-window@1`. */
-export function labelOf({ name, version }: Script): string {
+export function formatLabel({ name, version }: Script): string {
   return `${name}@${version}`
 }
 
 /** What a script is for, in the words of its first line. */
-export function purposeOf({ source }: Script): string {
+export function readPurpose({ source }: Script): string {
   return source.slice(0, source.indexOf('\n')).replace(/^-- sluice \S+, version \d+: /, '')
 }
 
 /** The script that `name` or `name@version` names. */
-export function scriptNamed(label: string): Script {
+export function findScript(label: string): Script {
   const [, name = label, version] = /^(.*)@(\d{1,9})$/.exec(label) ?? []
   const known = listScripts()
   const found = known.some((script) => script.name === name)
@@ -26,11 +26,11 @@ export function scriptNamed(label: string): Script {
 }
 
 /** The newest version of every script: what a store of this version runs. */
-function newestScripts(): readonly Script[] {
+function listNewestScripts(): readonly Script[] {
   return [...new Set(listScripts().map(({ name }) => getScript(name)))]
 }
 
 /** The scripts of these names, or the newest of all when there are none. */
-export function scriptsNamed(labels: readonly string[]): readonly Script[] {
-  return labels.length === 0 ? newestScripts() : labels.map(scriptNamed)
+export function findScripts(labels: readonly string[]): readonly Script[] {
+  return labels.length === 0 ? listNewestScripts() : labels.map(findScript)
 }

@@ -1,9 +1,9 @@
 import { callFailure } from '../../stores/redis/call-failure.ts'
 import type { Script } from '../../stores/redis/script-catalog.ts'
-import type { Primary } from '../primaries.ts'
-import { labelOf } from './catalog.ts'
+import type { Primary } from '../redis/primaries.ts'
+import { formatLabel } from './catalog.ts'
 import { deniedCommands } from './denied-commands.ts'
-import { engineOf, evictionWarnings, readInfo, serverProblems } from './server-info.ts'
+import { evictionWarnings, formatEngine, readInfo, serverProblems } from './server-info.ts'
 
 /** What was found about one server. */
 export interface NodeReport {
@@ -25,7 +25,7 @@ export async function checkNode({ place, client }: Primary, scripts: readonly Sc
   const known = await client.script('EXISTS', ...scripts.map(({ sha1 }) => sha1)).catch((cause: unknown) => {
     throw callFailure(`${place} did not say which scripts it has`, cause)
   })
-  const missing = scripts.filter((_, index) => (known as number[])[index] !== 1).map(labelOf)
+  const missing = scripts.filter((_, index) => (known as number[])[index] !== 1).map(formatLabel)
   const { isSeen, denied } = await deniedCommands(client)
   const problems = denied.map((command) => `the user may not send ${command}, see docs/redis.md`)
   const warnings = isSeen
@@ -36,7 +36,7 @@ export async function checkNode({ place, client }: Primary, scripts: readonly Sc
   }
   return {
     place,
-    engine: engineOf(info),
+    engine: formatEngine(info),
     missing,
     problems: [...serverProblems(info), ...problems],
     warnings: [...evictionWarnings(info), ...warnings],

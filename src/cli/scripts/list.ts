@@ -1,10 +1,10 @@
 import { listScripts } from '../../stores/redis/script-catalog.ts'
-import type { AddCommand } from '../program.ts'
-import { table } from '../table.ts'
-import { labelOf, purposeOf } from './catalog.ts'
+import type { RegisterCommand } from '../command/command.ts'
+import { table } from '../terminal/table.ts'
+import { formatLabel, readPurpose } from './catalog.ts'
 
 /** `sluice scripts list`. */
-export const listCommand: AddCommand = (scripts, terminal) => {
+export const registerList: RegisterCommand = (scripts, terminal) => {
   scripts
     .command('list')
     .description('every version of every script, with its SHA-1')
@@ -17,17 +17,17 @@ export const listCommand: AddCommand = (scripts, terminal) => {
 function asJson(): string {
   const listed = listScripts().map((script) => {
     const { name, version, sha1, source, required, optional } = script
-    return { name, version, sha1, bytes: Buffer.byteLength(source), required, optional, purpose: purposeOf(script) }
+    return { name, version, sha1, bytes: Buffer.byteLength(source), required, optional, purpose: readPurpose(script) }
   })
   return `${JSON.stringify({ scripts: listed }, null, 2)}\n`
 }
 
 function asText(): string {
   const rows = listScripts().map((script) => [
-    labelOf(script),
+    formatLabel(script),
     script.sha1,
     `${Buffer.byteLength(script.source)}`,
-    purposeOf(script),
+    readPurpose(script),
   ])
   return table([['script', 'sha1', 'bytes', 'what for'], ...rows], [2])
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { engineOf, evictionWarnings, readInfo, serverProblems } from './server-info.ts'
+import { evictionWarnings, formatEngine, readInfo, serverProblems } from './server-info.ts'
 
-const infoOf = (...lines: string[]) => readInfo(`# Server\r\n${lines.join('\r\n')}\r\n`)
+const composeInfo = (...lines: string[]) => readInfo(`# Server\r\n${lines.join('\r\n')}\r\n`)
 
 it.each([
   [['redis_version:7.0.15', 'role:master'], 'Redis 7.0.15, primary', []],
@@ -9,8 +9,8 @@ it.each([
   [['redis_version:5.0.14', 'role:master'], 'Redis 5.0.14, primary', ['Redis before 6.0 was not tried']],
   [['redis_version:8.0.1', 'role:slave'], 'Redis 8.0.1, replica', ['it is a replica, and takes no writes']],
 ])('%j is %s', (lines, engine, problems) => {
-  const info = infoOf(...lines)
-  expect([engineOf(info), serverProblems(info)]).toEqual([engine, problems])
+  const info = composeInfo(...lines)
+  expect([formatEngine(info), serverProblems(info)]).toEqual([engine, problems])
 })
 
 it.each([
@@ -21,5 +21,5 @@ it.each([
   ['1000', 'volatile-random', 1],
   ['1000', 'allkeys-lfu', 1],
 ])('a memory of %s by %s gets %d warnings', (most, policy, count) => {
-  expect(evictionWarnings(infoOf(`maxmemory:${most}`, `maxmemory_policy:${policy}`))).toHaveLength(count)
+  expect(evictionWarnings(composeInfo(`maxmemory:${most}`, `maxmemory_policy:${policy}`))).toHaveLength(count)
 })

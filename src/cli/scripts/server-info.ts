@@ -7,7 +7,7 @@ export function readInfo(text: string): Info {
 }
 
 /** `Redis 7.0.15, primary`. */
-export function engineOf(info: Info): string {
+export function formatEngine(info: Info): string {
   const valkey = info.get('valkey_version')
   const role = info.get('role') === 'master' ? 'primary' : 'replica'
   return `${valkey === undefined ? `Redis ${info.get('redis_version')}` : `Valkey ${valkey}`}, ${role}`

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { failingStore } from '../../../test/failing-store.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { limiterOf } from '../../policies/limiter-of.ts'
+import { createPolicyLimiter } from '../../policies/create-policy-limiter.ts'
 import { readPolicies } from '../../policies/read-policies.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
@@ -23,7 +23,7 @@ const POLICIES = readPolicies(
 
 const stage = (store = memoryStore()) => {
   const clock = manualClock(0)
-  const limiters = POLICIES.map((policy) => limiterOf(policy, { store, clock }))
+  const limiters = POLICIES.map((policy) => createPolicyLimiter(policy, { store, clock }))
   const keys = new Map<string, Set<string>>()
   let decided = 0
   for (const limiter of limiters as Limiter<string>[]) {

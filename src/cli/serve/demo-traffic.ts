@@ -32,7 +32,7 @@ export function startDemoTraffic(
 }
 
 async function ask(limiter: Limiter<string>, random: () => number): Promise<void> {
-  const key = keyFor(limiter, random)
+  const key = chooseKey(limiter, random)
   const rules = Object.values(limiter.rules)
   if (rules.every(({ limit }) => limit < BUDGET) && rules.every(({ holds }) => holds !== 'leased')) {
     await limiter.consume(key)
@@ -48,15 +48,15 @@ async function ask(limiter: Limiter<string>, random: () => number): Promise<void
 /** Limits from here on are taken for budgets. */
 const BUDGET = 10_000
 
-function keyFor({ name, rules }: Limiter<string>, random: () => number): Key<string> {
+function chooseKey({ name, rules }: Limiter<string>, random: () => number): Key<string> {
   // Half of all requests are those of one caller.
   const caller = random() < 0.5 ? 1 : 1 + Math.floor(random() * USERS)
   const tiers = Object.keys(rules)
   if (tiers.length === 1 && tiers[0] === name) return `user:${caller}`
-  return Object.fromEntries(tiers.map((tier) => [tier, subjectOf(tier, caller)]))
+  return Object.fromEntries(tiers.map((tier) => [tier, composeSubject(tier, caller)]))
 }
 
-function subjectOf(tier: string, caller: number): string {
+function composeSubject(tier: string, caller: number): string {
   if (/ip|address/i.test(tier)) return `203.0.113.${caller}`
   return /global|all|total|everybody/i.test(tier) ? 'all' : `user:${caller}`
 }

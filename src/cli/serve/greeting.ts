@@ -1,18 +1,18 @@
 import type { Limiter } from '../../limiter/limiter.ts'
-import { lengthOf } from '../length-of-time.ts'
-import type { Paint } from '../paint.ts'
-import { printable, printableJson } from '../printable.ts'
-import { table } from '../table.ts'
+import type { Colors } from '../terminal/colors.ts'
+import { formatDuration } from '../terminal/format-duration.ts'
+import { printable, printableJson } from '../terminal/printable.ts'
+import { table } from '../terminal/table.ts'
 import type { Started } from './started.ts'
 
 /** What people read first: where it is, by which policies it decides, and how to ask it. */
-export function greeting({ url, page, reads, service, token, place, file }: Started, paint: Paint): string {
+export function greeting({ url, page, reads, service, token, place, file }: Started, colors: Colors): string {
   const limiters = service.limiters()
-  const rows = limiters.flatMap(rowsOf).map((row) => ['', ...row.map(printable)])
+  const rows = limiters.flatMap(composeRows).map((row) => ['', ...row.map(printable)])
   const store = place === undefined ? 'the memory of this process' : `Redis at ${printable(place)}`
-  return `Sluice decides at ${paint.bold(url)}, with ${store}.
+  return `Sluice decides at ${colors.bold(url)}, with ${store}.
 
-  page      ${paint.bold(page)}
+  page      ${colors.bold(page)}
   metrics   ${url}/metrics
   reads     ${reads}
 
@@ -27,7 +27,7 @@ Ctrl-C ends it.
 `
 }
 
-function rowsOf({ name, rules, shadows }: Limiter<string>): string[][] {
+function composeRows({ name, rules, shadows }: Limiter<string>): string[][] {
   return Object.entries(rules).map(([tier, { kind, parameters }], index) => {
     const numbers = Object.entries(parameters).filter(([option]) => !DETAILS.includes(option))
     const options = numbers.map(([option, value]) => optionText(option, value))
@@ -40,7 +40,7 @@ function rowsOf({ name, rules, shadows }: Limiter<string>): string[][] {
 const DETAILS = ['maxDebt', 'anchor']
 
 function optionText(option: string, value: number | string): string {
-  return option.endsWith('Ms') ? `${option.slice(0, -2)} ${lengthOf(Number(value))}` : `${option} ${value}`
+  return option.endsWith('Ms') ? `${option.slice(0, -2)} ${formatDuration(Number(value))}` : `${option} ${value}`
 }
 
 function curl(url: string, token: string, { name }: Limiter<string>): string {

@@ -1,11 +1,11 @@
-import type { ListeningAddress } from '../../service/http-server.ts'
+import type { ListeningAddress } from '../../service/server/http-server.ts'
 import type { Service } from '../../service/service.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
-/** Where to listen when nobody says. */
+/** Where to listen without --port. */
 const DEFAULT_PORT = 8_080
 
-/** Listens where it was asked to. Nobody asked for the default port: where that is taken, any other does. */
+/** Listens on the port of --port. Without --port, listens on the default port or, where that is taken, on any free one. */
 export async function listenOn(service: Service, host: string, port: number | undefined): Promise<ListeningAddress> {
   try {
     return await service.listen(host, port ?? DEFAULT_PORT)

@@ -1,8 +1,8 @@
-import { errorText } from '../../service/error-text.ts'
+import { describeError } from '../../service/describe-error.ts'
 import type { StoreChange } from '../../service/store-news.ts'
-import { paintFor } from '../paint.ts'
-import { printable, printableJson, printableLines } from '../printable.ts'
-import type { Terminal } from '../terminal.ts'
+import { chooseColors } from '../terminal/colors.ts'
+import { printable, printableJson, printableLines } from '../terminal/printable.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { greeting } from './greeting.ts'
 import type { Started } from './started.ts'
 
@@ -28,7 +28,7 @@ export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
   return {
     started(what) {
       if (isJson) line(startLine(what))
-      else terminal.out(greeting(what, paintFor(terminal)))
+      else terminal.out(greeting(what, chooseColors(terminal)))
     },
     reloaded(file, limiters) {
       const policies = limiters.map(({ name }) => name)
@@ -44,11 +44,11 @@ export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
         tell({ event: 'recovered', afterMs }, `the store answers again, after ${afterMs} ms`)
         return
       }
-      const error = errorText(change.error)
+      const error = describeError(change.error)
       tell({ event: 'degraded', error }, `the store is not asked any more until it answers again: ${error}`)
     },
     failed(error) {
-      const text = errorText(error)
+      const text = describeError(error)
       tell({ event: 'failed', error: text }, `a request failed: ${text}`)
     },
     closing: () => tell({ event: 'closing' }, 'ending: requests under way are answered'),

@@ -1,23 +1,23 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { isLoopback } from '../../service/host-check.ts'
+import { isLoopback } from '../../service/server/host-check.ts'
 import { createService, type Service } from '../../service/service.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
-import { redisUrl } from '../redis-option.ts'
-import { type ConnectedRedis, connectRedis } from '../redis-url.ts'
-import type { Terminal } from '../terminal.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../command/version.ts'
+import { resolveRedisUrl } from '../redis/redis-option.ts'
+import { type ConnectedRedis, connectRedis } from '../redis/redis-url.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { startDemoTraffic } from './demo-traffic.ts'
 import { listenOn } from './listen.ts'
 import { type ServeLog, serveLog } from './log.ts'
-import { pageFolder } from './page-folder.ts'
-import { keepReloading, policiesFrom } from './reload.ts'
-import { pageUrl, readsText, urlOf } from './started.ts'
-import { serveToken, type Token } from './token.ts'
+import { findPageFolder } from './page-folder.ts'
+import { keepReloading, readServedPolicies } from './reload.ts'
+import { formatUrl, pageUrl, readsText } from './started.ts'
+import { resolveToken, type Token } from './token.ts'
 
-/** What `sluice serve` is told. */
+/** Options of `sluice serve`. */
 export interface ServeOptions {
   readonly policies?: string
   readonly redis?: string
@@ -44,14 +44,14 @@ export async function serve(
   terminal: Terminal,
   program: string = import.meta.url,
 ): Promise<void> {
-  const token = await serveToken(options.tokenFile, terminal)
-  await demandOwnToken(options.host, token)
-  const policies = await policiesFrom(options.policies)
+  const token = await resolveToken(options.tokenFile, terminal)
+  await assertOwnToken(options.host, token)
+  const policies = await readServedPolicies(options.policies)
   const log = serveLog(terminal, options.json === true)
-  const url = redisUrl(options.redis, terminal)
+  const url = resolveRedisUrl(options.redis, terminal)
   const redis = url === undefined ? undefined : await connectRedis(url, { isPatient: true })
   try {
-    const page = await pageFolder(program)
+    const page = await findPageFolder(program)
     const service = await createService({
       policies,
       store: redis === undefined ? memoryStore() : redisStore(redis.client),
@@ -81,7 +81,7 @@ async function serveUntilEnd(
   const stops: (() => void)[] = []
   try {
     const address = await listenOn(service, options.host, options.port)
-    const url = urlOf(address)
+    const url = formatUrl(address)
     const told = { page: pageUrl(url, token), reads: readsText(address, options.allowHost ?? []) }
     if (options.policies !== undefined) stops.push(keepReloading(service, options.policies, options.watch, log))
     log.started({ service, url, ...told, token, place: redis?.place, file: options.policies })
@@ -95,8 +95,8 @@ async function serveUntilEnd(
   log.closed()
 }
 
-/** Whoever can reach the service from elsewhere must have been given the token on purpose. */
-async function demandOwnToken(host: string, { isNew }: Token): Promise<void> {
+/** Throws when other machines can reach the service and its token is a new one: their users could not know it. */
+async function assertOwnToken(host: string, { isNew }: Token): Promise<void> {
   if (!isNew) return
   const addresses = await lookup(host, { all: true }).catch((error: Error) => {
     throw new CommandFailure(`--host ${host} is no address of this machine: ${error.message}`, EXIT.wrong)

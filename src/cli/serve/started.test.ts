@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { pageUrl, readsText, urlOf } from './started.ts'
+import { formatUrl, pageUrl, readsText } from './started.ts'
 
 it('an address of six is put in brackets', () => {
-  expect(urlOf({ address: '::1', port: 8080, isLocal: true })).toBe('http://[::1]:8080')
-  expect(urlOf({ address: '127.0.0.1', port: 8080, isLocal: true })).toBe('http://127.0.0.1:8080')
+  expect(formatUrl({ address: '::1', port: 8080, isLocal: true })).toBe('http://[::1]:8080')
+  expect(formatUrl({ address: '127.0.0.1', port: 8080, isLocal: true })).toBe('http://127.0.0.1:8080')
 })
 
 it('the address of the page has the token only when nobody knows it', () => {

@@ -1,4 +1,4 @@
-import type { ListeningAddress } from '../../service/http-server.ts'
+import type { ListeningAddress } from '../../service/server/http-server.ts'
 import type { Service } from '../../service/service.ts'
 import type { Token } from './token.ts'
 
@@ -6,7 +6,7 @@ import type { Token } from './token.ts'
 export interface Started {
   readonly service: Service
   readonly url: string
-  /** Where the page is, with the token if nobody else knows it. */
+  /** Where the page is, with the token if it is a new one. */
   readonly page: string
   readonly token: Token
   /** Who needs it to look. */
@@ -18,7 +18,7 @@ export interface Started {
 }
 
 /** The URL of a service. */
-export function urlOf({ address, port }: ListeningAddress): string {
+export function formatUrl({ address, port }: ListeningAddress): string {
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
 }
 

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { checkToken } from '../../service/token-check.ts'
-import { tokenFrom } from '../service-client.ts'
-import type { Terminal } from '../terminal.ts'
+import { checkToken } from '../../service/server/token-check.ts'
+import { readToken } from '../command/service-client.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** What clients have to send, and how people get at it. */
 export interface Token {
   readonly text: string
-  /** Whether it was made for this run, and nobody knows it yet. */
+  /** Whether it was made for this run, so that no client knows it yet. */
   readonly isNew: boolean
   /** How a shell says it. */
   readonly inShell: string
 }
 
 /** The token of a file, of the environment, or a new one. */
-export async function serveToken(file: string | undefined, terminal: Terminal): Promise<Token> {
-  const given = await tokenFrom(file, terminal)
+export async function resolveToken(file: string | undefined, terminal: Terminal): Promise<Token> {
+  const given = await readToken(file, terminal)
   if (given === undefined) {
     const text = randomBytes(24).toString('base64url')
     return { text, isNew: true, inShell: text }

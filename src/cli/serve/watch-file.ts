@@ -1,7 +1,7 @@
 import { type FSWatcher, type Stats, statSync, watch } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** How often to look although nobody said that something changed: not every file system says so. */
+/** How often to look without an event: not every file system emits one. */
 const LOOK_MS = 1_000
 /** A file that has just changed may change again: editors write in steps. */
 const SETTLE_MS = 100
@@ -11,10 +11,10 @@ const SETTLE_MS = 100
  * removed or made anew. Does not keep the process alive. Returns the function that stops it.
  */
 export function watchFile(path: string, onChange: () => void): () => void {
-  let seen = stampOf(path)
+  let seen = readStamp(path)
   let settling: NodeJS.Timeout | undefined
   const look = (): void => {
-    const stamp = stampOf(path)
+    const stamp = readStamp(path)
     if (stamp === seen) return
     seen = stamp
     clearTimeout(settling)
@@ -44,7 +44,7 @@ function watchFolder(folder: string, onChange: () => void): FSWatcher | undefine
   }
 }
 
-function stampOf(path: string): string {
+function readStamp(path: string): string {
   const stats: Stats | undefined = statSync(path, { throwIfNoEntry: false })
   return stats === undefined ? 'absent' : `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`
 }

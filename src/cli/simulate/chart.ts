@@ -1,10 +1,10 @@
 import type { Result, Slot } from '../../simulate/simulation.ts'
-import { paintFor } from '../paint.ts'
-import { printable } from '../printable.ts'
-import { fitted } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
+import { chooseColors } from '../terminal/colors.ts'
+import { printable } from '../terminal/printable.ts'
+import { fitted } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { formatNumber } from './column-table.ts'
 import { spanText } from './duration-text.ts'
-import { number } from './result-table.ts'
 
 const HEIGHT = 6
 const EIGHTHS = ['', '▁', '▂', '▃', '▄', '▅', '▆', '▇']
@@ -25,16 +25,16 @@ export function resultChart(results: readonly Result[], terminal: Terminal): str
 }
 
 function picture({ name, admitted, refused, slots }: Result, most: number, terminal: Terminal): string {
-  const paint = paintFor(terminal)
-  const counts = `${paint.green('█')} ${number(admitted)} passed  ${paint.red('░')} ${number(refused)} refused`
-  const scale = number(most)
+  const colors = chooseColors(terminal)
+  const counts = `${colors.green('█')} ${formatNumber(admitted)} passed  ${colors.red('░')} ${formatNumber(refused)} refused`
+  const scale = formatNumber(most)
   const rows = Array.from({ length: HEIGHT }, (_, index) => {
     const row = HEIGHT - 1 - index
     const label = row === HEIGHT - 1 ? scale : row === 0 ? '0' : ''
-    const cells = slots.map((slot) => cellOf(slot, row, most))
-    return `${label.padStart(scale.length)} │${colouredRow(cells, paint)}`
+    const cells = slots.map((slot) => drawCell(slot, row, most))
+    return `${label.padStart(scale.length)} │${colouredRow(cells, colors)}`
   })
-  const title = `${paint.bold(fitted(printable(name), terminal.columns - 1))}\n${' '.repeat(scale.length + 2)}${counts}`
+  const title = `${colors.bold(fitted(printable(name), terminal.columns - 1))}\n${' '.repeat(scale.length + 2)}${counts}`
   return `${[title, ...rows, axis(slots, scale.length)].join('\n')}\n`
 }
 
@@ -44,7 +44,7 @@ interface Cell {
 }
 
 /** One row of one column: full of what passed, its top, or what was refused above it. */
-function cellOf({ admitted, refused }: Slot, row: number, most: number): Cell {
+function drawCell({ admitted, refused }: Slot, row: number, most: number): Cell {
   const passed = (HEIGHT * admitted) / most
   const all = (HEIGHT * (admitted + refused)) / most
   const part = Math.floor(8 * (passed - row))
@@ -55,13 +55,13 @@ function cellOf({ admitted, refused }: Slot, row: number, most: number): Cell {
 }
 
 /** Neighbours of one colour in one stroke. */
-function colouredRow(cells: readonly Cell[], paint: ReturnType<typeof paintFor>): string {
+function colouredRow(cells: readonly Cell[], colors: ReturnType<typeof chooseColors>): string {
   let row = ''
   for (let from = 0, to = 0; from < cells.length; from = to) {
     const { kind } = cells[from] as Cell
     while (cells[to]?.kind === kind) to++
     const text = cells.slice(from, to).reduce((all, cell) => all + cell.text, '')
-    row += kind === 'admitted' ? paint.green(text) : kind === 'refused' ? paint.red(text) : text
+    row += kind === 'admitted' ? colors.green(text) : kind === 'refused' ? colors.red(text) : text
   }
   return row.trimEnd()
 }

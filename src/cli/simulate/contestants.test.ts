@@ -10,7 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const RULE = 'fixed-window limit=10 window=1s'
 
-function fileOf(name: string, text: string): string {
+function writePolicies(name: string, text: string): string {
   const path = join(folder, name)
   writeFileSync(path, text)
   return path
@@ -37,7 +37,7 @@ describe('the rules of a simulation', () => {
   })
 
   it('are those of a file of policies, each tier for itself, with its block', async () => {
-    const policies = fileOf(
+    const policies = writePolicies(
       'limits.yaml',
       `policies:
   api: { rule: sliding-window, limit: 7, window: 1s, blockFor: 10m }
@@ -79,7 +79,7 @@ describe('the rules of a simulation', () => {
   })
 
   it('are refused with every mistake of a file of policies', async () => {
-    const policies = fileOf('wrong.yaml', 'policies:\n  api: { rule: fixed-window, limit: 0, window: 1s }\n')
+    const policies = writePolicies('wrong.yaml', 'policies:\n  api: { rule: fixed-window, limit: 0, window: 1s }\n')
     expect(await simulateMistake('--policies', policies)).toBe(
       `sluice: ${policies}:2:37: limit must be a whole number of at least 1, got 0\n`,
     )

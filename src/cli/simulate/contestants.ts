@@ -1,31 +1,33 @@
-import type { Limit } from '../../limiter/tier.ts'
+import type { LimitOptions } from '../../limiter/limit-options.ts'
 import type { Policy } from '../../policies/read-policies.ts'
-import { lineUp } from '../../simulate/line-up.ts'
+import { listRuleVariants } from '../../simulate/rule-variants.ts'
 import type { Contestant } from '../../simulate/simulation.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
-import { readPoliciesFile } from '../policies-file.ts'
-import { nameOfText, ruleOfText } from './rule-text.ts'
+import { readPoliciesFile } from '../command/policies-file.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { formatRuleName, parseRule } from './rule-text.ts'
 
 /** Who takes part: the rules that were named and those of a file, or else every rule at 100 a minute. */
-export async function contestantsOf(
+export async function readContestants(
   rules: readonly string[],
   policiesFile: string | undefined,
 ): Promise<readonly Contestant[]> {
-  const named = rules.map((text) => ({ name: nameOfText(text), rule: ruleOfText(text) }))
+  const named = rules.map((text) => ({ name: formatRuleName(text), rule: parseRule(text) }))
   const policies = policiesFile === undefined ? [] : await readPoliciesFile(policiesFile)
-  const contestants = [...named, ...policies.flatMap(limitsOf)]
+  const contestants = [...named, ...policies.flatMap(listLimits)]
   const twice = contestants.find(({ name }, index) => contestants.findIndex((other) => other.name === name) < index)
   if (twice !== undefined) throw new CommandFailure(`the rule "${twice.name}" is there twice`, EXIT.wrong)
   if (contestants.length > 0) return contestants
-  return lineUp(100, 60_000).filter(({ rule }) => rule.windowMs !== undefined)
+  return listRuleVariants(100, 60_000).filter(({ rule }) => rule.windowMs !== undefined)
 }
 
-function limitsOf({ name, options }: Policy): Contestant[] {
-  if (!('tiers' in options)) return [contestantOf(name, options)]
-  // A file has limits, never a rule by itself.
-  return Object.entries(options.tiers).map(([tier, limit]) => contestantOf(`${name}.${tier}`, limit as Limit))
+function listLimits({ name, options }: Policy): Contestant[] {
+  if (!('tiers' in options)) return [composeContestant(name, options)]
+  // A tier in a file is a limit, never a bare rule.
+  return Object.entries(options.tiers).map(([tier, limit]) =>
+    composeContestant(`${name}.${tier}`, limit as LimitOptions),
+  )
 }
 
-function contestantOf(name: string, { rule, blockForMs }: Limit): Contestant {
+function composeContestant(name: string, { rule, blockForMs }: LimitOptions): Contestant {
   return { name, rule, blockForMs }
 }

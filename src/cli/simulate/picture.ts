@@ -1,7 +1,7 @@
 import type { Result, Slot } from '../../simulate/simulation.ts'
-import { printable } from '../printable.ts'
+import { printable } from '../terminal/printable.ts'
+import { formatNumber } from './column-table.ts'
 import { spanText } from './duration-text.ts'
-import { number } from './result-table.ts'
 
 // Grey letters and no background: to be read on white and on black.
 const INK = '#7d8590'
@@ -31,8 +31,8 @@ function panel({ name, admitted, refused, slots }: Result, most: number, top: nu
   const bottom = top + 22 + HEIGHT
   const step = (WIDTH - LEFT) / slots.length
   const bars = slots.map((slot, index) => bar(slot, LEFT + index * step, step * 0.9, bottom, HEIGHT / most))
-  return `<text x="0" y="${top + 12}" font-weight="600">${escaped(name)}<tspan font-weight="400" dx="16">${number(admitted)} passed, ${number(refused)} refused</tspan></text>
-<text x="${LEFT - 8}" y="${top + 34}" text-anchor="end">${number(most)}</text>
+  return `<text x="0" y="${top + 12}" font-weight="600">${escaped(name)}<tspan font-weight="400" dx="16">${formatNumber(admitted)} passed, ${formatNumber(refused)} refused</tspan></text>
+<text x="${LEFT - 8}" y="${top + 34}" text-anchor="end">${formatNumber(most)}</text>
 <text x="${LEFT - 8}" y="${bottom}" text-anchor="end">0</text>
 ${bars.join('\n')}
 <path d="M${LEFT} ${bottom}.5H${WIDTH}" stroke="${INK}"/>

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { createSimulation, type SimulationOptions } from '../../simulate/simulate.ts'
 import type { Arrival, Contestant, Result, Trace } from '../../simulate/simulation.ts'
-import { CommandFailure } from '../command-failure.ts'
-import type { Terminal } from '../terminal.ts'
+import { CommandFailure } from '../terminal/command-failure.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { Progress } from './progress.ts'
 import type { TraceFile } from './trace-file.ts'
 
@@ -23,7 +23,7 @@ export async function playTrace(
 ): Promise<readonly Result[]> {
   const { fromMs = 0, untilMs = 0 } = trace
   const share = ({ atMs }: Arrival): number => (atMs - fromMs) / (untilMs - fromMs)
-  return play(contestants, { parts: partsOf(trace), share }, { ...options, fromMs, untilMs }, terminal)
+  return play(contestants, { parts: splitTrace(trace), share }, { ...options, fromMs, untilMs }, terminal)
 }
 
 /** Plays a file. */
@@ -60,7 +60,7 @@ async function play(
   return simulation.results()
 }
 
-function* partsOf(trace: Trace): Iterable<readonly Arrival[]> {
+function* splitTrace(trace: Trace): Iterable<readonly Arrival[]> {
   let part: Arrival[] = []
   for (const arrival of trace) {
     part.push(arrival)

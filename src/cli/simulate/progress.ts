@@ -1,6 +1,6 @@
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
-/** How long something may take before people are told how far it is, and how often. */
+/** After how long the bar appears, and how often it is drawn anew. */
 const PATIENCE_MS = 400
 const EVERY_MS = 100
 const WIDTH = 30

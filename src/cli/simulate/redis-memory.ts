@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../core/clock.ts'
 import { encodeScope } from '../../core/key.ts'
+import { createLimit } from '../../core/limit.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Contestant } from '../../simulate/simulation.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
-import { CommandFailure } from '../command-failure.ts'
-import type { ConnectedRedis } from '../redis-url.ts'
+import type { ConnectedRedis } from '../redis/redis-url.ts'
+import { CommandFailure } from '../terminal/command-failure.ts'
 
 /** The most requests that are made to fill a key. */
 const MOST_REQUESTS = 10_000
@@ -16,7 +17,7 @@ const DEADLINE_MS = 60_000
  * What one key of a rule takes on the server when it is used up, in bytes, the name of the key and the server's own upkeep included. The
  * key is filled by requests spread over one window and removed afterwards.
  */
-export async function redisMemoryOf({ rule }: Contestant, { client, place }: ConnectedRedis): Promise<number> {
+export async function measureRedisMemory({ rule }: Contestant, { client, place }: ConnectedRedis): Promise<number> {
   const limiterName = `simulate-${randomUUID().slice(0, 8)}`
   const requests = Math.min(rule.limit, MOST_REQUESTS)
   const windowMs = Math.ceil(rule.windowMs ?? Number(rule.parameters.leaseMs))
@@ -29,7 +30,7 @@ export async function redisMemoryOf({ rule }: Contestant, { client, place }: Con
     store: redisStore(client),
     clock,
     onStoreFailure: 'throw',
-    // Nobody waits for these, and a long log takes its time.
+    // No caller waits for these decisions, and a long log takes its time.
     deadlineMs: DEADLINE_MS,
   })
   const asked: Promise<unknown>[] = []
@@ -40,7 +41,7 @@ export async function redisMemoryOf({ rule }: Contestant, { client, place }: Con
       if (asked.length === AT_ONCE) await Promise.all(asked.splice(0))
     }
     await Promise.all(asked)
-    const name = `sluice:${encodeScope({ limiterName, rule })}:${KEY}`
+    const name = `sluice:${encodeScope(createLimit({ limiter: limiterName, rule }))}:${KEY}`
     const answer = await client.call('MEMORY', 'USAGE', name, 'SAMPLES', '0').catch((error: Error) => error)
     await limiter.reset(KEY)
     if (answer instanceof Error) throw answer

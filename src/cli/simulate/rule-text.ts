@@ -4,11 +4,11 @@ import type { Rule } from '../../core/rule.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
 import * as forms from '../../rules/forms.ts'
 import { type RuleForm, ruleFrom, wordOf } from '../../rules/rule-form.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
 /** Reads a rule as it is said on a command line: `sliding-window limit=100 window=1m`. */
-export function ruleOfText(text: string): Rule {
-  const [name = '', ...options] = wordsOf(text)
+export function parseRule(text: string): Rule {
+  const [name = '', ...options] = splitWords(text)
   const form = RULES.find((candidate) => candidate.name === name)
   if (form === undefined) {
     const names = RULES.map((candidate) => candidate.name)
@@ -19,9 +19,9 @@ export function ruleOfText(text: string): Rule {
   for (const option of options) {
     const [, word, value] = /^([^=]+)=(.+)$/.exec(option) ?? []
     if (word === undefined)
-      throw wrong(text, `${show(option)} must be an option and its value, such as ${exampleOf(form)}`)
+      throw wrong(text, `${show(option)} must be an option and its value, such as ${composeExample(form)}`)
     if (word in given) throw wrong(text, `${word} is said twice`)
-    given[word] = valueOfText(form, word, value as string)
+    given[word] = parseValue(form, word, value as string)
   }
   try {
     return ruleFrom(form, given)
@@ -31,29 +31,29 @@ export function ruleOfText(text: string): Rule {
 }
 
 /** The text with one space between its words: what people know the rule by. */
-export function nameOfText(text: string): string {
-  return wordsOf(text).join(' ')
+export function formatRuleName(text: string): string {
+  return splitWords(text).join(' ')
 }
 
 /** Every rule with an example, a line each, for the help. */
-export function ruleExamples(): readonly string[] {
-  return RULES.map((form) => `${form.name} ${exampleOf(form)}`)
+export function listRuleExamples(): readonly string[] {
+  return RULES.map((form) => `${form.name} ${composeExample(form)}`)
 }
 
 // By name, because the order of a module's exports depends on who has bundled it.
 const RULES: readonly RuleForm[] = Object.values(forms).sort((one, other) => (one.name < other.name ? -1 : 1))
 
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== '')
 }
 
-function exampleOf(form: RuleForm): string {
+function composeExample(form: RuleForm): string {
   const needed = form.fields.filter(({ example }) => example !== undefined)
   return needed.map((field) => `${wordOf(field)}=${field.example}`).join(' ')
 }
 
 /** Numbers as numbers, except where a length of time is said in words. */
-function valueOfText(form: RuleForm, word: string, value: string): string | number {
+function parseValue(form: RuleForm, word: string, value: string): string | number {
   const isInWords = form.fields.some(
     (field) => field.kind === 'duration' && field.name !== word && wordOf(field) === word,
   )

@@ -2,19 +2,20 @@ import { writeFile } from 'node:fs/promises'
 import { show } from '../../core/check.ts'
 import type { SimulationOptions } from '../../simulate/simulate.ts'
 import type { Contestant, Result } from '../../simulate/simulation.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
-import { printable, printableJson } from '../printable.ts'
-import { withRedis } from '../redis-option.ts'
-import type { Terminal } from '../terminal.ts'
+import { withRedis } from '../redis/redis-option.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { printable, printableJson } from '../terminal/printable.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { chartSlots, resultChart } from './chart.ts'
-import { contestantsOf } from './contestants.ts'
+import { formatNumber } from './column-table.ts'
+import { readContestants } from './contestants.ts'
 import { resultPicture } from './picture.ts'
 import { playFile, playTrace } from './play.ts'
-import { redisMemoryOf } from './redis-memory.ts'
-import { number, resultTable, type ShownResult } from './result-table.ts'
+import { measureRedisMemory } from './redis-memory.ts'
+import { resultTable, type ShownResult } from './result-table.ts'
 import { openTraceFile } from './trace-file.ts'
 import type { LogKey, TraceFormat } from './trace-line.ts'
-import { type TrafficChoice, trafficOf } from './traffic-choice.ts'
+import { makeTraffic, type TrafficChoice } from './traffic-choice.ts'
 
 /** What can be printed. */
 export const FORMATS = ['table', 'chart', 'json'] as const
@@ -38,9 +39,9 @@ export interface SimulateOptions extends TrafficChoice {
 
 /** Plays the traffic through the rules and prints what came of it. */
 export async function simulateCommand(options: SimulateOptions, terminal: Terminal): Promise<void> {
-  const format = formatOf(options)
-  const contestants = await contestantsOf(options.rule, options.policies)
-  const { about, results } = await played(options, contestants, terminal)
+  const format = resolveFormat(options)
+  const contestants = await readContestants(options.rule, options.policies)
+  const { about, results } = await playTraffic(options, contestants, terminal)
   const shown = await withRedisBytes(results, contestants, options, terminal)
   if (options.svg !== undefined) await writePicture(options.svg, resultPicture(shown, about))
   if (format === 'json') terminal.out(printableJson({ traffic: about, results: shown }, 2))
@@ -48,7 +49,7 @@ export async function simulateCommand(options: SimulateOptions, terminal: Termin
 }
 
 /** What to print: `--json` says it shorter. */
-export function formatOf({ format, json }: SimulateOptions): SimulateOptions['format'] {
+export function resolveFormat({ format, json }: SimulateOptions): SimulateOptions['format'] {
   return json === true ? 'json' : format
 }
 
@@ -58,19 +59,19 @@ export function nowNs(): number {
   return 1_000 * (user + system)
 }
 
-interface Played {
+interface PlayedTraffic {
   readonly about: string
   readonly results: readonly Result[]
 }
 
-async function played(
+async function playTraffic(
   options: SimulateOptions,
   contestants: readonly Contestant[],
   terminal: Terminal,
-): Promise<Played> {
-  const settings: SimulationOptions = { slots: slotsOf(options, terminal), watchedKey: options.watch, nowNs }
+): Promise<PlayedTraffic> {
+  const settings: SimulationOptions = { slots: resolveSlots(options, terminal), watchedKey: options.watch, nowNs }
   if (options.trace === undefined) {
-    const { trace, about } = trafficOf(options, contestants)
+    const { trace, about } = makeTraffic(options, contestants)
     return { about, results: await playTrace(contestants, trace, settings, terminal) }
   }
   const { trace: path, traceFormat, logKey, skipBadLines = false } = options
@@ -78,14 +79,15 @@ async function played(
   const results = await playFile(contestants, file, settings, terminal)
   const { requests } = results[0] as Result
   if (requests === 0) throw new CommandFailure(`the trace ${path} has no requests`, EXIT.wrong)
-  if (file.skipped > 0) terminal.err(`${number(file.skipped)} lines could not be read and were left out\n`)
-  if (file.late > 0) terminal.err(`${number(file.late)} lines came after later ones and were taken at their time\n`)
-  return { about: `${number(requests)} requests of ${path}`, results }
+  if (file.skipped > 0) terminal.err(`${formatNumber(file.skipped)} lines could not be read and were left out\n`)
+  if (file.late > 0)
+    terminal.err(`${formatNumber(file.late)} lines came after later ones and were taken at their time\n`)
+  return { about: `${formatNumber(requests)} requests of ${path}`, results }
 }
 
-function slotsOf(options: SimulateOptions, terminal: Terminal): number {
+function resolveSlots(options: SimulateOptions, terminal: Terminal): number {
   const { slots } = options
-  if (slots === undefined) return formatOf(options) === 'chart' ? chartSlots(terminal) : 60
+  if (slots === undefined) return resolveFormat(options) === 'chart' ? chartSlots(terminal) : 60
   if (/^\d{1,5}$/.test(slots) && Number(slots) >= 2) return Number(slots)
   throw new CommandFailure(`--slots must be a whole number from 2 to 99999, got ${show(slots)}`, EXIT.wrong)
 }
@@ -100,7 +102,7 @@ async function withRedisBytes(
   return withRedis(url, terminal, async (redis) => {
     const shown: ShownResult[] = []
     for (const [index, result] of results.entries()) {
-      shown.push({ ...result, redisBytes: await redisMemoryOf(contestants[index] as Contestant, redis) })
+      shown.push({ ...result, redisBytes: await measureRedisMemory(contestants[index] as Contestant, redis) })
     }
     return shown
   })

@@ -1,9 +1,9 @@
-import { lineUp } from '../../simulate/line-up.ts'
+import { listRuleVariants } from '../../simulate/rule-variants.ts'
 import { type RuleSummary, summarize } from '../../simulate/summary.ts'
-import { withRedis } from '../redis-option.ts'
-import type { Terminal } from '../terminal.ts'
-import { redisMemoryOf } from './redis-memory.ts'
-import { formatOf, nowNs, type SimulateOptions } from './simulate-command.ts'
+import { withRedis } from '../redis/redis-option.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { measureRedisMemory } from './redis-memory.ts'
+import { nowNs, resolveFormat, type SimulateOptions } from './simulate-command.ts'
 import { type ShownSummary, summaryTable } from './summary-table.ts'
 
 const LIMIT = 100
@@ -15,7 +15,7 @@ export async function summaryCommand(options: SimulateOptions, terminal: Termina
   if (terminal.isInteractive) terminal.err('measuring every rule takes some seconds …\n')
   const measured = summarize({ limit: LIMIT, largeLimit: LARGE_LIMIT, windowMs: WINDOW_MS, nowNs })
   const rules = await withRedisBytes(measured, options, terminal)
-  terminal.out(formatOf(options) === 'json' ? `${JSON.stringify({ rules }, undefined, 2)}\n` : summaryTable(rules))
+  terminal.out(resolveFormat(options) === 'json' ? `${JSON.stringify({ rules }, undefined, 2)}\n` : summaryTable(rules))
 }
 
 async function withRedisBytes(
@@ -27,10 +27,10 @@ async function withRedisBytes(
   return withRedis(url, terminal, async (redis) => {
     const bytes = new Map<string, number[]>()
     for (const limit of [LIMIT, LARGE_LIMIT]) {
-      for (const contestant of lineUp(limit, WINDOW_MS)) {
+      for (const contestant of listRuleVariants(limit, WINDOW_MS)) {
         const { name } = contestant
         if (!rules.some((rule) => rule.name === name)) continue
-        bytes.set(name, [...(bytes.get(name) ?? []), await redisMemoryOf(contestant, redis)])
+        bytes.set(name, [...(bytes.get(name) ?? []), await measureRedisMemory(contestant, redis)])
       }
     }
     return rules.map((rule) => ({ ...rule, redisBytesPerKey: bytes.get(rule.name) as [number, number] | undefined }))

@@ -1,54 +1,45 @@
 import * as forms from '../../rules/forms.ts'
 import type { RuleSummary } from '../../simulate/summary.ts'
-import { table } from '../table.ts'
-import { number } from './result-table.ts'
+import { type Column, columnTable, composeCells, formatNumber, selectColumns } from './column-table.ts'
 
 /** What was measured of a rule, and on Redis where that was asked for: at the small limit and at the large one. */
 export interface ShownSummary extends RuleSummary {
   readonly redisBytesPerKey?: readonly [number, number] | undefined
 }
 
-/** The rows of the measured table, the heading first. */
+/** The cells of the measured table, the titles first. */
 export function summaryRows(rules: readonly ShownSummary[]): readonly (readonly string[])[] {
-  const columns = COLUMNS.filter(({ text }) => rules.some((rule) => text(rule) !== ''))
-  return [columns.map(({ title }) => title), ...rules.map((rule) => columns.map(({ text }) => text(rule)))]
+  return composeCells(selectColumns(COLUMNS, rules), rules)
 }
 
 /** The measured table, with what its columns mean. */
 export function summaryTable(rules: readonly ShownSummary[]): string {
-  const rows = summaryRows(rules)
-  const right = (rows[0] as readonly string[]).map((_, column) => column).slice(1, -1)
-  return `${table(rows, right)}\n${MEANINGS}`
+  return `${columnTable(selectColumns(COLUMNS, rules), rules)}\n${MEANINGS}`
 }
 
-interface Column {
-  readonly title: string
-  text(rule: ShownSummary): string
-}
-
-const exactness = (kind: keyof RuleSummary['byTraffic']): Column => ({
+const exactness = (kind: keyof RuleSummary['byTraffic']): Column<ShownSummary> => ({
   title: kind,
   text: ({ byTraffic }) =>
-    `${number(100 * byTraffic[kind].accuracy)} %, ${number(byTraffic[kind].admittedByExact, 2)}×`,
+    `${formatNumber(100 * byTraffic[kind].accuracy)} %, ${formatNumber(byTraffic[kind].admittedByExact, 2)}×`,
 })
 
-const COLUMNS: readonly Column[] = [
-  { title: 'rule', text: ({ name }) => name },
+const COLUMNS: readonly Column<ShownSummary>[] = [
+  { title: 'rule', isWords: true, text: ({ name }) => name },
   exactness('poisson'),
   exactness('bursts'),
   exactness('adversary'),
-  { title: 'worst', text: ({ worstOverLimit }) => `${number(worstOverLimit, 2)}×` },
-  { title: 'burst', text: ({ burstOverLimit }) => `${number(burstOverLimit, 2)}×` },
-  { title: 'bytes', text: ({ bytesPerKey }) => bothOf(bytesPerKey) },
-  { title: 'Redis', text: ({ redisBytesPerKey }) => bothOf(redisBytesPerKey) },
-  { title: 'ns', text: ({ nanosecondsPerDecision }) => bothOf(nanosecondsPerDecision) },
-  { title: 'for', text: ({ name }) => RECOMMENDED.get(name) ?? '' },
+  { title: 'worst', text: ({ worstOverLimit }) => `${formatNumber(worstOverLimit, 2)}×` },
+  { title: 'burst', text: ({ burstOverLimit }) => `${formatNumber(burstOverLimit, 2)}×` },
+  { title: 'bytes', text: ({ bytesPerKey }) => formatPair(bytesPerKey) },
+  { title: 'Redis', text: ({ redisBytesPerKey }) => formatPair(redisBytesPerKey) },
+  { title: 'ns', text: ({ nanosecondsPerDecision }) => formatPair(nanosecondsPerDecision) },
+  { title: 'for', isWords: true, text: ({ name }) => RECOMMENDED.get(name) ?? '' },
 ]
 
 /** One number where the limit makes no difference. */
-function bothOf(pair: readonly [number, number] | undefined): string {
+function formatPair(pair: readonly [number, number] | undefined): string {
   if (pair === undefined) return ''
-  const [small, large] = pair.map((value) => number(value))
+  const [small, large] = pair.map((value) => formatNumber(value))
   return small === large ? `${small}` : `${small} → ${large}`
 }
 

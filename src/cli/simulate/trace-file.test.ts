@@ -11,7 +11,7 @@ import { openTraceFile, type TraceFile, type TraceFileOptions } from './trace-fi
 const folder = mkdtempSync(join(tmpdir(), 'sluice-trace-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function fileOf(name: string, content: string | Buffer): string {
+function writeTrace(name: string, content: string | Buffer): string {
   const path = join(folder, name)
   writeFileSync(path, content)
   return path
@@ -24,8 +24,8 @@ async function read(path: string, options: Partial<TraceFileOptions> = {}): Prom
   return [arrivals, file]
 }
 
-const arrivalsOf = async (text: string, options?: Partial<TraceFileOptions>): Promise<Arrival[]> =>
-  (await read(fileOf('trace', text), options))[0]
+const readArrivals = async (text: string, options?: Partial<TraceFileOptions>): Promise<Arrival[]> =>
+  (await read(writeTrace('trace', text), options))[0]
 
 const TWO = [
   { atMs: 5, key: 'a', cost: 1 },
@@ -39,15 +39,15 @@ describe('a trace is read', () => {
     ['CSV', '5,a\n6,b,3\n'],
     ['CSV with a heading and quotes', '\natMs,key,cost\n"5","a",1\n 6 , b , 3\n'],
   ])('from %s', async (_, text) => {
-    expect(await arrivalsOf(text)).toEqual(TWO)
+    expect(await readArrivals(text)).toEqual(TWO)
   })
 
   it('from CSV whose keys have commas and quotes', async () => {
-    expect(await arrivalsOf('1,"a, ""b""",2\n')).toEqual([{ atMs: 1, key: 'a, "b"', cost: 2 }])
+    expect(await readArrivals('1,"a, ""b""",2\n')).toEqual([{ atMs: 1, key: 'a, "b"', cost: 2 }])
   })
 
   it('from JSON lines with work', async () => {
-    expect(await arrivalsOf('{"atMs":1,"key":"a","workMs":7}')).toEqual([{ atMs: 1, key: 'a', cost: 1, workMs: 7 }])
+    expect(await readArrivals('{"atMs":1,"key":"a","workMs":7}')).toEqual([{ atMs: 1, key: 'a', cost: 1, workMs: 7 }])
   })
 
   const LOG = `203.0.113.7 - ann [10/Oct/2025:13:55:36 +0200] "GET / HTTP/1.1" 200 2326
@@ -56,29 +56,29 @@ describe('a trace is read', () => {
   const AT_MS = Date.UTC(2025, 9, 10, 11, 55, 36)
 
   it('from an access log, by address', async () => {
-    expect(await arrivalsOf(LOG)).toEqual([
+    expect(await readArrivals(LOG)).toEqual([
       { atMs: AT_MS, key: '203.0.113.7', cost: 1 },
       { atMs: AT_MS + 1_000, key: '2001:db8::1', cost: 1 },
     ])
   })
 
   it('from an access log, by user where there is one', async () => {
-    expect((await arrivalsOf(LOG, { logKey: 'user' })).map(({ key }) => key)).toEqual(['ann', '2001:db8::1'])
+    expect((await readArrivals(LOG, { logKey: 'user' })).map(({ key }) => key)).toEqual(['ann', '2001:db8::1'])
   })
 
   it('from an empty file, which has none', async () => {
-    const [arrivals, file] = await read(fileOf('nothing', ''))
+    const [arrivals, file] = await read(writeTrace('nothing', ''))
     expect([arrivals, file.share]).toEqual([[], 0])
   })
 
   it('from a packed file', async () => {
-    expect((await read(fileOf('trace.csv.gz', gzipSync('5,a\n6,b,3\n'))))[0]).toEqual(TWO)
+    expect((await read(writeTrace('trace.csv.gz', gzipSync('5,a\n6,b,3\n'))))[0]).toEqual(TWO)
   })
 
   it('in parts, however long it is, and tells how far it is', async () => {
     const count = 20_000
     const lines = Array.from({ length: count }, (_, index) => `${index},user:${index % 7}`)
-    const path = fileOf('long.csv', lines.join('\n'))
+    const path = writeTrace('long.csv', lines.join('\n'))
     const file = await openTraceFile(path, { logKey: 'address', skipsBadLines: false })
     expect(file.share).toBe(0)
     let arrivals = 0
@@ -92,7 +92,7 @@ describe('a trace is read', () => {
   })
 
   it('in order of time: what was written a little late counts as just come', async () => {
-    const [arrivals, file] = await read(fileOf('late', '1000,a\n999,b\n61000,c\n1000,d\n'))
+    const [arrivals, file] = await read(writeTrace('late', '1000,a\n999,b\n61000,c\n1000,d\n'))
     expect(arrivals.map(({ atMs, key }) => [atMs, key])).toEqual([
       [1_000, 'a'],
       [1_000, 'b'],
@@ -117,26 +117,26 @@ describe('a line that is wrong is named', () => {
     ['1,a,1,1\n', 1, 'more than atMs,key,cost: "1,a,1,1"'],
     ['60001,a\n0,b\n', 2, 'it is 60001 ms earlier than the line before it'],
   ])('%j', async (text, line, problem) => {
-    const path = fileOf('wrong', text)
+    const path = writeTrace('wrong', text)
     await expect(read(path)).rejects.toThrow(`${path}:${line}: ${problem} (--skip-bad-lines leaves such lines out)`)
   })
 
   it('in an access log', async () => {
     const good = '::1 - - [10/Oct/2025:13:55:36 +0000] "GET / HTTP/1.1" 200 1'
-    const path = fileOf('wrong', `${good}\n${good.replace('Oct', 'Okt')}\n`)
+    const path = writeTrace('wrong', `${good}\n${good.replace('Oct', 'Okt')}\n`)
     await expect(read(path)).rejects.toThrow(`${path}:2: there is no month "Okt"`)
-    await expect(read(fileOf('wrong', `${good}\nnonsense\n`))).rejects.toThrow(
+    await expect(read(writeTrace('wrong', `${good}\nnonsense\n`))).rejects.toThrow(
       ':2: not a line of an access log: "nonsense"',
     )
   })
 
   it('and left out where that is asked for', async () => {
-    const [arrivals, file] = await read(fileOf('wrong', '5,a\nx,y\n6,b,3\n6\n'), { skipsBadLines: true })
+    const [arrivals, file] = await read(writeTrace('wrong', '5,a\nx,y\n6,b,3\n6\n'), { skipsBadLines: true })
     expect([arrivals, file.skipped]).toEqual([TWO, 2])
   })
 
   it('when it is the first one and nobody can tell what it is', async () => {
-    const path = fileOf('odd', '\nhello\n')
+    const path = writeTrace('odd', '\nhello\n')
     await expect(read(path)).rejects.toThrow(
       `${path}:2: this is no JSON, no CSV of atMs,key,cost and no access log: --trace-format says what it is`,
     )
@@ -144,7 +144,7 @@ describe('a line that is wrong is named', () => {
   })
 
   it('when it does not end', async () => {
-    const path = fileOf('endless', `5,a\n6,${'b'.repeat(1_200_000)}\n`)
+    const path = writeTrace('endless', `5,a\n6,${'b'.repeat(1_200_000)}\n`)
     await expect(read(path)).rejects.toThrow(`${path}:1: a line is longer than 1000000 characters`)
   })
 })
@@ -156,7 +156,9 @@ describe('a file that cannot be read is told', () => {
   })
 
   it('because it is not packed though its name says so', async () => {
-    await expect(read(fileOf('plain.gz', '5,a\n'))).rejects.toThrow('plain.gz cannot be read: incorrect header check')
+    await expect(read(writeTrace('plain.gz', '5,a\n'))).rejects.toThrow(
+      'plain.gz cannot be read: incorrect header check',
+    )
   })
 })
 
@@ -168,7 +170,7 @@ describe('sluice simulate --trace', () => {
   }
 
   it('plays the file', async () => {
-    const [code, terminal] = await asked('--json', '--trace', fileOf('two.csv', '5,a\n6,a\n1000,a\n'))
+    const [code, terminal] = await asked('--json', '--trace', writeTrace('two.csv', '5,a\n6,a\n1000,a\n'))
     expect(code).toBe(0)
     const { traffic, results } = JSON.parse(terminal.text())
     expect(traffic).toBe(`3 requests of ${join(folder, 'two.csv')}`)
@@ -176,7 +178,7 @@ describe('sluice simulate --trace', () => {
   })
 
   it('tells what it left out and what came late', async () => {
-    const [code, terminal] = await asked('--skip-bad-lines', '-f', fileOf('odd.csv', '5,a\nx\n4,a\n'))
+    const [code, terminal] = await asked('--skip-bad-lines', '-f', writeTrace('odd.csv', '5,a\nx\n4,a\n'))
     expect(code).toBe(0)
     expect(terminal.errors()).toBe(
       '1 lines could not be read and were left out\n1 lines came after later ones and were taken at their time\n',
@@ -184,10 +186,10 @@ describe('sluice simulate --trace', () => {
   })
 
   it('fails with the line, and for a file without requests', async () => {
-    const wrong = await asked('-f', fileOf('bad.csv', '5,a\n6\n'))
+    const wrong = await asked('-f', writeTrace('bad.csv', '5,a\n6\n'))
     expect([wrong[0], wrong[1].text()]).toEqual([2, ''])
     expect(wrong[1].errors()).toContain('bad.csv:2: key must be')
-    const [code, terminal] = await asked('-f', fileOf('empty', ''))
+    const [code, terminal] = await asked('-f', writeTrace('empty', ''))
     expect([code, terminal.errors()]).toEqual([2, `sluice: the trace ${join(folder, 'empty')} has no requests\n`])
   })
 })

@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { Arrival } from '../../simulate/simulation.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
-import { formatOf, type LogKey, readLine, type TraceFormat } from './trace-line.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { detectFormat, type LogKey, readLine, type TraceFormat } from './trace-line.ts'
 
 /** How to read a file. */
 export interface TraceFileOptions {
@@ -28,10 +28,10 @@ export interface TraceFile {
 
 /** Opens a file of requests: JSON lines, CSV or an access log, plain or with the ending `.gz`. */
 export async function openTraceFile(path: string, options: TraceFileOptions): Promise<TraceFile> {
-  return new LineReader(path, await sizeOf(path), options)
+  return new LineReader(path, await readSize(path), options)
 }
 
-async function sizeOf(path: string): Promise<number> {
+async function readSize(path: string): Promise<number> {
   try {
     const found = await stat(path)
     if (!found.isDirectory()) return found.size
@@ -72,7 +72,7 @@ class LineReader implements TraceFile {
     let part: Arrival[] = []
     for await (const line of this.#lines()) {
       this.#line++
-      const arrival = this.#arrivalOf(line)
+      const arrival = this.#readArrival(line)
       if (arrival !== undefined) part.push(arrival)
       if (part.length < PART) continue
       yield part
@@ -86,7 +86,7 @@ class LineReader implements TraceFile {
     file.on('data', (bytes) => {
       this.#read += bytes.length
     })
-    // Unlike a pipe, a pipeline hands on what goes wrong; it is told where the text is read.
+    // Unlike a pipe, a pipeline hands errors on to the loop that reads the text.
     const text = this.#path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file
     let rest = ''
     try {
@@ -102,9 +102,9 @@ class LineReader implements TraceFile {
     if (rest !== '') yield rest
   }
 
-  #arrivalOf(text: string): Arrival | undefined {
+  #readArrival(text: string): Arrival | undefined {
     const line = text.endsWith('\r') ? text.slice(0, -1) : text
-    this.#format ??= line.trim() === '' ? undefined : (formatOf(line) ?? this.#unknownFormat())
+    this.#format ??= line.trim() === '' ? undefined : (detectFormat(line) ?? this.#unknownFormat())
     const read = this.#format === undefined ? undefined : readLine(line, this.#format, this.#options.logKey)
     if (read === undefined) return undefined
     const problem = 'problem' in read ? read.problem : this.#lateness(read)
@@ -129,7 +129,7 @@ class LineReader implements TraceFile {
   }
 
   #unknownFormat(): never {
-    // Counted before it is told.
+    // The message names the line, which is counted already.
     throw this.#failure('this is no JSON, no CSV of atMs,key,cost and no access log: --trace-format says what it is')
   }
 

@@ -14,7 +14,7 @@ export type LogKey = 'address' | 'user'
 export type ReadLine = Arrival | undefined | { readonly problem: string }
 
 /** The format of a file by its first line; `undefined` when it is none that is known. */
-export function formatOf(line: string): TraceFormat | undefined {
+export function detectFormat(line: string): TraceFormat | undefined {
   if (line.startsWith('{')) return 'json'
   if (CSV_HEADING.test(line) || /^"?\d+"?\s*,/.test(line)) return 'csv'
   return LOG.test(line) ? 'log' : undefined
@@ -39,7 +39,7 @@ function jsonLine(line: string): ReadLine {
   if (typeof value !== 'object' || value === null)
     return { problem: `not an object such as {"atMs":0,"key":"a","cost":1}` }
   const { atMs, key, cost, workMs } = value as Record<string, unknown>
-  return arrivalOf(atMs, key, cost ?? 1, workMs)
+  return checkArrival(atMs, key, cost ?? 1, workMs)
 }
 
 function csvLine(line: string): ReadLine {
@@ -49,12 +49,12 @@ function csvLine(line: string): ReadLine {
   )
   const [atMs, key, cost = '1', ...more] = cells
   if (more.length > 0) return { problem: `more than atMs,key,cost: ${show(line)}` }
-  return arrivalOf(numberOf(atMs), key, numberOf(cost), undefined)
+  return checkArrival(readNumber(atMs), key, readNumber(cost), undefined)
 }
 
 const CELL = /(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g
 
-function numberOf(text: string | undefined): unknown {
+function readNumber(text: string | undefined): unknown {
   return text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : text
 }
 
@@ -70,12 +70,12 @@ function logLine(line: string, logKey: LogKey): ReadLine {
   const offsetMs = (Number(zoneHours) * 60 + Number(zoneMinutes)) * 60_000 * (sign === '-' ? -1 : 1)
   const localMs = Date.UTC(Number(year), monthIndex, Number(day), Number(hour), Number(minute), Number(second))
   if (monthIndex < 0) return { problem: `there is no month ${show(month)}` }
-  // Nobody logged in: the address stands for them.
+  // Without a login the address stands for the user.
   const key = logKey === 'user' && user !== '-' ? user : address
-  return arrivalOf(localMs - offsetMs, key, 1, undefined)
+  return checkArrival(localMs - offsetMs, key, 1, undefined)
 }
 
-function arrivalOf(atMs: unknown, key: unknown, cost: unknown, workMs: unknown): ReadLine {
+function checkArrival(atMs: unknown, key: unknown, cost: unknown, workMs: unknown): ReadLine {
   if (!isWhole(atMs, 0)) return { problem: `atMs must be a whole number of at least 0, got ${show(atMs)}` }
   if (typeof key !== 'string' || key === '')
     return { problem: `key must be a text of at least 1 character, got ${show(key)}` }

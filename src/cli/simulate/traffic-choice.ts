@@ -2,7 +2,7 @@ import { show } from '../../core/check.ts'
 import { duration } from '../../core/duration.ts'
 import type { Contestant, Trace } from '../../simulate/simulation.ts'
 import { adversary, bursts, poisson, steady, type TrafficOptions } from '../../simulate/traffic.ts'
-import { CommandFailure, EXIT } from '../command-failure.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 import { durationText } from './duration-text.ts'
 
 /** The kinds of traffic that can be made. */
@@ -29,23 +29,23 @@ export interface ChosenTraffic {
 }
 
 /** Makes the traffic. What was left out is made so that the first of the rules has something to refuse. */
-export function trafficOf(choice: TrafficChoice, [first]: readonly Contestant[]): ChosenTraffic {
-  const { limit, windowMs } = aimOf(first as Contestant)
-  const common = commonOf(choice, windowMs)
+export function makeTraffic(choice: TrafficChoice, [first]: readonly Contestant[]): ChosenTraffic {
+  const { limit, windowMs } = resolveAim(first as Contestant)
+  const common = readCommon(choice, windowMs)
   const keys = common.keys ?? 1
   const span = `for ${durationText(common.durationMs)}, ${keys === 1 ? 'one key' : `${keys} keys`}, seed ${common.seed ?? 1}`
   switch (choice.traffic) {
     case 'poisson':
     case 'steady': {
-      const perSecond = choice.rate === undefined ? (1_200 * limit * keys) / windowMs : rateOf(choice.rate)
+      const perSecond = choice.rate === undefined ? (1_200 * limit * keys) / windowMs : readRate(choice.rate)
       const made = choice.traffic === 'poisson' ? poisson : steady
       const how = choice.traffic === 'poisson' ? 'at random' : 'evenly'
       return { trace: made({ ...common, perSecond }), about: `${round(perSecond)} requests a second ${how}, ${span}` }
     }
     case 'bursts': {
-      const burst = countOf('--burst', choice.burst, 1) ?? Math.ceil(0.8 * limit)
-      const burstMs = timeOf('--burst-length', choice.burstLength) ?? Math.max(1, Math.ceil(windowMs / 25))
-      const pauseMs = timeOf('--pause', choice.pause) ?? Math.max(1, Math.ceil(windowMs / 2))
+      const burst = readCount('--burst', choice.burst, 1) ?? Math.ceil(0.8 * limit)
+      const burstMs = readTime('--burst-length', choice.burstLength) ?? Math.max(1, Math.ceil(windowMs / 25))
+      const pauseMs = readTime('--pause', choice.pause) ?? Math.max(1, Math.ceil(windowMs / 2))
       const about = `${burst} requests within ${durationText(burstMs)}, then a pause of ${durationText(pauseMs)} on average, ${span}`
       return { trace: bursts({ ...common, burst, burstMs, pauseMs }), about }
     }
@@ -57,44 +57,44 @@ export function trafficOf(choice: TrafficChoice, [first]: readonly Contestant[])
 }
 
 /** What an adversary aims at, and what is too much. */
-function aimOf({ rule }: Contestant): { readonly limit: number; readonly windowMs: number } {
+function resolveAim({ rule }: Contestant): { readonly limit: number; readonly windowMs: number } {
   return { limit: rule.limit, windowMs: Math.ceil(rule.windowMs ?? Number(rule.parameters.leaseMs)) }
 }
 
 const WINDOWS = 30
 const TEN_YEARS_MS = 3_653 * 86_400_000
 
-function commonOf(choice: TrafficChoice, windowMs: number): TrafficOptions {
+function readCommon(choice: TrafficChoice, windowMs: number): TrafficOptions {
   return {
-    durationMs: timeOf('--duration', choice.duration) ?? Math.min(WINDOWS * windowMs, TEN_YEARS_MS),
-    keys: countOf('--keys', choice.keys, 1),
-    seed: countOf('--seed', choice.seed, 0),
-    workMs: timeOf('--work', choice.work),
-    cost: choice.cost === undefined ? undefined : costOf(choice.cost),
+    durationMs: readTime('--duration', choice.duration) ?? Math.min(WINDOWS * windowMs, TEN_YEARS_MS),
+    keys: readCount('--keys', choice.keys, 1),
+    seed: readCount('--seed', choice.seed, 0),
+    workMs: readTime('--work', choice.work),
+    cost: choice.cost === undefined ? undefined : readCost(choice.cost),
   }
 }
 
 /** `120`, `120/s`, `100/m` or `5/10s` as requests in a second. */
-function rateOf(text: string): number {
+function readRate(text: string): number {
   const [, count, period] = /^(\d+(?:\.\d+)?)(?:\/(.+))?$/.exec(text) ?? []
   if (count === undefined) throw wrong('--rate', 'a number of requests, such as 120/s, 100/m or 5/10s', text)
-  const periodMs = period === undefined ? 1_000 : timeOf('--rate', /^\d/.test(period) ? period : `1${period}`)
+  const periodMs = period === undefined ? 1_000 : readTime('--rate', /^\d/.test(period) ? period : `1${period}`)
   return (1_000 * Number(count)) / (periodMs as number)
 }
 
-function costOf(text: string): TrafficOptions['cost'] {
+function readCost(text: string): TrafficOptions['cost'] {
   const [, least, most = least] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? []
   if (least === undefined) throw wrong('--cost', 'a whole number, or two such as 1-5', text)
   return { least: Number(least), most: Number(most) }
 }
 
-function countOf(option: string, text: string | undefined, least: number): number | undefined {
+function readCount(option: string, text: string | undefined, least: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,15}$/.test(text) && Number(text) >= least) return Number(text)
   throw wrong(option, `a whole number of at least ${least}`, text)
 }
 
-function timeOf(option: string, text: string | undefined): number | undefined {
+function readTime(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   try {
     return duration(text)

@@ -1,4 +1,4 @@
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** A screen of its own, drawn over and over: what was there before comes back at the end. */
 export class Screen {

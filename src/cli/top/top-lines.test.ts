@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { LIVE } from '../../../test/cli/live-reports.ts'
 import type { LiveReport, LiveSecond } from '../../observe/live-report.ts'
-import { paintFor } from '../paint.ts'
-import { widthOf } from '../table.ts'
-import type { Terminal } from '../terminal.ts'
-import { topLines } from './top-lines.ts'
+import { chooseColors } from '../terminal/colors.ts'
+import { measureWidth } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { composeTopLines } from './top-lines.ts'
 
-const paint = paintFor({ hasColour: false } as Terminal)
+const colors = chooseColors({ hasColour: false } as Terminal)
 const place = 'http://127.0.0.1:8080'
-const drawn = (report: LiveReport, columns = 100, rows?: number) => topLines(report, place, { columns, rows }, paint)
+const drawn = (report: LiveReport, columns = 100, rows?: number) =>
+  composeTopLines(report, place, { columns, rows }, colors)
 
 describe('top draws', () => {
   it('rates, policies, and the busiest and most refused keys', () => {
@@ -50,11 +51,11 @@ allowed  refused  policy  most refused keys
   it('what is wrong with the store and with the file of policies', () => {
     const store = { ...LIVE.store, state: 'degraded', forMs: 2_000, error: 'connection refused' } as const
     const service = { ...LIVE.service, reloadError: 'limits.yaml:1:1: x' }
-    const lines = topLines(
+    const lines = composeTopLines(
       { ...LIVE, store, service },
       place,
       { columns: 100, rows: undefined },
-      paintFor({ hasColour: true } as Terminal),
+      chooseColors({ hasColour: true } as Terminal),
     )
     expect(lines[1]).toBe('\u001b[31mstore: redis, 127.0.0.1:6379, degraded for 2 s: connection refused\u001b[39m')
     expect(lines[2]).toBe('\u001b[33mpolicies on disk are not in force: limits.yaml:1:1: x\u001b[39m')
@@ -72,7 +73,7 @@ allowed  refused  policy  most refused keys
       for (const rows of [1, 5, 12, 24, 100]) {
         const lines = drawn({ ...LIVE, busiest: many, mostRefused: many }, columns, rows)
         expect(lines.length).toBeLessThanOrEqual(rows)
-        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+        for (const line of lines) expect(measureWidth(line)).toBeLessThanOrEqual(columns)
       }
     }
     expect(

@@ -1,8 +1,8 @@
 import type { LiveKey, LivePolicy, LiveReport, LiveSecond } from '../../observe/live-report.ts'
-import { lengthOf, timeText } from '../length-of-time.ts'
-import type { Paint } from '../paint.ts'
-import { printable } from '../printable.ts'
-import { fitted, table } from '../table.ts'
+import type { Colors } from '../terminal/colors.ts'
+import { formatDuration, formatTime } from '../terminal/format-duration.ts'
+import { printable } from '../terminal/printable.ts'
+import { fitted, table } from '../terminal/table.ts'
 
 /** How much there is to draw on. */
 export interface Size {
@@ -12,14 +12,19 @@ export interface Size {
 }
 
 /** A live report as lines, none of them longer than the columns and, where rows are known, no more than those. */
-export function topLines(report: LiveReport, place: string, { columns, rows }: Size, paint: Paint): readonly string[] {
-  const head = headLines(report, place, columns, paint)
-  const policies = policyLines(report, columns, paint)
+export function composeTopLines(
+  report: LiveReport,
+  place: string,
+  { columns, rows }: Size,
+  colors: Colors,
+): readonly string[] {
+  const head = headLines(report, place, columns, colors)
+  const policies = policyLines(report, columns, colors)
   const left = rows === undefined ? 2 * (MOST_KEYS + KEY_HEAD) : rows - head.length - policies.length
   const most = Math.min(MOST_KEYS, Math.floor(left / 2) - KEY_HEAD)
   const keys = [
-    ...keyLines('busiest keys', report.busiest, columns, most, paint),
-    ...keyLines('most refused keys', report.mostRefused, columns, most, paint),
+    ...keyLines('busiest keys', report.busiest, columns, most, colors),
+    ...keyLines('most refused keys', report.mostRefused, columns, most, colors),
   ]
   return [...head, ...policies, ...keys].slice(0, rows)
 }
@@ -29,20 +34,23 @@ const MOST_KEYS = 20
 const KEY_HEAD = 2
 const LATELY_SECONDS = 10
 
-function headLines(report: LiveReport, place: string, columns: number, paint: Paint): readonly string[] {
+function headLines(report: LiveReport, place: string, columns: number, colors: Colors): readonly string[] {
   const { service, store, seconds } = report
   const { version, startedAtMs, nowMs, reloadError } = service
   const last = seconds.at(-1)
-  const state = `${store.state} for ${lengthOf(store.forMs)}`
+  const state = `${store.state} for ${formatDuration(store.forMs)}`
   const lines = [
-    [printable(`sluice ${version} at ${place}, up ${lengthOf(nowMs - startedAtMs)}, ${timeText(nowMs)}`), paint.bold],
+    [
+      printable(`sluice ${version} at ${place}, up ${formatDuration(nowMs - startedAtMs)}, ${formatTime(nowMs)}`),
+      colors.bold,
+    ],
     [
       printable(`store: ${store.kind}, ${store.place}, ${state}${store.error === null ? '' : `: ${store.error}`}`),
-      store.state === 'healthy' ? asIs : paint.red,
+      store.state === 'healthy' ? asIs : colors.red,
     ],
     ...(reloadError === null
       ? []
-      : ([[printable(`policies on disk are not in force: ${reloadError}`), paint.yellow]] as const)),
+      : ([[printable(`policies on disk are not in force: ${reloadError}`), colors.yellow]] as const)),
     [last === undefined ? 'nothing has been decided yet' : secondText(last), asIs],
   ] as const
   return lines.map(([text, colour]) => colour(fitted(text, columns)))
@@ -58,11 +66,11 @@ function secondText({ allowed, refused, wouldRefuse, withoutStore, p50Ms, p99Ms 
   return parts.join(', ')
 }
 
-function policyLines({ policies, seconds }: LiveReport, columns: number, paint: Paint): readonly string[] {
+function policyLines({ policies, seconds }: LiveReport, columns: number, colors: Colors): readonly string[] {
   const lately = seconds.slice(-LATELY_SECONDS)
   const rows = policies.map((policy) => policyRow(policy, lately))
   const head = ['policy', 'allowed/s', 'refused/s', 'allowed', 'refused', 'refused by']
-  return ['', ...linesOf([head, ...rows], [1, 2, 3, 4], columns, paint)]
+  return ['', ...composeLines([head, ...rows], [1, 2, 3, 4], columns, colors)]
 }
 
 function policyRow({ name, allowed, refused, tiers }: LivePolicy, lately: readonly LiveSecond[]): readonly string[] {
@@ -79,18 +87,18 @@ function keyLines(
   keys: readonly LiveKey[],
   columns: number,
   most: number,
-  paint: Paint,
+  colors: Colors,
 ): readonly string[] {
   if (keys.length === 0 || most < 1) return []
   const rows = keys.slice(0, most).map(({ key, policy, allowed, refused }) => [`${allowed}`, `${refused}`, policy, key])
-  return ['', ...linesOf([['allowed', 'refused', 'policy', title], ...rows], [0, 1], columns, paint)]
+  return ['', ...composeLines([['allowed', 'refused', 'policy', title], ...rows], [0, 1], columns, colors)]
 }
 
-function linesOf(
+function composeLines(
   rows: readonly (readonly string[])[],
   right: readonly number[],
   columns: number,
-  paint: Paint,
+  colors: Colors,
 ): readonly string[] {
   const [head = '', ...lines] = table(
     rows.map((row) => row.map(printable)),
@@ -99,7 +107,7 @@ function linesOf(
     .trimEnd()
     .split('\n')
     .map((line) => fitted(line, columns))
-  return [paint.faint(head), ...lines]
+  return [colors.faint(head), ...lines]
 }
 
 function asIs(text: string): string {

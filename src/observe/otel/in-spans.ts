@@ -22,18 +22,19 @@ export function limiterInSpans<Tier extends string>(
     return (name, call, args, run) => {
       return tracer.startActiveSpan(`sluice.${name}`, async (span) => {
         if (span.isRecording()) {
-          span.setAttributes({ 'sluice.limiter': limiter.name, ...attributesFor(args), ...amountsOf(call, args) })
+          span.setAttributes({ 'sluice.limiter': limiter.name, ...attributesFor(args), ...composeAmounts(call, args) })
         }
         return settle(span, call, args, run)
       })
     }
   }
-  const keyOf = ([key]: readonly unknown[]): Attributes => (recordKeys ? { 'sluice.key': textOf(key, tiers) } : {})
+  const composeKey = ([key]: readonly unknown[]): Attributes =>
+    recordKeys ? { 'sluice.key': formatKey(key, tiers) } : {}
   const withEndings = (held: object, args: readonly unknown[]): object => {
     return withSpans(
       held,
       ENDINGS,
-      spansFor(() => keyOf(args)),
+      spansFor(() => composeKey(args)),
     )
   }
   const calls = {
@@ -47,14 +48,14 @@ export function limiterInSpans<Tier extends string>(
       ENDINGS,
       spansFor(() => ({})),
     )
-  return withSpans(limiter, calls, spansFor(keyOf), { resume, close, [Symbol.asyncDispose]: close })
+  return withSpans(limiter, calls, spansFor(composeKey), { resume, close, [Symbol.asyncDispose]: close })
 }
 
 const CALLS: Readonly<Record<string, SpannedCall>> = {
   consume: { amount: inOptions('cost') },
   peek: { amount: inOptions('cost') },
   wait: { amount: inOptions('cost') },
-  schedule: { amount: ([, , options]) => costIn(options, 'cost') },
+  schedule: { amount: ([, , options]) => readCost(options, 'cost') },
   charge: { amount: ([, amount]) => amount ?? 1 },
   giveBack: { amount: ([, amount]) => amount ?? 1 },
   block: {},
@@ -70,10 +71,10 @@ const ENDINGS: Readonly<Record<string, SpannedCall>> = {
 }
 
 function inOptions(name: string): (args: readonly unknown[]) => unknown {
-  return ([, options]) => costIn(options, name)
+  return ([, options]) => readCost(options, name)
 }
 
-function costIn(options: unknown, name: string): unknown {
+function readCost(options: unknown, name: string): unknown {
   return (options as Readonly<Record<string, unknown>> | null | undefined)?.[name] ?? 1
 }
 
@@ -111,7 +112,7 @@ function decisionAttributes(answer: object): Attributes {
   }
 }
 
-function amountsOf({ amount }: SpannedCall, args: readonly unknown[]): Attributes {
+function composeAmounts({ amount }: SpannedCall, args: readonly unknown[]): Attributes {
   const given = amount?.(args)
   if (typeof given === 'number') return { 'sluice.cost': given }
   if (typeof given !== 'object' || given === null) return {}
@@ -122,7 +123,7 @@ function amountsOf({ amount }: SpannedCall, args: readonly unknown[]): Attribute
   return attributes
 }
 
-function textOf(key: unknown, tiers: readonly string[]): string {
+function formatKey(key: unknown, tiers: readonly string[]): string {
   try {
     return keyText(key as Key<string>, tiers)
   } catch {

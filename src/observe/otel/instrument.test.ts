@@ -122,14 +122,9 @@ describe('spans', () => {
     const active: (string | undefined)[] = []
     const asked: typeof store = {
       ...store,
-      open(place) {
-        const shelf = store.open(place)
-        return {
-          decide(...given) {
-            active.push(trace.getActiveSpan()?.spanContext().spanId)
-            return shelf.decide(...given)
-          },
-        }
+      decide(call, reply) {
+        active.push(trace.getActiveSpan()?.spanContext().spanId)
+        return store.decide(call, reply)
       },
     }
     const limiter = instrument(createLimiter({ name: 'api', rule: two, store: asked }), providers())

@@ -2,7 +2,7 @@ import { type MeterProvider, metrics, type TracerProvider, trace } from '@opente
 import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { demandLimiter } from '../watched-limiter.ts'
+import { assertLimiter } from '../watched-limiter.ts'
 import { limiterInSpans } from './in-spans.ts'
 import { meterLimiter } from './meter-limiter.ts'
 
@@ -13,22 +13,22 @@ export interface InstrumentOptions {
   /** @default the global one */
   readonly tracerProvider?: TracerProvider
   /**
-   * Whether spans name the key, which may be somebody's name or address.
+   * Whether spans name the key, which may be the name or address of a person.
    * @default false
    */
   readonly recordKeys?: boolean
 }
 
 /**
- * The same limiter, with a span under the active one for every call that asks the store, and metrics of what it decides. Give it to
- * whoever had the limiter. Closing it closes the limiter, and ends the metrics.
+ * The same limiter, with a span under the active one for every call that asks the store, and metrics of what it decides. Use it in
+ * place of the limiter. Closing it closes the limiter, and ends the metrics.
  */
 export function instrument<Tier extends string = never>(
   limiter: Limiter<Tier>,
   options: InstrumentOptions = {},
 ): Limiter<Tier> {
   knownOptions('instrument()', options, ['meterProvider', 'tracerProvider', 'recordKeys'])
-  demandLimiter('instrument()', limiter)
+  assertLimiter('instrument()', limiter)
   const { meterProvider = metrics.getMeterProvider(), tracerProvider = trace.getTracerProvider() } = options
   const { recordKeys = false } = options
   if (typeof recordKeys !== 'boolean') {

@@ -1,25 +1,24 @@
 import type { Attributes, MeterProvider } from '@opentelemetry/api'
-import { mapped } from '../mapped.ts'
-import { COUNTS, HEALTHY, type Labels, measure, STEPS, TIMES } from '../measures.ts'
+import { COUNTS, HEALTHY, type Labels, mapMeasures, measure, STEPS, TIMES } from '../measures.ts'
 import type { WatchedLimiter } from '../watched-limiter.ts'
 
 /** Measures a limiter with the meter of a provider, until the function that it returns is called. */
 export function meterLimiter(limiter: WatchedLimiter, provider: MeterProvider): () => void {
   const meter = provider.getMeter('sluice')
-  const counters = mapped(COUNTS, (name, { help, unit }) => {
+  const counters = mapMeasures(COUNTS, (name, { help, unit }) => {
     return meter.createCounter(`sluice.${name}`, { description: help, unit: `{${unit}}` })
   })
-  const histograms = mapped(TIMES, (name, { help }) => {
+  const histograms = mapMeasures(TIMES, (name, { help }) => {
     const advice = { explicitBucketBoundaries: [...STEPS[name]] }
     return meter.createHistogram(`sluice.${name}`, { description: help, unit: 's', advice })
   })
   const stop = measure(limiter, {
-    count: (name, labels, by) => counters[name].add(by, attributesOf(labels)),
-    time: (name, labels, seconds) => histograms[name].record(seconds, attributesOf(labels)),
+    count: (name, labels, by) => counters[name].add(by, composeAttributes(labels)),
+    time: (name, labels, seconds) => histograms[name].record(seconds, composeAttributes(labels)),
   })
   const gauge = meter.createObservableGauge(`sluice.${HEALTHY.name}`, { description: HEALTHY.help, unit: '1' })
   const observe = (result: { observe(value: number, attributes: Attributes): void }): void => {
-    result.observe(limiter.health.state === 'healthy' ? 1 : 0, attributesOf({ limiter: limiter.name }))
+    result.observe(limiter.health.state === 'healthy' ? 1 : 0, composeAttributes({ limiter: limiter.name }))
   }
   gauge.addCallback(observe)
   return () => {
@@ -28,7 +27,7 @@ export function meterLimiter(limiter: WatchedLimiter, provider: MeterProvider): 
   }
 }
 
-function attributesOf(labels: Labels): Attributes {
+function composeAttributes(labels: Labels): Attributes {
   const attributes: Attributes = {}
   for (const [name, value] of Object.entries(labels)) attributes[`sluice.${name}`] = value
   return attributes

@@ -20,7 +20,7 @@ export function withSpans<Target extends object>(
   instead: Readonly<Record<PropertyKey, unknown>> = {},
 ): Target {
   const made = new Map<PropertyKey, unknown>(Reflect.ownKeys(instead).map((name) => [name, instead[name]]))
-  const methodOf = (name: PropertyKey, method: (...args: unknown[]) => unknown): unknown => {
+  const wrapMethod = (name: PropertyKey, method: (...args: unknown[]) => unknown): unknown => {
     const call = Object.hasOwn(calls, name) ? calls[name as string] : undefined
     if (call === undefined) return method.bind(target)
     return (...args: unknown[]) => inSpan(String(name), call, args, () => method.apply(target, args))
@@ -31,7 +31,7 @@ export function withSpans<Target extends object>(
       // Of the object itself, and not of this one: it keeps its secrets from others.
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
-      made.set(name, methodOf(name, value as (...args: unknown[]) => unknown))
+      made.set(name, wrapMethod(name, value as (...args: unknown[]) => unknown))
       return made.get(name)
     },
   })

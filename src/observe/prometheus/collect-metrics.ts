@@ -3,7 +3,7 @@ import { type OpenMetricsContentType, register as ownRegister, type PrometheusCo
 import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { measure } from '../measures.ts'
-import { demandLimiter, type WatchedLimiter } from '../watched-limiter.ts'
+import { assertLimiter, type WatchedLimiter } from '../watched-limiter.ts'
 import { healthGauge, prometheusMeters } from './meters.ts'
 
 /** Options of `collectMetrics`. */
@@ -40,7 +40,7 @@ export function collectMetrics(
     throw new LimiterError('INVALID_OPTION', `prefix must be ${rule}, got ${show(prefix)}`)
   }
   const given: readonly WatchedLimiter[] = [limiters].flat()
-  for (const limiter of given) demandLimiter('collectMetrics()', limiter)
+  for (const limiter of given) assertLimiter('collectMetrics()', limiter)
   const register = (options.register ?? ownRegister) as Registry
   const meters = prometheusMeters(register, prefix, buckets)
   const { watched } = healthGauge(register, prefix)

@@ -1,16 +1,15 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import { mapped } from '../mapped.ts'
-import { COUNTS, HEALTHY, type Measure, type Meters, STEPS, TIMES } from '../measures.ts'
+import { COUNTS, HEALTHY, type Meters, mapMeasures, STEPS, TIMES } from '../measures.ts'
 import type { WatchedLimiter } from '../watched-limiter.ts'
 
 /** Meters that are metrics of a registry: those that are there, and new ones otherwise. */
 export function prometheusMeters(register: Registry, prefix: string, buckets: readonly number[] | undefined): Meters {
-  const counters = mapped(COUNTS, (name, { help, labels }: Measure) => {
+  const counters = mapMeasures(COUNTS, (name, { help, labels }) => {
     const known = register.getSingleMetric(counterName(prefix, name))
     const settings = { name: counterName(prefix, name), help, labelNames: labels, registers: [register] }
     return (known as Counter | undefined) ?? new Counter(settings)
   })
-  const histograms = mapped(TIMES, (name, { help, labels }: Measure) => {
+  const histograms = mapMeasures(TIMES, (name, { help, labels }) => {
     const known = register.getSingleMetric(timeName(prefix, name))
     const steps = (name === 'decision.duration' ? buckets : undefined) ?? STEPS[name]
     const settings = {
@@ -41,7 +40,7 @@ export function healthGauge(register: Registry, prefix: string): { readonly watc
     help: HEALTHY.help,
     labelNames: HEALTHY.labels,
     registers: [register],
-    // Of several processes, one without its store is what somebody has to see.
+    // Of several processes, one without its store is enough for an alert.
     aggregator: 'min',
     collect() {
       this.reset()

@@ -30,7 +30,7 @@ local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force,
       end
       local _, recounted
       if count > 0 then
-        _, _, _, _, recounted = mine(nil, nowMs, count, true)
+        _, _, _, _, _, recounted = mine(nil, nowMs, count, true)
       end
       return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
     end
@@ -41,7 +41,7 @@ local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force,
   end
   local leftMs = atMs + windowMs - nowMs
   if not force and count + cost > limit then
-    return leftMs, math.max(0, limit - count), live and leftMs or 0, 0
+    return leftMs, math.max(0, limit - count), live and leftMs or 0, 0, 0
   end
   local before = count
   -- What was taken in an earlier window has left with it.
@@ -52,5 +52,5 @@ local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force,
   local resetAfterMs = (live or count > 0) and leftMs or 0
   local returned = cost < 0 and before - count or 0
   local next = struct.pack('<ddd', atMs, count, windowMs)
-  return 0, math.max(0, limit - count), resetAfterMs, 0, next, returned, keeps
+  return 0, math.max(0, limit - count), resetAfterMs, count > 0 and leftMs or 0, 0, next, returned, keeps
 end

@@ -35,6 +35,7 @@ export function stepFixedWindow(
     remaining: Math.max(0, limit - count),
     // A window whose count was given back stays open: it must not restart before its end.
     resetAfterMs: live || count > 0 ? leftMs : 0,
+    nextAfterMs: count > 0 ? leftMs : 0,
     delayMs: 0,
     returned: cost < 0 ? before - count : 0,
     state: { atMs, count, windowMs },

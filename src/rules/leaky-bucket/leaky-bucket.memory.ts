@@ -15,11 +15,11 @@ export function stepLeakyBucket(
   cost: number,
   force: boolean,
 ): Outcome<Level> {
-  let used = state === undefined ? 0 : usedAt(state, rate, nowMs)
+  const before = state === undefined ? 0 : usedAt(state, rate, nowMs)
+  let used = before
   const queueMs = mode === 'shape' ? Math.ceil(used / rate) : 0
   const fullMs = Math.ceil((used - (capacity - cost) * periodMs) / rate)
   const retryAfterMs = force ? 0 : Math.max(0, fullMs, queueMs - maxWaitMs)
-  const room = retryAfterMs === 0 ? used / periodMs : 0
   if (retryAfterMs === 0) {
     // Inexact only for a forced cost so large that the bounds decide anyway.
     const units = unitsOf(cost, periodMs)
@@ -27,13 +27,17 @@ export function stepLeakyBucket(
   }
   const fits = capacity - Math.ceil(used / periodMs)
   const inTime = mode === 'shape' ? Math.floor((maxWaitMs * rate - used) / periodMs) + 1 : fits
+  const remaining = Math.max(0, Math.min(fits, inTime))
+  const resetAfterMs = Math.ceil(used / rate)
+  const moreMs = Math.ceil((used - (capacity - remaining - 1) * periodMs) / rate)
   return {
     retryAfterMs,
-    remaining: Math.max(0, Math.min(fits, inTime)),
-    resetAfterMs: Math.ceil(used / rate),
+    remaining,
+    resetAfterMs,
+    nextAfterMs: used === 0 ? 0 : Math.max(0, moreMs, mode === 'shape' ? resetAfterMs - maxWaitMs : 0),
     // Longer only right after the rate has changed.
     delayMs: Math.min(queueMs, maxWaitMs),
-    returned: cost < 0 ? Math.min(-cost, room) : 0,
+    returned: cost < 0 && retryAfterMs === 0 ? Math.min(-cost, before / periodMs) : 0,
     state: { atMs: nowMs, used, periodMs, rate },
   }
 }

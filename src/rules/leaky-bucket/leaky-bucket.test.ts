@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeProperties } from '../../../test/rule-properties.ts'
-import * as decide from '../../core/decide.ts'
-import { UNTOUCHED } from '../../core/entry.ts'
+import * as decide from '../../engine/decide.ts'
+import { UNTOUCHED } from '../../engine/key-state.ts'
 import { promises } from './leaky-bucket.promises.ts'
 import { leakyBucket } from './leaky-bucket.ts'
 

@@ -31,7 +31,7 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
       local _, remaining = step(EXACT, madeMs, maxDebt, state, nowMs, 0, true)
       local recounted
       if remaining < EXACT then
-        _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+        _, _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
       end
       return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
     end
@@ -46,27 +46,30 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
   -- The last windowMs milliseconds end with this one: so many of them lie in the window before. Rounded down: only so are evenly
   -- spaced requests at exactly the limit never refused.
   local sharedMs = windowMs - 1 - elapsedMs
-  local free = limit - current - cost
-  local passes = force or math.floor(previous * sharedMs / windowMs) <= free
-  local retryAfterMs, returned = 0, 0
-  if not passes and free >= 0 then
-    retryAfterMs = math.floor(windowMs * (previous - free - 1) / previous) - elapsedMs
-  elseif not passes then
-    retryAfterMs = windowMs - elapsedMs + math.floor(windowMs * (current - limit + cost - 1) / current)
-  elseif cost < 0 then
+  local passes = force or math.floor(previous * sharedMs / windowMs) <= limit - current - cost
+  local returned = 0
+  if passes and cost < 0 then
     local inCurrent = not takenMs or takenMs >= atMs
     local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
     local fromCurrent = inCurrent and math.min(-cost, current) or 0
     local fromPrevious = inPrevious and math.min(-cost - fromCurrent, previous) or 0
     current, previous = current - fromCurrent, previous - fromPrevious
     returned = fromCurrent + fromPrevious
-  else
+  elseif passes then
     current = addBounded(current, cost, limit + maxDebt)
   end
 
-  local used = current + math.floor(previous * sharedMs / windowMs)
+  local remaining = math.max(0, limit - current - math.floor(previous * sharedMs / windowMs))
   local windows = current > 0 and 2 or previous > 0 and 1 or 0
   local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
+  -- When that passes: what was refused, or else more than remaining.
+  local asked, laterMs = passes and remaining + 1 or cost, 0
+  local free = limit - current - asked
+  if free >= 0 then
+    laterMs = math.floor(windowMs * (previous - free - 1) / previous) - elapsedMs
+  elseif asked <= limit or not passes then
+    laterMs = windowMs - elapsedMs + math.floor(windowMs * (current - limit + asked - 1) / current)
+  end
   local next = passes and struct.pack('<dddd', atMs, current, previous, windowMs) or nil
-  return retryAfterMs, math.max(0, limit - used), resetAfterMs, 0, next, returned, keeps
+  return passes and 0 or laterMs, remaining, resetAfterMs, passes and laterMs or 0, 0, next, returned, keeps
 end

@@ -28,7 +28,8 @@ export function stepSlidingWindow(
   let current = state !== undefined && passedMs <= 0 ? state.current : 0
   let previous = state === undefined || passedMs > windowMs ? 0 : passedMs > 0 ? state.current : state.previous
 
-  const passes = force || overlap(windowMs, elapsedMs, previous) + current + cost <= limit
+  let overlapping = overlap(windowMs, elapsedMs, previous)
+  const passes = force || overlapping + current + cost <= limit
   const retryAfterMs = passes ? 0 : waitMs(limit, windowMs, current, previous, cost) - elapsedMs
   let returned = 0
   if (passes && cost < 0) {
@@ -39,14 +40,17 @@ export function stepSlidingWindow(
     current -= fromCurrent
     previous -= fromPrevious
     returned = fromCurrent + fromPrevious
+    overlapping = overlap(windowMs, elapsedMs, previous)
   } else if (passes) {
     current = addBounded(current, cost, limit + maxDebt)
   }
 
+  const remaining = Math.max(0, limit - overlapping - current)
   return {
     retryAfterMs,
-    remaining: Math.max(0, limit - overlap(windowMs, elapsedMs, previous) - current),
+    remaining,
     resetAfterMs: current > 0 ? 2 * windowMs - elapsedMs : previous > 0 ? windowMs - elapsedMs : 0,
+    nextAfterMs: remaining === limit ? 0 : waitMs(limit, windowMs, current, previous, remaining + 1) - elapsedMs,
     delayMs: 0,
     returned,
     state: { atMs, current, previous, windowMs },

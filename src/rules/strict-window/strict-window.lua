@@ -60,7 +60,7 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
     local _, remaining = step(EXACT, madeMs * madeSlices, madeSlices, maxDebt, state, nowMs, 0, true)
     local recounted
     if remaining < EXACT then
-      _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+      _, _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
     end
     return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
   end
@@ -87,7 +87,7 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
   end
 
   if not force and used + cost > limit then
-    return msUntilFree(cost - (limit - used)), math.max(0, limit - used), msUntilEmpty(), 0
+    return msUntilFree(cost - (limit - used)), math.max(0, limit - used), msUntilEmpty(), 0, 0
   end
   local returned = 0
   if cost < 0 then
@@ -101,5 +101,6 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
   end
   counts[live + 1] = -sliceMs
   local next = struct.pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
-  return 0, math.max(0, limit - used), msUntilEmpty(), 0, next, returned
+  local nextAfterMs = used > 0 and msUntilFree(math.max(1, used - limit + 1)) or 0
+  return 0, math.max(0, limit - used), msUntilEmpty(), nextAfterMs, 0, next, returned
 end

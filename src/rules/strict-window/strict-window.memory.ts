@@ -42,7 +42,8 @@ export function stepStrictWindow(
   return {
     retryAfterMs,
     remaining: Math.max(0, limit - used),
-    resetAfterMs: used === 0 ? 0 : atMs + slicesUntilFree(counts, used) * sliceMs - nowMs,
+    resetAfterMs: used === 0 ? 0 : atMs + slicesUntilEmpty(counts) * sliceMs - nowMs,
+    nextAfterMs: used === 0 ? 0 : atMs + slicesUntilFree(counts, Math.max(1, used - limit + 1)) * sliceMs - nowMs,
     delayMs: 0,
     returned,
     state: { atMs, counts, sliceMs },
@@ -90,6 +91,13 @@ function slicesUntilFree(counts: readonly number[], amount: number): number {
   let slice = 0
   for (let freed = counts[0] as number; freed < amount; freed += counts[slice] as number) slice++
   return slice + 1
+}
+
+/** The same for all that is used, which is more than nothing, from the other end: mostly the newest slice is not empty. */
+function slicesUntilEmpty(counts: readonly number[]): number {
+  let slices = counts.length
+  while (counts[slices - 1] === 0) slices--
+  return slices
 }
 
 /** A state as numbers, for `live` slices, as its script keeps it: the length of a slice is below zero, which no count is. */

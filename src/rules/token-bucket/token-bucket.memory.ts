@@ -9,20 +9,22 @@ export function stepTokenBucket(
   cost: number,
   force: boolean,
 ): Outcome<Level> {
-  let used = state === undefined ? 0 : usedAt(state, rate, nowMs)
+  const before = state === undefined ? 0 : usedAt(state, rate, nowMs)
+  let used = before
   const retryAfterMs = force ? 0 : Math.max(0, Math.ceil((used - (capacity - cost) * periodMs) / rate))
-  const room = retryAfterMs === 0 ? used / periodMs : 0
   if (retryAfterMs === 0) {
     // Inexact only for a forced cost so large that the bounds decide anyway.
     const units = unitsOf(cost, periodMs)
     used = Math.max(0, Math.min(used + units, Math.max(used, (capacity + maxDebt) * periodMs)))
   }
+  const remaining = Math.max(0, capacity - Math.ceil(used / periodMs))
   return {
     retryAfterMs,
-    remaining: Math.max(0, capacity - Math.ceil(used / periodMs)),
+    remaining,
     resetAfterMs: Math.ceil(used / rate),
+    nextAfterMs: used === 0 ? 0 : Math.ceil((used - (capacity - remaining - 1) * periodMs) / rate),
     delayMs: 0,
-    returned: cost < 0 ? Math.min(-cost, room) : 0,
+    returned: cost < 0 && retryAfterMs === 0 ? Math.min(-cost, before / periodMs) : 0,
     state: { atMs: nowMs, used, periodMs, rate },
   }
 }

@@ -1,40 +1,42 @@
 import type { Decision } from '../../core/decision.ts'
 import type { Amounts, BlockOptions, CostOptions } from '../../limiter/limiter.ts'
-import { jsonAnswer } from '../answer.ts'
-import { type Call, readCall, type Said } from '../call.ts'
-import { decisionJson } from '../decision-json.ts'
-import type { Access, Desk, PostRoute, Routes } from '../route.ts'
+import type { JsonBody } from '../server/read-json.ts'
+import { jsonResponse } from '../server/response.ts'
+import type { Access, PostRoute, Routes } from '../server/route.ts'
+import { type ParsedCall, readCall } from './call.ts'
+import { composeDecisionJson } from './decision-json.ts'
+import type { ServiceContext } from './service-context.ts'
 
-type Ask = (call: Call, said: Said) => Promise<Decision>
+type KeyAction = (call: ParsedCall, body: JsonBody) => Promise<Decision>
 
 /** Looks at a key, or changes what is known of it. */
-export function changeRoutes(desk: Desk): Routes {
-  const route = (others: readonly string[], ask: Ask, access: Access = 'token'): PostRoute => ({
+export function changeRoutes({ policies }: ServiceContext): Routes {
+  const route = (others: readonly string[], ask: KeyAction, access: Access = 'token'): PostRoute => ({
     method: 'POST',
     access,
-    answer: async (said) => jsonAnswer(decisionJson(await ask(readCall(desk.policies, said, others), said))),
+    handle: async (body) => jsonResponse(composeDecisionJson(await ask(readCall(policies, body, others), body))),
   })
   return {
-    '/v1/peek': route(['cost'], ({ limiter, key }, said) => limiter.peek(key, costOf(said)), 'local'),
-    '/v1/give-back': route(['amount'], ({ limiter, key }, said) => limiter.giveBack(key, amountOf(said))),
-    '/v1/charge': route(['amount'], ({ limiter, key }, said) => limiter.charge(key, amountOf(said))),
-    '/v1/block': route(['blockMs', 'replace'], ({ limiter, key }, said) => {
-      return limiter.block(key, said.blockMs as number, replaceOf(said))
+    '/v1/peek': route(['cost'], ({ limiter, key }, body) => limiter.peek(key, readCost(body)), 'local'),
+    '/v1/give-back': route(['amount'], ({ limiter, key }, body) => limiter.giveBack(key, readAmount(body))),
+    '/v1/charge': route(['amount'], ({ limiter, key }, body) => limiter.charge(key, readAmount(body))),
+    '/v1/block': route(['blockMs', 'replace'], ({ limiter, key }, body) => {
+      return limiter.block(key, body.blockMs as number, readReplace(body))
     }),
     '/v1/unblock': route([], ({ limiter, key }) => limiter.unblock(key)),
     '/v1/reset': route([], ({ limiter, key }) => limiter.reset(key)),
   }
 }
 
-// As they were said: the limiter checks them.
-function costOf({ cost }: Said): CostOptions<string> {
+// As the client sent them: the limiter checks them.
+function readCost({ cost }: JsonBody): CostOptions<string> {
   return cost === undefined ? {} : { cost: cost as Amounts<string> }
 }
 
-function replaceOf({ replace }: Said): BlockOptions {
+function readReplace({ replace }: JsonBody): BlockOptions {
   return replace === undefined ? {} : { replace: replace as boolean }
 }
 
-function amountOf({ amount }: Said): Amounts<string> | undefined {
+function readAmount({ amount }: JsonBody): Amounts<string> | undefined {
   return amount as Amounts<string> | undefined
 }

@@ -1,44 +1,44 @@
 import { knownOptions, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { demandFlag, demandId } from '../../limiter/call-options.ts'
 import type { ConsumeOptions } from '../../limiter/limiter.ts'
-import { type AmountRule, amountsOf } from '../../limiter/targets.ts'
-import { type Answer, jsonAnswer, toldError } from '../answer.ts'
-import { readCall, type Said } from '../call.ts'
-import { decisionJson } from '../decision-json.ts'
-import { RequestError } from '../request-error.ts'
-import type { Desk, Routes } from '../route.ts'
+import { assertId, COST, parseAmounts } from '../../limiter/parse-call.ts'
+import type { JsonBody } from '../server/read-json.ts'
+import { RequestError } from '../server/request-error.ts'
+import { composeErrorBody, jsonResponse, type ServiceResponse } from '../server/response.ts'
+import type { Routes } from '../server/route.ts'
+import { readCall } from './call.ts'
+import { composeDecisionJson } from './decision-json.ts'
+import type { ServiceContext } from './service-context.ts'
 
 /** The most requests in one batch. */
 const MOST_REQUESTS = 1_000
-const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 
 /** Takes what passes: one request, or many at once. */
-export function consumeRoutes(desk: Desk): Routes {
+export function consumeRoutes(context: ServiceContext): Routes {
   return {
     '/v1/consume': {
       method: 'POST',
       access: 'token',
-      answer: async (said) => {
-        if ('requests' in said) return consumeAll(desk, said)
-        return jsonAnswer(decisionJson(await checked(desk, said)()))
+      handle: async (body) => {
+        if ('requests' in body) return consumeAll(context, body)
+        return jsonResponse(composeDecisionJson(await checked(context, body)()))
       },
     },
   }
 }
 
 /** Checks all of them before the first is counted. What a store could not decide has its error in the place of its decision. */
-async function consumeAll(desk: Desk, said: Said): Promise<Answer> {
-  knownOptions('a batch', said, ['requests'], 'INVALID_ARGUMENT')
-  const { requests } = said
+async function consumeAll(context: ServiceContext, body: JsonBody): Promise<ServiceResponse> {
+  knownOptions('a batch', body, ['requests'], 'INVALID_ARGUMENT')
+  const { requests } = body
   if (!Array.isArray(requests) || requests.length < 1 || requests.length > MOST_REQUESTS) {
     const got = Array.isArray(requests) ? `${requests.length} of them` : show(requests)
     throw new LimiterError('INVALID_ARGUMENT', `requests must be a list of 1 to ${MOST_REQUESTS} requests, got ${got}`)
   }
   const consumers = requests.map((request, index) => {
     try {
-      return checked(desk, request)
+      return checked(context, request)
     } catch (error) {
       throw inBatch(error, index)
     }
@@ -46,18 +46,19 @@ async function consumeAll(desk: Desk, said: Said): Promise<Answer> {
   // All in one turn: a store that decides many at once gets them so, in their order.
   const outcomes = await Promise.allSettled(consumers.map((consume) => consume()))
   const decisions = outcomes.map((outcome) => {
-    return outcome.status === 'fulfilled' ? decisionJson(outcome.value) : toldError(outcome.reason, desk.onError)
+    return outcome.status === 'fulfilled'
+      ? composeDecisionJson(outcome.value)
+      : composeErrorBody(outcome.reason, context.onError)
   })
-  return jsonAnswer({ decisions })
+  return jsonResponse({ decisions })
 }
 
 /** Checks all that a limiter would, and returns what is left to do. */
-function checked(desk: Desk, said: Said): () => Promise<Decision> {
-  const { limiter, key, tiers, targets } = readCall(desk.policies, said, ['cost', 'id', 'ahead'])
-  const { policy: _, key: __, ...options } = said
-  amountsOf(tiers, targets, said.cost, COST)
-  if (said.id !== undefined) demandId(said.id)
-  demandFlag('ahead', said.ahead)
+function checked(context: ServiceContext, body: JsonBody): () => Promise<Decision> {
+  const { limiter, key, limits, keys } = readCall(context.policies, body, ['cost', 'id'])
+  const { policy: _, key: __, ...options } = body
+  parseAmounts(limits, keys, body.cost, COST)
+  if (body.id !== undefined) assertId(body.id)
   return () => limiter.consume(key, options as ConsumeOptions<string>)
 }
 

@@ -1,6 +1,6 @@
-import type { Block } from '../../core/entry.ts'
-import type { Hold } from '../../core/holds.ts'
 import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { Hold } from '../../engine/holds.ts'
+import type { Block } from '../../engine/key-state.ts'
 import type { Table } from './table.ts'
 
 /** A block until the key as a whole is as if untouched: one that is over still tells that nothing has passed since. */
@@ -12,8 +12,8 @@ export interface KeptBlock extends Block {
 export interface HoldList extends RuleState {
   readonly key: string
   readonly holds: readonly Hold[]
-  readonly madeBy: Rule | undefined
-  readonly takenOver: boolean | undefined
+  readonly countedBy: Rule | undefined
+  readonly convertedOnRefusal: boolean | undefined
   readonly freshMs: number
 }
 

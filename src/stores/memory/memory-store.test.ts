@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { openLimit } from '../../../test/open-limit.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
@@ -20,13 +21,13 @@ describe('memoryStore keeps the store contract with room for one key', () => {
 it('memoryStore knows whether what was taken over from another rule has been counted by since', async () => {
   // A refusal by another rule takes the state over once; whoever counts by that rule makes it its own.
   const [six, five] = [fixedWindow({ limit: 6, windowMs: 7 }), fixedWindow({ limit: 5, windowMs: 7 })]
-  const shelf = memoryStore().open({ limiterName: 'changing', rule: six, changing: true })
-  await shelf.decide('key', { action: 'consume', amount: 1 }, 4, six)
-  await shelf.decide('key', { action: 'hold', amount: 1, id: 4, holdMs: 1 }, 4, five)
-  await shelf.decide('key', { action: 'consume', amount: 4 }, 4, six)
-  await shelf.decide('key', { action: 'renew', id: 4, holdMs: 1 }, 4, six)
-  await shelf.decide('key', { action: 'consume', amount: 5 }, 4, five)
-  expect(await shelf.decide('key', { action: 'consume', amount: 1 }, 4, six)).toMatchObject({ remaining: 1 })
+  const shelf = openLimit(memoryStore(), { limiter: 'changing', rule: six, rulesVary: true })
+  await shelf.decide('key', { type: 'consume', amount: 1 }, 4, six)
+  await shelf.decide('key', { type: 'reserve', amount: 1, holdId: 4, holdMs: 1 }, 4, five)
+  await shelf.decide('key', { type: 'consume', amount: 4 }, 4, six)
+  await shelf.decide('key', { type: 'extend', holdId: 4, holdMs: 1 }, 4, six)
+  await shelf.decide('key', { type: 'consume', amount: 5 }, 4, five)
+  expect(await shelf.decide('key', { type: 'consume', amount: 1 }, 4, six)).toMatchObject({ remaining: 1 })
 })
 
 async function flood(limiter: Limiter, keys: number, from = 0): Promise<void> {

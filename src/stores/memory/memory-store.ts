@@ -1,12 +1,13 @@
 import { knownOptions, wholeNumber } from '../../core/check.ts'
-import type { Verdict } from '../../core/decision.ts'
+import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { toldById } from '../../core/repeated.ts'
+import type { Operation } from '../../core/operation.ts'
 import type { RuleState } from '../../core/rule.ts'
-import type { Memo, Order, Store } from '../../core/store.ts'
-import { decideOrders, type MemoryOrder } from './decide-orders.ts'
+import type { Store } from '../../core/store.ts'
+import type { JointTransition } from '../../engine/decide-all.ts'
+import { decideJointly } from './decide-jointly.ts'
+import { Keyspaces } from './keyspaces.ts'
 import { forgetsBy, timeOf } from './memory-time.ts'
-import { Spaces } from './spaces.ts'
 import { Table } from './table.ts'
 
 /** Options of `memoryStore`. */
@@ -37,10 +38,10 @@ export interface MemoryStore extends Store {
   stats(): MemoryStats
 }
 
-/** The verdicts that an id was first answered with. */
-interface Remembered extends RuleState {
+/** The results that an idempotency key was first answered with. */
+interface Admitted extends RuleState {
   readonly untilMs: number
-  readonly verdicts: readonly Verdict[]
+  readonly results: readonly LimitResult[]
 }
 
 /**
@@ -54,52 +55,52 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   knownOptions('memoryStore()', options, ['maxKeys'])
   const { maxKeys = 250_000 } = options
   wholeNumber('maxKeys', maxKeys, 1, 16_000_000)
-  const spaces = new Spaces(maxKeys)
-  const memos = new Table<Remembered>(maxKeys, undefined, ({ untilMs }, nowMs) => Math.max(0, untilMs - nowMs))
+  const keyspaces = new Keyspaces(maxKeys)
+  const admitted = new Table<Admitted>(maxKeys, undefined, ({ untilMs }, nowMs) => Math.max(0, untilMs - nowMs))
   return {
     kind: 'memory',
-    open: (place) => spaces.open(place),
-    decideTogether(orders, givenMs, memo) {
+    register: (limit) => keyspaces.register(limit),
+    unregister: (limit) => keyspaces.unregister(limit),
+    decide({ operations, nowMs: givenMs, idempotency }) {
       const nowMs = timeOf(givenMs)
       const forgetsByMs = forgetsBy(givenMs, nowMs)
-      if (memo === undefined) return decideOrders(orders as readonly MemoryOrder[], nowMs, forgetsByMs).rulings
-      return decideOnce(memos, orders as readonly MemoryOrder[], nowMs, forgetsByMs, memo, maxKeys)
+      const [first, second] = operations as readonly [Operation, ...Operation[]]
+      const { scope, keyspace } = keyspaces.of(first.limit)
+      if (second === undefined && idempotency === undefined) return [keyspace.decide(first, nowMs, forgetsByMs)]
+      const decide = (): JointTransition => {
+        const found = operations.map(({ limit }) => keyspaces.of(limit).keyspace)
+        return decideJointly(operations, found, nowMs, forgetsByMs)
+      }
+      if (idempotency === undefined) return decide().transitions
+      admitted.reclaim(forgetsByMs)
+      // An idempotency key belongs to the first key of its call. Neither scopes nor keys contain a space.
+      return decideOnce(admitted, `${scope} ${first.key} ${idempotency.key}`, decide, nowMs, idempotency.ttlMs)
     },
-    stats: () => spaces.totals(),
+    clear: (limit) => keyspaces.of(limit).keyspace.clear(),
+    stats: () => keyspaces.totals(),
     async close() {
-      spaces.clear()
+      keyspaces.clear()
     },
   }
 }
 
 function decideOnce(
-  memos: Table<Remembered>,
-  orders: readonly MemoryOrder[],
+  admitted: Table<Admitted>,
+  name: string,
+  decide: () => JointTransition,
   nowMs: number,
-  forgetsByMs: number,
-  memo: Memo,
-  maxKeys: number,
-): readonly Verdict[] {
-  const name = memoName(orders, memo)
-  memos.reclaim(forgetsByMs)
-  const slot = memos.find(name)
-  const known = slot < 0 ? undefined : memos.read(slot)
-  if (known !== undefined && known.untilMs > nowMs) return toldById(known.verdicts, orders)
-  if (memos.isFull && slot < 0) {
-    throw new LimiterError(
-      'STORE_FULL',
-      `the memory store remembers ${maxKeys} ids already, its maxKeys: nothing was changed`,
-    )
+  ttlMs: number,
+): readonly LimitResult[] {
+  const slot = admitted.find(name)
+  const known = slot < 0 ? undefined : admitted.read(slot)
+  if (known !== undefined && known.untilMs > nowMs) return known.results
+  if (admitted.isFull && slot < 0) {
+    const message = `the memory store remembers ${admitted.size} ids already, its maxKeys: nothing was changed`
+    throw new LimiterError('STORE_FULL', message)
   }
-  const { allowed, rulings } = decideOrders(orders, nowMs, forgetsByMs)
-  if (!allowed) return rulings
-  memos.delete(name)
-  memos.insert(name, { atMs: nowMs, untilMs: nowMs + memo.ms, verdicts: rulings }, nowMs, memo.ms)
-  return toldById(rulings, orders)
-}
-
-// An id belongs to the first key of its decision. Neither scopes nor keys contain a space.
-function memoName(orders: readonly Order[], { id }: Memo): string {
-  const [first] = orders as readonly MemoryOrder[]
-  return `${first?.shelf.scope} ${first?.key} ${id}`
+  const { allowed, transitions } = decide()
+  if (!allowed) return transitions
+  admitted.delete(name)
+  admitted.insert(name, { atMs: nowMs, untilMs: nowMs + ttlMs, results: transitions }, nowMs, ttlMs)
+  return transitions
 }

@@ -1,5 +1,5 @@
 import { readClock, STORE_TIME, systemClock } from '../../core/clock.ts'
-import { MOST_LAG_MS } from '../../core/entry.ts'
+import { MOST_LAG_MS } from '../../engine/key-state.ts'
 
 /** The time of a decision in memory: the given one, or the machine's. */
 export function timeOf(givenMs: number): number {

@@ -1,10 +1,11 @@
 import { timerNowMs } from '../../core/clock.ts'
-import type { Request } from '../../core/request.ts'
-import type { Listener } from '../../core/store.ts'
+import type { Operation } from '../../core/operation.ts'
+import type { Reply } from '../../core/store.ts'
 import type { Parcel } from './batcher.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
-import { ShortReply } from './decode-verdict.ts'
-import { requestText } from './request-text.ts'
+import { ShortReply } from './decode-result.ts'
+import { operationText } from './operation-text.ts'
+import type { RedisKeyspace } from './redis-keyspace.ts'
 import type { RuleTexts } from './rule-texts.ts'
 import type { Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
@@ -17,13 +18,11 @@ export interface BatchOptions {
   readonly script: Script
   /** How many decisions a batch may hold. */
   readonly most: number
-  /** What a key is called on the server. */
-  readonly nameOf: (key: string) => string
-  /** How long somebody waits for a decision, as far as that is known. */
-  readonly deadlineMs: number | undefined
+  /** Where its keys are. */
+  readonly keyspace: Pick<RedisKeyspace, 'nameOf'>
 }
 
-/** Equal requests of one key, one right after the other: they are sent once, with their number. */
+/** Equal operations on one key, one right after the other: they are sent once, with their number. */
 interface Run {
   readonly name: string
   readonly text: string
@@ -34,12 +33,12 @@ interface Run {
   failure: unknown
 }
 
-/** A decision of a run, and who waits for it. */
-interface Part {
+/** An operation of a run, and who waits for its result. */
+interface Member {
   readonly run: Run
   readonly place: number
-  readonly request: Request
-  readonly listener: Listener
+  readonly operation: Operation
+  readonly reply: Reply
 }
 
 /** Decisions by one rule at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
@@ -49,20 +48,20 @@ export class Batch implements Parcel {
   readonly #nowMs: number
   readonly #runs: Run[] = []
   readonly #latest = new Map<string, Run>()
-  readonly #parts: Part[] = []
+  readonly #members: Member[] = []
   readonly #untilMs: number | undefined
   #isSent = false
 
-  constructor(options: BatchOptions, texts: RuleTexts, nowMs: number) {
-    const { deadlineMs } = options
+  /** @param timeoutMs how long a decision is waited for; 0 for ever. */
+  constructor(options: BatchOptions, texts: RuleTexts, nowMs: number, timeoutMs: number) {
     this.#options = options
-    this.#untilMs = deadlineMs === undefined ? undefined : timerNowMs(undefined) + deadlineMs
+    this.#untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
     this.#texts = texts
     this.#nowMs = nowMs
   }
 
   get size(): number {
-    return this.#parts.length
+    return this.#members.length
   }
 
   get most(): number {
@@ -74,10 +73,10 @@ export class Batch implements Parcel {
     return !this.#isSent && this.#texts === texts && this.#nowMs === nowMs
   }
 
-  /** Adds a decision on a key. */
-  add(key: string, request: Request, listener: Listener): void {
-    const run = this.#runOf(key, requestText(request))
-    this.#parts.push({ run, place: run.times++, request, listener })
+  /** Adds a decision. */
+  add(operation: Operation, reply: Reply): void {
+    const run = this.#runOf(operation.key, operationText(operation))
+    this.#members.push({ run, place: run.times++, operation, reply })
   }
 
   async send(arrived: (parcel: Parcel) => void): Promise<void> {
@@ -85,14 +84,14 @@ export class Batch implements Parcel {
     const { layout } = this.#options
     await this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)
     arrived(this)
-    for (const part of this.#parts) tell(part)
+    for (const member of this.#members) answer(member)
   }
 
   // Only the latest of its key: what came in between has to be decided in between.
   #runOf(key: string, text: string): Run {
     const latest = this.#latest.get(key)
     if (latest?.text === text) return latest
-    const name = this.#options.nameOf(key)
+    const name = this.#options.keyspace.nameOf(key)
     const run: Run = { name, text, times: 0, reply: undefined, first: 0, failure: undefined }
     this.#latest.set(key, run)
     this.#runs.push(run)
@@ -114,7 +113,7 @@ export class Batch implements Parcel {
       run.first = size
       size += run.times
     }
-    const args = [...this.#texts.required, `short:${this.#nowMs}`, ...requestTexts(runs), ...this.#texts.optional]
+    const args = [...this.#texts.required, `short:${this.#nowMs}`, ...operationTexts(runs), ...this.#texts.optional]
     // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
     const untilMs = runs.length > 1 ? 0 : this.#untilMs
     try {
@@ -139,8 +138,8 @@ export class Batch implements Parcel {
   }
 }
 
-/** The requests as a script takes them: one for each key, or one for all when all ask the same. */
-function requestTexts(runs: readonly Run[]): readonly string[] {
+/** The operations as a script takes them: one for each key, or one for all when all ask the same. */
+function operationTexts(runs: readonly Run[]): readonly string[] {
   const [first] = runs as readonly [Run, ...Run[]]
   const isSame = runs.length > 1 && runs.every(({ text, times }) => text === first.text && times === first.times)
   return isSame ? [`=${textOf(first)}`] : runs.map(textOf)
@@ -150,8 +149,8 @@ function textOf({ text, times }: Run): string {
   return times === 1 ? text : `${times}*${text}`
 }
 
-function tell({ run, place, request, listener }: Part): void {
+function answer({ run, place, operation, reply: waiting }: Member): void {
   const { reply, first, failure } = run
-  if (reply === undefined) listener.failed(failure)
-  else listener.decided(reply.verdict(first + place, request))
+  if (reply === undefined) waiting.failed(failure)
+  else waiting.done([reply.result(first + place, operation)])
 }

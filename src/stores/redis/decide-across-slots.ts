@@ -1,21 +1,20 @@
-import type { Verdict } from '../../core/decision.ts'
+import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { toldById } from '../../core/repeated.ts'
-import { isTaking, type Request } from '../../core/request.ts'
-import type { Memo } from '../../core/store.ts'
+import { asPeek, createOperation, isTaking, type Operation } from '../../core/operation.ts'
+import type { Idempotency } from '../../core/store.ts'
 import { isCrossSlot } from './clients/server-words.ts'
-import { type Decided, decideInOneSlot, nameOf, type RedisOrder } from './decide-in-one-slot.ts'
-import { recall, remember } from './remember-across-slots.ts'
+import { type Decided, decideInOneSlot, type Located, nameOf } from './decide-in-one-slot.ts'
+import { loadReply, saveReply } from './saved-reply.ts'
 import type { Runner } from './script-runner.ts'
 import { slotOf } from './slot-of.ts'
 
 /** Some parts of a decision that one script can decide, and their places in the whole. */
 interface Group {
-  readonly orders: readonly RedisOrder[]
+  readonly located: readonly Located[]
   readonly places: readonly number[]
 }
 
-/** A group that has passed, what it was told, and which of its orders have taken something. */
+/** A group that has passed, what it was told, and which of its located have taken something. */
 interface Taken {
   readonly group: Group
   readonly decided: Decided
@@ -31,32 +30,32 @@ interface Taken {
  */
 export async function decideAcrossSlots(
   runner: Runner,
-  orders: readonly RedisOrder[],
+  located: readonly Located[],
   nowMs: number,
-  memo?: Memo,
-): Promise<readonly Verdict[]> {
-  const groups = bySlot(orders)
-  if (groups.length === 1) return decideTogether(runner, orders, nowMs, memo)
-  const first = nameOf(orders[0] as RedisOrder)
-  const known = memo && (await recall(runner, first, memo, nowMs))
-  if (known !== undefined) return toldById(known, orders)
-  const decision = new SlotDecision(runner, groups, nowMs, orders.length)
+  idempotency?: Idempotency,
+): Promise<readonly LimitResult[]> {
+  const groups = bySlot(located)
+  if (groups.length === 1) return decideAll(runner, located, nowMs, idempotency)
+  const first = nameOf(located[0] as Located)
+  const known = idempotency && (await loadReply(runner, first, idempotency, nowMs))
+  if (known !== undefined) return known
+  const decision = new SlotDecision(runner, groups, nowMs, located.length)
   await decision.decide()
-  if (memo === undefined || decision.isRefused) return decision.verdicts
+  if (idempotency === undefined || decision.isRefused) return decision.results
   // When that fails nobody knows whether it was kept: what was taken stays taken, or an id could stand for nothing.
-  if (await remember(runner, first, memo, nowMs, decision.verdicts)) return toldById(decision.verdicts, orders)
+  if (await saveReply(runner, first, idempotency, nowMs, decision.results)) return decision.results
   await decision.giveBack()
-  return decideAcrossSlots(runner, orders, nowMs, memo)
+  return decideAcrossSlots(runner, located, nowMs, idempotency)
 }
 
-async function decideTogether(
+async function decideAll(
   runner: Runner,
-  orders: readonly RedisOrder[],
+  located: readonly Located[],
   nowMs: number,
-  memo: Memo | undefined,
-): Promise<readonly Verdict[]> {
+  idempotency: Idempotency | undefined,
+): Promise<readonly LimitResult[]> {
   try {
-    return (await decideInOneSlot(runner, orders, nowMs, memo)).verdicts
+    return (await decideInOneSlot(runner, located, nowMs, idempotency)).results
   } catch (error) {
     if (!isCrossSlot(error)) throw error
     // By their names they are in one slot, so somebody has changed the names.
@@ -66,7 +65,7 @@ async function decideTogether(
 }
 
 class SlotDecision {
-  readonly verdicts: Verdict[]
+  readonly results: LimitResult[]
   isRefused = false
   readonly #runner: Runner
   readonly #nowMs: number
@@ -78,8 +77,8 @@ class SlotDecision {
     this.#runner = runner
     this.#nowMs = nowMs
     this.#waiting = groups.toSorted((one, other) => scarcity(one) - scarcity(other))
-    this.#isTaking = groups.some(({ orders }) => orders.some(({ request }) => isTaking(request)))
-    this.verdicts = new Array<Verdict>(length)
+    this.#isTaking = groups.some(({ located }) => located.some(({ operation }) => isTaking(operation)))
+    this.results = new Array<LimitResult>(length)
   }
 
   /** Asks one slot after the other, as long as they pass, and gives everything back when one does not. */
@@ -106,34 +105,34 @@ class SlotDecision {
   }
 
   async #take(group: Group): Promise<boolean> {
-    const decided = await decideInOneSlot(this.#runner, group.orders, this.#nowMs)
-    this.#note(group, decided.verdicts)
-    const passes = passed(group, decided.verdicts)
-    const takers = takersOf(group, decided.verdicts)
+    const decided = await decideInOneSlot(this.#runner, group.located, this.#nowMs)
+    this.#note(group, decided.results)
+    const passes = passed(group, decided.results)
+    const takers = takersOf(group, decided.results)
     if (passes && takers.length > 0) this.#taken.push({ group, decided, takers })
     return passes
   }
 
   async #look(group: Group): Promise<void> {
-    this.#note(group, (await decideInOneSlot(this.#runner, group.orders, this.#nowMs)).verdicts)
+    this.#note(group, (await decideInOneSlot(this.#runner, group.located, this.#nowMs)).results)
   }
 
   async #undo({ group, decided, takers }: Taken): Promise<void> {
-    const { orders, places } = group
-    const undoing = takers.map((at): RedisOrder => {
-      const order = orders[at] as RedisOrder
-      return { ...order, request: undoOf(order.request, decided.timesMs[at] as number) }
+    const { located, places } = group
+    const undoing = takers.map((at): Located => {
+      const { keyspace, operation } = located[at] as Located
+      return { keyspace, operation: undo(operation, decided.timesMs[at] as number) }
     })
-    const { verdicts } = await decideInOneSlot(this.#runner, undoing, this.#nowMs)
+    const { results } = await decideInOneSlot(this.#runner, undoing, this.#nowMs)
     for (const [index, at] of takers.entries()) {
-      const { remaining, resetAfterMs, nextAfterMs } = verdicts[index] as Verdict
-      const verdict = { ...(decided.verdicts[at] as Verdict), remaining, resetAfterMs, nextAfterMs }
-      this.verdicts[places[at] as number] = verdict
+      const { remaining, resetAfterMs, nextAfterMs } = results[index] as LimitResult
+      const result = { ...(decided.results[at] as LimitResult), remaining, resetAfterMs, nextAfterMs }
+      this.results[places[at] as number] = result
     }
   }
 
-  #note({ places }: Group, decided: readonly Verdict[]): void {
-    for (const [index, place] of places.entries()) this.verdicts[place] = decided[index] as Verdict
+  #note({ places }: Group, decided: readonly LimitResult[]): void {
+    for (const [index, place] of places.entries()) this.results[place] = decided[index] as LimitResult
   }
 }
 
@@ -142,48 +141,48 @@ async function all(tasks: readonly Promise<void>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(tasks)) if (outcome.status === 'rejected') throw outcome.reason
 }
 
-function bySlot(orders: readonly RedisOrder[]): Group[] {
-  const slots = new Map<number, { orders: RedisOrder[]; places: number[] }>()
-  for (const [place, order] of orders.entries()) {
-    const slot = slotOf(nameOf(order))
-    const group = slots.get(slot) ?? { orders: [], places: [] }
-    group.orders.push(order)
+function bySlot(located: readonly Located[]): Group[] {
+  const slots = new Map<number, { located: Located[]; places: number[] }>()
+  for (const [place, one] of located.entries()) {
+    const slot = slotOf(nameOf(one))
+    const group = slots.get(slot) ?? { located: [], places: [] }
+    group.located.push(one)
     group.places.push(place)
     slots.set(slot, group)
   }
   return [...slots.values()]
 }
 
-// What only watches comes last: it refuses nobody.
-function scarcity({ orders }: Group): number {
-  const counting = orders.filter(({ shadow, request }) => !shadow && isTaking(request))
-  return Math.min(...counting.map(({ shelf, request }) => shelf.lastRemaining - amountOf(request)))
+// What only watches comes last: it refuses no request.
+function scarcity({ located }: Group): number {
+  const counting = located.filter(({ operation }) => !operation.limit.shadow && isTaking(operation))
+  return Math.min(...counting.map(({ keyspace, operation }) => keyspace.lastRemaining - operation.amount))
 }
 
-function passed({ orders }: Group, verdicts: readonly Verdict[]): boolean {
-  return orders.every(({ shadow, request }, index) => shadow || !isTaking(request) || verdicts[index]?.allowed === true)
-}
-
-function takersOf({ orders }: Group, verdicts: readonly Verdict[]): readonly number[] {
-  return [...orders.keys()].filter((at) => {
-    return isTaking((orders[at] as RedisOrder).request) && verdicts[at]?.allowed === true
+function passed({ located }: Group, results: readonly LimitResult[]): boolean {
+  return located.every(({ operation }, index) => {
+    return operation.limit.shadow || !isTaking(operation) || results[index]?.allowed === true
   })
 }
 
-function undoOf(request: Request, takenMs: number): Request {
-  const { ahead } = request
-  if (request.action === 'hold') return { action: 'settle', id: request.id, amount: 0, ahead }
-  return { action: 'giveBack', amount: amountOf(request), takenMs, ahead }
+function takersOf({ located }: Group, results: readonly LimitResult[]): readonly number[] {
+  return [...located.keys()].filter((at) => {
+    return isTaking((located[at] as Located).operation) && results[at]?.allowed === true
+  })
+}
+
+function undo(operation: Operation, takenMs: number): Operation {
+  const { type, rule, amount, holdId } = operation
+  return type === 'reserve'
+    ? createOperation(operation, 'settle', { rule, holdId })
+    : createOperation(operation, 'refund', { rule, amount, takenMs })
 }
 
 function looking(group: Group): Group {
-  return { ...group, orders: group.orders.map((order) => ({ ...order, request: looked(order.request) })) }
-}
-
-function looked(request: Request): Request {
-  return isTaking(request) ? { action: 'peek', amount: amountOf(request), ahead: request.ahead } : request
-}
-
-function amountOf(request: Request): number {
-  return 'amount' in request ? request.amount : 0
+  return {
+    ...group,
+    located: group.located.map(({ keyspace, operation }) => {
+      return { keyspace, operation: isTaking(operation) ? asPeek(operation) : operation }
+    }),
+  }
 }

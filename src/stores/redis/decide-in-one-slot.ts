@@ -1,81 +1,73 @@
-import type { Verdict } from '../../core/decision.ts'
-import { toldById } from '../../core/repeated.ts'
-import { watching } from '../../core/request.ts'
-import type { Memo, Order } from '../../core/store.ts'
-import { NUMBERS, numbersOf, verdictAt } from './decode-verdict.ts'
-import type { RedisShelf } from './redis-shelf.ts'
-import { requestText } from './request-text.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import type { Operation } from '../../core/operation.ts'
+import type { Idempotency } from '../../core/store.ts'
+import { NUMBERS, numbersOf, resultAt } from './decode-result.ts'
+import { operationText } from './operation-text.ts'
+import type { RedisKeyspace } from './redis-keyspace.ts'
 import { getScript } from './script-catalog.ts'
 import type { Runner } from './script-runner.ts'
 import { slotOf } from './slot-of.ts'
 
-/** A part of a decision on a shelf on Redis. */
-export interface RedisOrder extends Order {
-  readonly shelf: RedisShelf
+/** An operation, and where its key is. */
+export interface Located {
+  readonly operation: Operation
+  readonly keyspace: RedisKeyspace
 }
 
-/** What one run of the script says of each order, and by its key's own time when that was decided. */
+/** What one run of the script says of each operation, and by its key's own time when that was decided. */
 export interface Decided {
-  readonly verdicts: readonly Verdict[]
+  readonly results: readonly LimitResult[]
   readonly timesMs: readonly number[]
 }
 
 /** Decides over several keys by one run of one script. */
 export async function decideInOneSlot(
   runner: Runner,
-  orders: readonly RedisOrder[],
+  located: readonly Located[],
   nowMs: number,
-  memo?: Memo,
+  idempotency?: Idempotency,
 ): Promise<Decided> {
-  const keys = orders.map(nameOf)
-  const args = [`${nowMs}`, `${memo?.ms ?? 0}`]
-  for (const order of orders) args.push(...ruleTextsOf(order), requestTextOf(order))
-  const names = memo === undefined ? keys : [...keys, memoKey(keys[0] as string, memo.id)]
+  const keys = located.map(nameOf)
+  const args = [`${nowMs}`, `${idempotency?.ttlMs ?? 0}`]
+  for (const one of located) args.push(...ruleTextsOf(one), operationTextOf(one))
+  const names = idempotency === undefined ? keys : [...keys, idempotencyName(keys[0] as string, idempotency.key)]
   const reply = await runner.run(getScript('tiers'), names, args)
-  const numbers = numbersOf(reply, orders.length * NUMBERS_WITH_TIME)
-  const verdicts = verdictsIn(numbers, 0, orders)
-  const timesMs = numbers.slice(orders.length * NUMBERS)
-  return { verdicts: memo === undefined ? verdicts : known(orders, verdicts), timesMs }
+  const numbers = numbersOf(reply, located.length * NUMBERS_WITH_TIME)
+  return { results: resultsIn(numbers, 0, located), timesMs: numbers.slice(located.length * NUMBERS) }
 }
 
-/** What the script answers for each order: its verdict's numbers, and after those of all orders the time of its decision. */
+/** What the script answers for each operation: its result's numbers, and after those of all operations the time of its decision. */
 export const NUMBERS_WITH_TIME: number = NUMBERS + 1
 
-/** The verdicts on orders whose numbers start at `first`. */
-export function verdictsIn(numbers: readonly number[], first: number, orders: readonly RedisOrder[]): Verdict[] {
-  return orders.map(({ shelf, request }, index) => {
-    const verdict = verdictAt(numbers, first + index * NUMBERS, request)
-    shelf.lastRemaining = verdict.remaining
-    return verdict
+/** The results of operations whose numbers start at `first`. */
+export function resultsIn(numbers: readonly number[], first: number, located: readonly Located[]): LimitResult[] {
+  return located.map(({ keyspace, operation }, index) => {
+    const result = resultAt(numbers, first + index * NUMBERS, operation)
+    keyspace.lastRemaining = result.remaining
+    return result
   })
 }
 
-/** What the script is told of an order's rule. */
-export function ruleTextsOf({ shelf, rule }: RedisOrder): readonly string[] {
-  const { required, optional } = shelf.textsOf(rule)
+/** An operation's rule as the script takes it. */
+export function ruleTextsOf({ keyspace, operation: { rule } }: Located): readonly string[] {
+  const { required, optional } = keyspace.textsOf(rule)
   return [rule.kind, ...required, ...optional]
 }
 
-/** What the script is asked. */
-export function requestTextOf({ shelf, request, shadow }: RedisOrder): string {
-  const asked = requestText(shadow ? watching(request) : request)
-  if (!shelf.isChanging && !shadow) return asked
-  return `${shelf.isChanging ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${asked}`
+/** An operation as the script takes it. */
+export function operationTextOf({ operation }: Located): string {
+  const { rulesVary, shadow } = operation.limit
+  const text = operationText(operation)
+  return rulesVary || shadow ? `${rulesVary ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${text}` : text
 }
 
-// A refusal is not kept, so it is the first answer.
-function known(orders: readonly RedisOrder[], verdicts: readonly Verdict[]): readonly Verdict[] {
-  const isRefused = verdicts.some(({ allowed }, index) => !allowed && orders[index]?.shadow === false)
-  return isRefused ? verdicts : toldById(verdicts, orders)
-}
-
-/** What the key of an order is called on the server. */
-export function nameOf({ shelf, key }: RedisOrder): string {
-  return shelf.nameOf(key)
+/** What the key of an operation is called on the server. */
+export function nameOf({ keyspace, operation }: Located): string {
+  return keyspace.nameOf(operation.key)
 }
 
 /** A key beside `key`, in the same slot of a Cluster: its slot is that of the whole key, or of the tag in it. */
-export function memoKey(key: string, id: string): string {
+export function idempotencyName(key: string, id: string): string {
   const whole = `{${key}}${id}`
   return slotOf(whole) === slotOf(key) ? whole : `${key}${id}`
 }

@@ -1,18 +1,20 @@
 import { knownOptions, show, wholeNumber } from '../../core/check.ts'
 import { timerNowMs } from '../../core/clock.ts'
-import type { Verdict } from '../../core/decision.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Memo, Store } from '../../core/store.ts'
+import type { Operation } from '../../core/operation.ts'
+import type { Idempotency, Store } from '../../core/store.ts'
 import { Batcher } from './batcher.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
-import { decideInOneSlot, type RedisOrder } from './decide-in-one-slot.ts'
-import { RedisShelf } from './redis-shelf.ts'
+import { decideInOneSlot, type Located } from './decide-in-one-slot.ts'
+import { DEFAULT_PREFIX, RedisKeyspace } from './redis-keyspace.ts'
 import { getScript, listScripts } from './script-catalog.ts'
 import { type How, ScriptRunner } from './script-runner.ts'
 import { SlotLayout } from './slot-layout.ts'
-import { type Orders, TierBatch } from './tier-batch.ts'
+import { TierBatch } from './tier-batch.ts'
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -49,7 +51,7 @@ export interface RedisStore extends Store {
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
   knownOptions('redisStore()', options, ['prefix', 'maxBatch', 'garnetLuaTransactions'])
-  const { prefix = 'sluice:', maxBatch = 64, garnetLuaTransactions = false } = options
+  const { prefix = DEFAULT_PREFIX, maxBatch = 64, garnetLuaTransactions = false } = options
   if (typeof prefix !== 'string' || prefix.length > 100) {
     throw new LimiterError('INVALID_OPTION', `prefix must be a string of at most 100 characters, got ${show(prefix)}`)
   }
@@ -61,51 +63,69 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const runner = new ScriptRunner(connection, garnetLuaTransactions)
   const batcher = new Batcher(wholeNumber('maxBatch', maxBatch, 1, 1_000))
   const layout = new SlotLayout(connection.isCluster === true, connection.keepsKeysApart !== true)
-  let hasSlots = false
-  const shelves = {
-    runner,
-    batcher,
-    layout,
-    prefix,
-    decideAlone: async (order: RedisOrder, nowMs: number): Promise<Verdict> => {
-      batcher.flush()
-      return (await decideInOneSlot(runner.asking(howOf([order])), [order], nowMs)).verdicts[0] as Verdict
-    },
+  const keyspaces = new WeakMap<Limit, RedisKeyspace>()
+  const keyspaceOf = (limit: Limit): RedisKeyspace => {
+    const known = keyspaces.get(limit)
+    if (known !== undefined) return known
+    throw new LimiterError('INVALID_ARGUMENT', `the limit "${limit.name}" has not been registered with this store`)
   }
-  const decideAlone = async (orders: Orders, nowMs: number, memo?: Memo): Promise<readonly Verdict[]> => {
-    const timely = runner.asking(howOf(orders))
+  let hasSlots = false
+  const decideAlone = async (
+    located: readonly Located[],
+    nowMs: number,
+    timeoutMs: number,
+    idempotency?: Idempotency,
+  ): Promise<readonly LimitResult[]> => {
+    const timely = runner.asking(howOf(located, timeoutMs))
     if (!hasSlots) {
       try {
-        return (await decideInOneSlot(timely, orders, nowMs, memo)).verdicts
+        return (await decideInOneSlot(timely, located, nowMs, idempotency)).results
       } catch (error) {
         // A Cluster says so, and has decided nothing.
         if (!isCrossSlot(error)) throw error
         hasSlots = true
       }
     }
-    return decideAcrossSlots(timely, orders, nowMs, memo)
+    return decideAcrossSlots(timely, located, nowMs, idempotency)
   }
   let tierBatch: TierBatch | undefined
   return {
     kind: 'redis',
     realTime: true,
-    open(place) {
-      if (place.deadlineMs !== undefined) runner.waitAtMost(place.deadlineMs)
-      return new RedisShelf(shelves, place)
-    },
-    decideTogether(given, nowMs, memo) {
-      const orders = given as Orders
-      if (memo !== undefined || hasSlots || layout.isCluster) {
+    register: (limit) => void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix }, limit)),
+    decide(call, reply) {
+      const { operations, nowMs, idempotency, timeoutMs } = call
+      const [first, second] = operations as readonly [Operation, ...Operation[]]
+      if (timeoutMs > 0) runner.waitAtMost(timeoutMs)
+      if (second === undefined && idempotency === undefined && !first.limit.rulesVary) {
+        const keyspace = keyspaceOf(first.limit)
+        // Decisions on one key are made in the order in which they came.
+        if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
+        keyspace.add(first, call, reply)
+        return undefined
+      }
+      const located = operations.map((operation) => ({ operation, keyspace: keyspaceOf(operation.limit) }))
+      if (second === undefined || idempotency !== undefined || hasSlots || layout.isCluster) {
         batcher.flush()
-        return decideAlone(orders, nowMs, memo)
+        decideAlone(located, nowMs, timeoutMs, idempotency).then(
+          (results) => reply.done(results),
+          (error: unknown) => reply.failed(error),
+        )
+        return undefined
       }
-      if (tierBatch === undefined || !tierBatch.takes(orders, nowMs)) {
-        tierBatch = new TierBatch(runner, batcher.mostFor(orders), nowMs, (alone) => decideAlone(alone, nowMs))
+      for (const { keyspace } of located) keyspace.closeBatch()
+      if (tierBatch === undefined || !tierBatch.takes(located, nowMs)) {
+        const most = batcher.mostFor(operations)
+        tierBatch = new TierBatch(runner, most, nowMs, (alone) => decideAlone(alone, nowMs, timeoutMs))
+        tierBatch.add(located, reply)
         batcher.open(tierBatch)
-      }
-      const verdicts = tierBatch.add(orders)
+      } else tierBatch.add(located, reply)
       batcher.joined(tierBatch)
-      return verdicts
+      return undefined
+    },
+    clear(limit) {
+      batcher.flush()
+      return runner.sweep(keyspaceOf(limit).start)
     },
     trouble: () => runner.trouble(),
     async warmUp() {
@@ -115,9 +135,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 }
 
-/** How a decision is asked for that begins now: until its deadline, and by the name of its rule where there is only one. */
-function howOf([first, ...others]: Orders): How {
-  const { shelf, rule } = first as RedisOrder
-  const untilMs = shelf.deadlineMs === undefined ? undefined : timerNowMs(undefined) + shelf.deadlineMs
+/** How a decision is asked for that begins now: until its timeout, and by the name of its rule where there is only one. */
+function howOf([first, ...others]: readonly Located[], timeoutMs: number): How {
+  const { rule } = (first as Located).operation
+  const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
   return { untilMs, by: others.length === 0 ? rule.kind : 'tiers' }
 }

@@ -52,7 +52,7 @@ describe('redisStore refuses', () => {
     )
   })
 
-  it.each([[null], [[1]], [[1, 2, 3]], [[-1, 1, 2, 3, 4]], [[1, 'x']], ['OK'], [[1, 2 ** 60]]])(
+  it.each([[null], [[1]], [[1, 2]], [[1, 2, 3, 4]], [[-1, 1, 2, 3, 4]], [[1, 'x']], ['OK'], [[1, 2 ** 60]]])(
     'the reply %j',
     async (reply) => {
       const strange = ownConnection(redis, async (_key, [name]) => (name === 'EVAL' ? 0 : reply))

@@ -1,93 +1,107 @@
-import type { Verdict } from '../../core/decision.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import type { Reply } from '../../core/store.ts'
 import type { Parcel } from './batcher.ts'
 import { hasDoneNothing } from './clients/server-words.ts'
 import {
+  type Located,
   NUMBERS_WITH_TIME,
   nameOf,
-  type RedisOrder,
-  requestTextOf,
+  operationTextOf,
+  resultsIn,
   ruleTextsOf,
-  verdictsIn,
 } from './decide-in-one-slot.ts'
-import { numbersOf } from './decode-verdict.ts'
+import { numbersOf } from './decode-result.ts'
+import type { RedisKeyspace } from './redis-keyspace.ts'
 import { getScript } from './script-catalog.ts'
 import type { How, ScriptRunner } from './script-runner.ts'
 
-/** A decision over several keys. */
-export type Orders = readonly RedisOrder[]
+/** A decision over several keys, and who waits for it. */
+interface Member {
+  readonly located: readonly Located[]
+  readonly reply: Reply
+}
 
-type Verdicts = readonly Verdict[]
+/** Decides what cannot go with others. */
+type DecideAlone = (located: readonly Located[]) => Promise<readonly LimitResult[]>
 
 /** Decisions over the same tiers at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
 export class TierBatch implements Parcel {
   readonly #runner: ScriptRunner
   readonly most: number
   readonly #nowMs: number
-  readonly #alone: (orders: Orders) => Promise<Verdicts>
-  readonly #decisions: Orders[] = []
-  readonly #answers: (Verdicts | Promise<Verdicts>)[] = []
-  readonly #answered: Promise<void>
-  #answer!: () => void
+  readonly #decideAlone: DecideAlone
+  readonly #members: Member[] = []
   #isSent = false
 
-  /** @param alone decides what cannot go with others. */
-  constructor(runner: ScriptRunner, most: number, nowMs: number, alone: (orders: Orders) => Promise<Verdicts>) {
+  constructor(runner: ScriptRunner, most: number, nowMs: number, decideAlone: DecideAlone) {
     this.#runner = runner
     this.most = most
     this.#nowMs = nowMs
-    this.#alone = alone
-    this.#answered = new Promise((resolve) => {
-      this.#answer = resolve
-    })
+    this.#decideAlone = decideAlone
   }
 
   get size(): number {
-    return this.#decisions.length
+    return this.#members.length
   }
 
   /** Whether a decision at this time may join: it has to be about the same tiers, and to go by the same rules. */
-  takes(orders: Orders, nowMs: number): boolean {
-    const [first] = this.#decisions as [Orders, ...Orders[]]
+  takes(located: readonly Located[], nowMs: number): boolean {
+    const { located: first } = this.#members[0] as Member
     return (
       !this.#isSent &&
       this.#nowMs === nowMs &&
-      first.length === orders.length &&
-      orders.every(({ shelf, rule }, index) => shelf === first[index]?.shelf && rule === first[index]?.rule)
+      first.length === located.length &&
+      located.every(({ keyspace, operation }, index) => {
+        return keyspace === first[index]?.keyspace && operation.rule === first[index]?.operation.rule
+      })
     )
   }
 
-  add(orders: Orders): Promise<Verdicts> {
-    const place = this.#decisions.push(orders) - 1
-    return this.#answered.then(() => this.#answers[place] as Verdicts)
+  /** Whether a key of this keyspace waits here. */
+  concerns(keyspace: RedisKeyspace): boolean {
+    return !this.#isSent && (this.#members[0] as Member).located.some((one) => one.keyspace === keyspace)
+  }
+
+  /** Adds a decision. */
+  add(located: readonly Located[], reply: Reply): void {
+    this.#members.push({ located, reply })
   }
 
   async send(arrived: (parcel: Parcel) => void): Promise<void> {
     this.#isSent = true
-    if (this.#decisions.length === 1) this.#answers.push(this.#alone(this.#decisions[0] as Orders))
-    else await this.#sendTogether()
-    await Promise.allSettled(this.#answers)
+    const answers = this.#members.length === 1 ? undefined : await this.#sendTogether()
+    if (Array.isArray(answers)) {
+      arrived(this)
+      for (const [index, { reply }] of this.#members.entries()) reply.done(answers[index] as readonly LimitResult[])
+      return
+    }
+    if (answers !== undefined && !hasDoneNothing(answers.error)) {
+      arrived(this)
+      for (const { reply } of this.#members) reply.failed(answers.error)
+      return
+    }
+    const outcomes = await Promise.allSettled(this.#members.map(({ located }) => this.#decideAlone(located)))
     arrived(this)
-    this.#answer()
+    for (const [index, { reply }] of this.#members.entries()) {
+      const outcome = outcomes[index] as PromiseSettledResult<readonly LimitResult[]>
+      if (outcome.status === 'fulfilled') reply.done(outcome.value)
+      else reply.failed(outcome.reason)
+    }
   }
 
-  async #sendTogether(): Promise<void> {
-    const decisions = this.#decisions
-    const [first] = decisions as [Orders, ...Orders[]]
-    const names = decisions.flatMap((orders) => orders.map(nameOf))
-    const args = [`${this.#nowMs}`, `${decisions.length}*`]
-    for (const order of first) args.push(...ruleTextsOf(order), requestTextOf(order))
-    for (const orders of decisions.slice(1)) for (const order of orders) args.push(requestTextOf(order))
+  /** The results of each decision, or why there are none. */
+  async #sendTogether(): Promise<(readonly LimitResult[])[] | { readonly error: unknown }> {
+    const [{ located: first }, ...others] = this.#members as [Member, ...Member[]]
+    const names = this.#members.flatMap(({ located }) => located.map(nameOf))
+    const args = [`${this.#nowMs}`, `${this.size}*`]
+    for (const one of first) args.push(...ruleTextsOf(one), operationTextOf(one))
+    for (const { located } of others) for (const one of located) args.push(operationTextOf(one))
     const size = first.length * NUMBERS_WITH_TIME
     try {
-      const numbers = numbersOf(
-        await this.#runner.run(getScript('tiers'), names, args, NOT_AGAIN),
-        decisions.length * size,
-      )
-      for (const [index, orders] of decisions.entries()) this.#answers.push(verdictsIn(numbers, index * size, orders))
+      const numbers = numbersOf(await this.#runner.run(getScript('tiers'), names, args, NOT_AGAIN), this.size * size)
+      return this.#members.map(({ located }, index) => resultsIn(numbers, index * size, located))
     } catch (error) {
-      for (const orders of decisions) {
-        this.#answers.push(hasDoneNothing(error) ? this.#alone(orders) : Promise.reject(error))
-      }
+      return { error }
     }
   }
 }

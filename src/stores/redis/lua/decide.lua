@@ -1,4 +1,4 @@
--- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
+-- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers.
 local function decide(rule, entry, request, nowMs, isShadow)
   if tonumber(request) then
     return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
@@ -25,13 +25,6 @@ local function decide(rule, entry, request, nowMs, isShadow)
   elseif request == 'reset' then
     entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
     entry.state, entry.holds, entry.counted = nil, nil, true
-  elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
-      decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
-    if allowed == 1 then
-      retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
-    end
-    return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
   else
     return asking().answer(rule, entry, request, nowMs, isShadow)
   end

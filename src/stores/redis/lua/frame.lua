@@ -17,7 +17,7 @@ local function steady(rule, entry, nowMs)
   end
   if entry.state then
     -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
-    local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+    local _, _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
     if sooner then
       entry.state, entry.changed, entry.counted = sooner, true, true
     end
@@ -26,12 +26,12 @@ local function steady(rule, entry, nowMs)
 end
 
 -- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
+-- Answers allowed, remaining, nextAfterMs or else retryAfterMs, resetAfterMs, waitMs.
 local function judge(rule, entry, cost, nowMs, take, newHold)
   local timeMs = steady(rule, entry, nowMs)
   local blockedMs = entry.untilMs and math.max(0, entry.untilMs - nowMs) or 0
   local never = cost > rule.limit
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state =
+  local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, state =
     rule.step(entry.state, timeMs, never and 0 or cost, false)
   local passes = retryAfterMs == 0
   local allowed = passes and not never and blockedMs == 0
@@ -50,19 +50,22 @@ local function judge(rule, entry, cost, nowMs, take, newHold)
   elseif passes then
     -- The step has counted a cost that is not taken after all: show the state as it stays.
     local _
-    _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
+    _, remaining, resetAfterMs, nextAfterMs = rule.step(entry.state, timeMs, 0, true)
   elseif entry.holds and not never then
     retryAfterMs = holding().passesAfter(rule, entry, timeMs, cost)
   end
   if entry.holds then
     resetAfterMs = holding().freshAfter(rule, entry, timeMs)
+    if allowed and remaining < rule.limit then
+      nextAfterMs = holding().passesAfter(rule, entry, timeMs, remaining + 1)
+    end
   end
   -- Rules count from the key's own time; callers count from the clock's.
   local lagMs = timeMs - nowMs
   resetAfterMs = math.max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
   entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
   if allowed then
-    return 1, remaining, 0, resetAfterMs, delayMs
+    return 1, remaining, nextAfterMs == 0 and 0 or nextAfterMs + lagMs, resetAfterMs, delayMs
   end
   retryAfterMs = never and -1 or math.max(blockedMs, passes and 0 or retryAfterMs + lagMs)
   return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs

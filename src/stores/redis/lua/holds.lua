@@ -46,14 +46,14 @@ local function holding()
           rest[#rest + 1] = hold
         end
       end
-      _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
+      _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -sum, true)
       state = resetAfterMs > 0 and next or nil
     end
     for _, hold in ipairs(rest) do
       if not state then
         return nil
       end
-      local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
+      local _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
       state = resetAfterMs > 0 and next or nil
     end
     return state
@@ -80,7 +80,7 @@ local function holding()
     local timeMs, backMs, takenBackMs = nowMs, 0, 0
     local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
     if atMs - nowMs > mostLagMs then
-      local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
+      local _, _, resetAfterMs, _, _, moved = rule.step(entry.state, nowMs, 0, true)
       entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
       -- A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
       backMs, takenBackMs = atMs - nowMs, moved and atMs - struct.unpack('<d', moved) or atMs - nowMs
@@ -131,7 +131,7 @@ local function holding()
     if rule.holds ~= 'pooled' then
       return
     end
-    local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
+    local _, _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
     entry.holds = map(entry.holds, function(hold)
       return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
     end)

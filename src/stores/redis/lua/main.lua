@@ -1,11 +1,11 @@
 -- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
 local values, left = readKeys(), 1000
-local asked, times, request, cost, isAhead
+local asked, times, request, cost
 for index = 1, #KEYS do
   local key = KEYS[index]
   local text = forAll or ARGV[firstRequest + index - 1] or '1'
   if text ~= asked then
-    asked, times, request, cost, isAhead = text, readRequest(text, rule.limit)
+    asked, times, request, cost = text, readRequest(text, rule.limit)
   end
   left = left - times
   if left < 0 then
@@ -17,20 +17,19 @@ for index = 1, #KEYS do
   end
   local keptMs, keepsEnd = nil, true
   for _ = 1, times do
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps
+    local allowed, remaining, laterMs, resetAfterMs, waitMs, timeMs, state, keeps
     if cost then
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps =
-        decidePlainly(rule, value, cost, nowMs, isAhead)
+      allowed, remaining, laterMs, resetAfterMs, waitMs, timeMs, state, keeps = decidePlainly(rule, value, cost, nowMs)
     end
     if state then
       value, keptMs, keepsEnd = state, resetAfterMs, keepsEnd and keeps
     elseif not allowed then
       local entry = frame().readEntry(rule.timeOf, value)
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
+      allowed, remaining, laterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
       local noted = frame().noteEntry(key, entry, value)
       value, keptMs = noted, noted == value and keptMs or nil
     end
-    answer(isShort, allowed, remaining, retryAfterMs, resetAfterMs, waitMs)
+    answer(isShort, allowed, remaining, laterMs, resetAfterMs, waitMs)
   end
   if keptMs then
     note(key, value, keptMs, keepsEnd and isServerTime)

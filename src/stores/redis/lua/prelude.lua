@@ -52,13 +52,14 @@ local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, 
   if theirMs == 0 then
     return mine(nil, nowMs, cost, force)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = theirs(state, nowMs, cost, force, takenMs)
+  local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned =
+    theirs(state, nowMs, cost, force, takenMs)
   if cost > 0 and retryAfterMs == 0 then
     -- Without keeps: the key ends when the state before it would have.
-    retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
-    return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned
+    retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
+    return retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned
   end
   _, _, myMs = mine(recounted, nowMs, 0, true)
   local sooner = myMs > 0 and myMs < theirMs and recounted or nil
-  return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned, false, sooner
+  return retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned, false, sooner
 end

@@ -4,7 +4,7 @@ local function adjust(rule, entry, cost, nowMs, takenMs)
   if cost > 0 and entry.holds then
     holding().clip(rule, entry, timeMs)
   end
-  local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+  local _, _, resetAfterMs, _, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
   entry.changed = entry.changed or entry.exists or resetAfterMs > 0
   entry.counted = true
   entry.state = resetAfterMs > 0 and state or nil
@@ -13,8 +13,7 @@ local function adjust(rule, entry, cost, nowMs, takenMs)
   end
 end
 
--- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
--- made costs every call.
+-- What answers requests of several numbers. Made when one comes, and then once: every function that is made costs every call.
 local askedFunctions
 local function asking()
   if askedFunctions then
@@ -62,11 +61,11 @@ local function asking()
     local takenMs = renewed.takenMs
     if rule.holds == 'leased' then
       -- A lease counts from when it was taken: to last longer it is taken again.
-      local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
+      local _, _, resetAfterMs, _, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
       if (amount or 0) < renewed.amount then
         return false
       end
-      _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
+      _, _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
       takenMs = timeMs
     end
     entry.holds = holding().map(entry.holds, function(hold)
@@ -89,11 +88,11 @@ local function asking()
     for _, other in ipairs(entry.holds) do
       firstMs = math.min(firstMs, other.untilMs - nowMs)
     end
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
-    if allowed == 1 or retryAfterMs >= 0 then
-      retryAfterMs = math.max(firstMs, retryAfterMs)
+    local allowed, remaining, laterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
+    if allowed == 1 then
+      return 0, remaining, firstMs, resetAfterMs, 0, true
     end
-    return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
+    return 0, remaining, laterMs < 0 and laterMs or math.max(firstMs, laterMs), resetAfterMs, waitMs, true
   end
 
   -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
@@ -118,18 +117,6 @@ local function asking()
     entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
     entry.resetAfterMs = math.max(resetAfterMs, blockedMs)
     return 0, 0, blockedMs, entry.resetAfterMs, 0
-  end
-
-  -- Time until more than remaining would pass, on a key that has been decided.
-  local function nextAfter(rule, entry, remaining, nowMs)
-    if remaining >= rule.limit then
-      return 0
-    end
-    local timeMs = entry.timeMs
-    local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
-    -- The time of the decision is that of the first look.
-    entry.timeMs = timeMs
-    return nextAfterMs
   end
 
   local function answer(rule, entry, request, nowMs, isShadow)
@@ -157,10 +144,11 @@ local function asking()
       local known = short .. 'renew:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
       error('sluice: a request is ' .. known .. ', got ' .. request, 0)
     end
-    local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
-    return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+    -- Where not even one passes, more than nothing passes when one does.
+    local _, remaining, laterMs, resetAfterMs = judge(rule, entry, 1, nowMs, false)
+    return isFound and 1 or 0, remaining, isFound and laterMs or -1, resetAfterMs, 0
   end
 
-  askedFunctions = { answer = answer, nextAfter = nextAfter }
+  askedFunctions = { answer = answer }
   return askedFunctions
 end

@@ -9,7 +9,7 @@ local function readChanging(rule, ruleText, value, nowMs)
       return maker.limit - remaining
     end
     -- A rule that shapes has less remaining than is free: what could be given back tells.
-    _, _, _, _, _, used = maker.step(state, timeMs, -EXACT, true)
+    _, _, _, _, _, _, used = maker.step(state, timeMs, -EXACT, true)
     return used
   end
 
@@ -21,17 +21,17 @@ local function readChanging(rule, ruleText, value, nowMs)
     local _, resetAfterMs, next
     if rule.holds == 'leased' then
       -- A place is a place, whatever the limit.
-      _, _, resetAfterMs, _, next = maker.step(state, timeMs, 0, true)
+      _, _, resetAfterMs, _, _, next = maker.step(state, timeMs, 0, true)
       entry.state = resetAfterMs > 0 and next or nil
       return
     end
     local used = state and math.ceil(usedOf(maker, state, timeMs) * rule.limit / maker.limit) or 0
-    _, _, resetAfterMs, _, next = rule.step(nil, timeMs, used, true)
+    _, _, resetAfterMs, _, _, next = rule.step(nil, timeMs, used, true)
     entry.state = resetAfterMs > 0 and next or nil
     entry.holds = entry.holds
       and frame().holding().map(entry.holds, function(hold)
         -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
-        local _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
+        local _, _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
         return frame()
           .holding()
           .with(hold, math.floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
@@ -103,20 +103,14 @@ local function readPart(tier, request)
   if string.sub(request, 1, 7) == 'shadow:' then
     request, isShadow = string.sub(request, 8), true
   end
-  local cost, ahead, isPlain = tonumber(request), nil, true
-  if not cost then
-    ahead = string.match(request, '^ahead:(.*)$')
-    local asked = ahead or request
-    cost = tonumber(asked)
-    isPlain = cost ~= nil
-    cost = cost or tonumber(string.match(asked, '^(%w+):blockFor:') or string.match(asked, '^hold:(%d+)'))
-  end
+  local cost = tonumber(request)
+  local isPlain = cost ~= nil
+  cost = cost or tonumber(string.match(request, '^(%w+):blockFor:') or string.match(request, '^hold:(%d+)'))
   tier.part = {
     rule = tier.rule,
     ruleText = ruleText,
     request = request,
     isShadow = isShadow,
-    isAhead = ahead ~= nil,
     cost = cost,
     isPlain = isPlain and not ruleText and cost >= 1 and cost <= tier.rule.limit and cost % 1 == 0,
     key = nil,
@@ -143,7 +137,7 @@ local function takePlainly(parts, nowMs, isServerTime, reply, at)
     if part.isPlain then
       local first = at + 5 * index - 4
       allowed, reply[first + 1], reply[first + 2], reply[first + 3], reply[first + 4], reply[last + index], part.state, part.keeps =
-        decidePlainly(part.rule, part.value, part.cost + 0.0, nowMs, part.isAhead)
+        decidePlainly(part.rule, part.value, part.cost + 0.0, nowMs)
       reply[first] = allowed
     end
     if allowed ~= 1 then
@@ -175,9 +169,6 @@ local function take(parts, nowMs, isServerTime, reply, at)
       part.entry = entryOf(part, nowMs)
       reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
         frame().judge(part.rule, part.entry, part.cost, nowMs, false)
-      if part.isAhead then
-        reply[last - 2] = frame().asking().nextAfter(part.rule, part.entry, reply[last - 3], nowMs)
-      end
     end
   end
   for index, part in ipairs(parts) do

@@ -4,12 +4,12 @@
 -- ARGV[1]      limit: how many may be at work at once, whole number >= 1
 -- ARGV[2]      leaseMs: how long a place is held when nobody gives it back, in milliseconds, whole number >= 1
 -- ARGV[3]      nowMs: time in milliseconds, whole number >= 0, or -1 for the server's, default -1
--- ARGV[4..3+n] request: of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; before any of these ahead:; default 1
+-- ARGV[4..3+n] request: of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1
 -- ARGV[4+n]    maxDebt: how far a charge may go beyond the limit, whole number >= 0, default limit
 -- t*           before all of a request: it is made t times, one right after the other
 -- =            before the first request: it is the only one and for all keys, and what follows comes right after it
--- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
--- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs of all, and of each what remains
+-- returns      for each key five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: nextAfterMs, the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block)
+-- short:       before nowMs: what is allowed at once returns only remaining, resetAfterMs, nextAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs and the nextAfterMs of all, and of each what remains
 -- state        concurrency@1: newest time, total, length of a lease, then pairs of time and cost, oldest first
 
 local math_floor, math_max, math_min, struct_pack, struct_unpack = math.floor, math.max, math.min, struct.pack, struct.unpack
@@ -170,7 +170,7 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
   end
   if not force and total + cost > limit then
     local retryAfterMs = timeFreeing(line, from, cost - (limit - total), atMs) + spanMs - nowMs
-    return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
+    return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0, 0
   end
 
   local before, returned = total, 0
@@ -184,7 +184,7 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
   total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
   spanMs = total > before and ownMs or spanMs
   if total == 0 then
-    return 0, limit, 0, 0, nil, returned
+    return 0, limit, 0, 0, 0, nil, returned
   elseif cost < 0 then
     if total < #pairsLeft / 16 or pairsLeft == '' then
       error(FOREIGN, 0)
@@ -201,7 +201,8 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
   end
   -- Joined at once: Redis hashes every byte of every string that a script makes.
   local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
-  return 0, math_max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
+  local nextAfterMs = timeFreeing(next, 25, math_max(1, total - limit + 1), atMs) + spanMs - nowMs
+  return 0, math_max(0, limit - total), atMs + spanMs - nowMs, nextAfterMs, 0, next, returned
 end
 
 local function step(limit, leaseMs, maxDebt, state, nowMs, cost, force, takenMs)
@@ -297,14 +298,14 @@ local function frame()
             rest[#rest + 1] = hold
           end
         end
-        _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
+        _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -sum, true)
         state = resetAfterMs > 0 and next or nil
       end
       for _, hold in ipairs(rest) do
         if not state then
           return nil
         end
-        local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
+        local _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
         state = resetAfterMs > 0 and next or nil
       end
       return state
@@ -331,7 +332,7 @@ local function frame()
       local timeMs, backMs, takenBackMs = nowMs, 0, 0
       local atMs = entry.state and struct_unpack('<d', entry.state) or nowMs
       if atMs - nowMs > mostLagMs then
-        local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
+        local _, _, resetAfterMs, _, _, moved = rule.step(entry.state, nowMs, 0, true)
         entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
         -- A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
         backMs, takenBackMs = atMs - nowMs, moved and atMs - struct_unpack('<d', moved) or atMs - nowMs
@@ -382,7 +383,7 @@ local function frame()
       if rule.holds ~= 'pooled' then
         return
       end
-      local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
+      local _, _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
       entry.holds = map(entry.holds, function(hold)
         return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
       end)
@@ -521,7 +522,7 @@ local function frame()
     end
     if entry.state then
       -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
-      local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+      local _, _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
       if sooner then
         entry.state, entry.changed, entry.counted = sooner, true, true
       end
@@ -530,12 +531,12 @@ local function frame()
   end
 
   -- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
-  -- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
+  -- Answers allowed, remaining, nextAfterMs or else retryAfterMs, resetAfterMs, waitMs.
   local function judge(rule, entry, cost, nowMs, take, newHold)
     local timeMs = steady(rule, entry, nowMs)
     local blockedMs = entry.untilMs and math_max(0, entry.untilMs - nowMs) or 0
     local never = cost > rule.limit
-    local retryAfterMs, remaining, resetAfterMs, delayMs, state =
+    local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, state =
       rule.step(entry.state, timeMs, never and 0 or cost, false)
     local passes = retryAfterMs == 0
     local allowed = passes and not never and blockedMs == 0
@@ -554,19 +555,22 @@ local function frame()
     elseif passes then
       -- The step has counted a cost that is not taken after all: show the state as it stays.
       local _
-      _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
+      _, remaining, resetAfterMs, nextAfterMs = rule.step(entry.state, timeMs, 0, true)
     elseif entry.holds and not never then
       retryAfterMs = holding().passesAfter(rule, entry, timeMs, cost)
     end
     if entry.holds then
       resetAfterMs = holding().freshAfter(rule, entry, timeMs)
+      if allowed and remaining < rule.limit then
+        nextAfterMs = holding().passesAfter(rule, entry, timeMs, remaining + 1)
+      end
     end
     -- Rules count from the key's own time; callers count from the clock's.
     local lagMs = timeMs - nowMs
     resetAfterMs = math_max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
     entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
     if allowed then
-      return 1, remaining, 0, resetAfterMs, delayMs
+      return 1, remaining, nextAfterMs == 0 and 0 or nextAfterMs + lagMs, resetAfterMs, delayMs
     end
     retryAfterMs = never and -1 or math_max(blockedMs, passes and 0 or retryAfterMs + lagMs)
     return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
@@ -578,7 +582,7 @@ local function frame()
     if cost > 0 and entry.holds then
       holding().clip(rule, entry, timeMs)
     end
-    local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+    local _, _, resetAfterMs, _, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
     entry.changed = entry.changed or entry.exists or resetAfterMs > 0
     entry.counted = true
     entry.state = resetAfterMs > 0 and state or nil
@@ -587,8 +591,7 @@ local function frame()
     end
   end
 
-  -- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
-  -- made costs every call.
+  -- What answers requests of several numbers. Made when one comes, and then once: every function that is made costs every call.
   local askedFunctions
   local function asking()
     if askedFunctions then
@@ -636,11 +639,11 @@ local function frame()
       local takenMs = renewed.takenMs
       if rule.holds == 'leased' then
         -- A lease counts from when it was taken: to last longer it is taken again.
-        local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
+        local _, _, resetAfterMs, _, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
         if (amount or 0) < renewed.amount then
           return false
         end
-        _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
+        _, _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
         takenMs = timeMs
       end
       entry.holds = holding().map(entry.holds, function(hold)
@@ -663,11 +666,11 @@ local function frame()
       for _, other in ipairs(entry.holds) do
         firstMs = math_min(firstMs, other.untilMs - nowMs)
       end
-      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
-      if allowed == 1 or retryAfterMs >= 0 then
-        retryAfterMs = math_max(firstMs, retryAfterMs)
+      local allowed, remaining, laterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
+      if allowed == 1 then
+        return 0, remaining, firstMs, resetAfterMs, 0, true
       end
-      return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
+      return 0, remaining, laterMs < 0 and laterMs or math_max(firstMs, laterMs), resetAfterMs, waitMs, true
     end
 
     -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
@@ -692,18 +695,6 @@ local function frame()
       entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
       entry.resetAfterMs = math_max(resetAfterMs, blockedMs)
       return 0, 0, blockedMs, entry.resetAfterMs, 0
-    end
-
-    -- Time until more than remaining would pass, on a key that has been decided.
-    local function nextAfter(rule, entry, remaining, nowMs)
-      if remaining >= rule.limit then
-        return 0
-      end
-      local timeMs = entry.timeMs
-      local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
-      -- The time of the decision is that of the first look.
-      entry.timeMs = timeMs
-      return nextAfterMs
     end
 
     local function answer(rule, entry, request, nowMs, isShadow)
@@ -731,15 +722,16 @@ local function frame()
         local known = short .. 'renew:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
         error('sluice: a request is ' .. known .. ', got ' .. request, 0)
       end
-      local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
-      return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+      -- Where not even one passes, more than nothing passes when one does.
+      local _, remaining, laterMs, resetAfterMs = judge(rule, entry, 1, nowMs, false)
+      return isFound and 1 or 0, remaining, isFound and laterMs or -1, resetAfterMs, 0
     end
 
-    askedFunctions = { answer = answer, nextAfter = nextAfter }
+    askedFunctions = { answer = answer }
     return askedFunctions
   end
 
-  -- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
+  -- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers.
   local function decide(rule, entry, request, nowMs, isShadow)
     if tonumber(request) then
       return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
@@ -766,13 +758,6 @@ local function frame()
     elseif request == 'reset' then
       entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
       entry.state, entry.holds, entry.counted = nil, nil, true
-    elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
-      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
-        decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
-      if allowed == 1 then
-        retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
-      end
-      return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
     else
       return asking().answer(rule, entry, request, nowMs, isShadow)
     end
@@ -814,54 +799,55 @@ end
 -- How often a request is made, the request, and its cost if it is no more than one that can pass: n*request is n times the same.
 local function readRequest(text, limit)
   local times, request = 1, text
-  local cost, isAhead = tonumber(text), false
+  local cost = tonumber(text)
   if not cost then
     local many, one = string.match(text, '^(%d+)%*(.+)$')
     if many then
       times, request = whole('the times of a request', many, 1, 1000), one
     end
-    local ahead = string.match(request, '^ahead:(.+)$')
-    cost, isAhead = tonumber(ahead or request), ahead ~= nil
+    cost = tonumber(request)
   end
   local isPlain = cost and cost >= 1 and cost <= limit and cost % 1 == 0
-  return times, request, isPlain and cost + 0.0 or nil, isAhead
+  return times, request, isPlain and cost + 0.0 or nil
 end
 
--- The numbers of the reply. A short one says of what is allowed at once only remaining and resetAfterMs, of anything else -1 and all
--- five; and when everything is allowed at once and free again at the same time, it says -2, that time, and then only what remains.
-local reply, replied, commonMs = {}, 0, nil
+-- The numbers of the reply. A short one says of what is allowed at once only remaining, resetAfterMs and nextAfterMs, of anything else
+-- -1 and all five; and when everything is allowed at once and both times are the same for all, it says -2, those times, and then only
+-- what remains.
+local reply, replied, commonMs, commonNextMs = {}, 0, nil, nil
 
--- The time is no longer common to all: from now on each has its own.
+-- The times are no longer common to all: from now on each has its own.
 local function uncommon()
   local apart = {}
-  for index = 3, replied do
-    apart[2 * index - 5], apart[2 * index - 4] = reply[index], commonMs
+  for index = 4, replied do
+    apart[3 * index - 11], apart[3 * index - 10], apart[3 * index - 9] = reply[index], commonMs, commonNextMs
   end
-  reply, replied, commonMs = apart, 2 * replied - 4, nil
+  reply, replied, commonMs = apart, 3 * replied - 9, nil
 end
 
-local function answer(isShort, allowed, remaining, retryAfterMs, resetAfterMs, waitMs)
-  local isBrief = isShort and allowed == 1 and retryAfterMs == 0 and waitMs == 0
-  if isBrief and resetAfterMs == commonMs then
+-- laterMs is nextAfterMs of what is allowed, and retryAfterMs of what is not.
+local function answer(isShort, allowed, remaining, laterMs, resetAfterMs, waitMs)
+  local isBrief = isShort and allowed == 1 and waitMs == 0
+  if isBrief and resetAfterMs == commonMs and laterMs == commonNextMs then
     replied = replied + 1
     reply[replied] = remaining
     return
   elseif isBrief and replied == 0 then
-    reply[1], reply[2], reply[3] = -2, resetAfterMs, remaining
-    replied, commonMs = 3, resetAfterMs
+    reply[1], reply[2], reply[3], reply[4] = -2, resetAfterMs, laterMs, remaining
+    replied, commonMs, commonNextMs = 4, resetAfterMs, laterMs
     return
   elseif commonMs then
     uncommon()
   end
   if isBrief then
-    reply[replied + 1], reply[replied + 2] = remaining, resetAfterMs
-    replied = replied + 2
+    reply[replied + 1], reply[replied + 2], reply[replied + 3] = remaining, resetAfterMs, laterMs
+    replied = replied + 3
     return
   elseif isShort then
     replied = replied + 1
     reply[replied] = -1
   end
-  reply[replied + 1], reply[replied + 2], reply[replied + 3] = allowed, remaining, retryAfterMs
+  reply[replied + 1], reply[replied + 2], reply[replied + 3] = allowed, remaining, laterMs
   reply[replied + 4], reply[replied + 5] = resetAfterMs, waitMs
   replied = replied + 5
 end
@@ -888,9 +874,9 @@ local rule = {
 }
 
 -- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
+-- Answers allowed, remaining, nextAfterMs or else retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
 -- and whether that ends when the last one did; or nothing when the key needs the frame.
-local function decidePlainly(rule, value, cost, nowMs, isAhead)
+local function decidePlainly(rule, value, cost, nowMs)
   local timeMs = nowMs
   if value then
     local atMs = (#value >= 40 and #value % 16 == 8 and timeOf(value))
@@ -899,7 +885,7 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps, sooner =
+  local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, state, _, keeps, sooner =
     step(limit, leaseMs, maxDebt, value or nil, timeMs, cost, false)
   if sooner then
     return nil
@@ -908,22 +894,24 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
   end
-  local nextAfterMs = 0
-  if isAhead and remaining < limit then
-    nextAfterMs = step(limit, leaseMs, maxDebt, state, timeMs, remaining + 1, false)
-    nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
-  end
-  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state, keeps
+  return 1,
+    remaining,
+    nextAfterMs == 0 and 0 or nextAfterMs + lagMs,
+    resetAfterMs + lagMs,
+    delayMs,
+    timeMs,
+    state,
+    keeps
 end
 
 -- Reads each key once, decides in order, and then writes: when anything is wrong, nothing has been written.
 local values, left = readKeys(), 1000
-local asked, times, request, cost, isAhead
+local asked, times, request, cost
 for index = 1, #KEYS do
   local key = KEYS[index]
   local text = forAll or ARGV[firstRequest + index - 1] or '1'
   if text ~= asked then
-    asked, times, request, cost, isAhead = text, readRequest(text, rule.limit)
+    asked, times, request, cost = text, readRequest(text, rule.limit)
   end
   left = left - times
   if left < 0 then
@@ -935,20 +923,19 @@ for index = 1, #KEYS do
   end
   local keptMs, keepsEnd = nil, true
   for _ = 1, times do
-    local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps
+    local allowed, remaining, laterMs, resetAfterMs, waitMs, timeMs, state, keeps
     if cost then
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs, timeMs, state, keeps =
-        decidePlainly(rule, value, cost, nowMs, isAhead)
+      allowed, remaining, laterMs, resetAfterMs, waitMs, timeMs, state, keeps = decidePlainly(rule, value, cost, nowMs)
     end
     if state then
       value, keptMs, keepsEnd = state, resetAfterMs, keepsEnd and keeps
     elseif not allowed then
       local entry = frame().readEntry(rule.timeOf, value)
-      allowed, remaining, retryAfterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
+      allowed, remaining, laterMs, resetAfterMs, waitMs = frame().decide(rule, entry, request, nowMs)
       local noted = frame().noteEntry(key, entry, value)
       value, keptMs = noted, noted == value and keptMs or nil
     end
-    answer(isShort, allowed, remaining, retryAfterMs, resetAfterMs, waitMs)
+    answer(isShort, allowed, remaining, laterMs, resetAfterMs, waitMs)
   end
   if keptMs then
     note(key, value, keptMs, keepsEnd and isServerTime)

@@ -12,11 +12,11 @@
 --              sliding-window limit windowMs maxDebt request
 --              strict-window limit windowMs slices maxDebt request
 --              token-bucket capacity refill periodMs maxDebt request
--- request      of each tier a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; before any of these ahead:
+-- request      of each tier a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds
 -- shadow:      before a request: the tier counts what passes, and never refuses
 -- changing:    before all of that: the parameters may change, and the state says by which ones it was counted
 -- d*           instead of idMs: the keys are those of d decisions over the same tiers, and the requests of the second and all later ones come after the tiers
--- returns      for each tier five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: 0, or after ahead: the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block); and at last for each tier the time of its decision
+-- returns      for each tier five integers: allowed 0|1, remaining, retryAfterMs (-1: never; allowed: nextAfterMs, the time until more than remaining would pass), resetAfterMs, waitMs (allowed: before going on; refused: left of a block); and at last for each tier the time of its decision
 
 local math_ceil, math_floor, math_max, math_min, struct_pack, struct_unpack = math.ceil, math.floor, math.max, math.min, struct.pack, struct.unpack
 
@@ -74,15 +74,16 @@ local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, 
   if theirMs == 0 then
     return mine(nil, nowMs, cost, force)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = theirs(state, nowMs, cost, force, takenMs)
+  local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned =
+    theirs(state, nowMs, cost, force, takenMs)
   if cost > 0 and retryAfterMs == 0 then
     -- Without keeps: the key ends when the state before it would have.
-    retryAfterMs, remaining, resetAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
-    return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned
+    retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned = mine(recounted, nowMs, cost, true)
+    return retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned
   end
   _, _, myMs = mine(recounted, nowMs, 0, true)
   local sooner = myMs > 0 and myMs < theirMs and recounted or nil
-  return retryAfterMs, remaining, resetAfterMs, delayMs, next, returned, false, sooner
+  return retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned, false, sooner
 end
 
 -- What is to be written once everything has been decided, by key: later decisions of the same call see it. False is a key to forget.
@@ -120,9 +121,9 @@ local function writeAll(isServerTime)
 end
 
 -- Most decisions: a cost that can pass, on a key that holds a state and nothing else. Does what the frame does, without it.
--- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
+-- Answers allowed, remaining, nextAfterMs or else retryAfterMs, resetAfterMs, waitMs, the time by the key and, when the cost is taken, the next state
 -- and whether that ends when the last one did; or nothing when the key needs the frame.
-local function decidePlainly(rule, value, cost, nowMs, isAhead)
+local function decidePlainly(rule, value, cost, nowMs)
   local timeMs = nowMs
   if value then
     local atMs = rule.timeOf(value)
@@ -131,7 +132,7 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
     end
     timeMs = math_max(nowMs, atMs)
   end
-  local retryAfterMs, remaining, resetAfterMs, delayMs, state, _, keeps, sooner =
+  local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, state, _, keeps, sooner =
     rule.step(value or nil, timeMs, cost, false)
   if sooner then
     return nil
@@ -140,12 +141,14 @@ local function decidePlainly(rule, value, cost, nowMs, isAhead)
   if retryAfterMs > 0 then
     return 0, remaining, retryAfterMs + lagMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs, 0, timeMs
   end
-  local nextAfterMs = 0
-  if isAhead and remaining < rule.limit then
-    nextAfterMs = rule.step(state, timeMs, remaining + 1, false)
-    nextAfterMs = nextAfterMs == 0 and 0 or nextAfterMs + lagMs
-  end
-  return 1, remaining, nextAfterMs, resetAfterMs + lagMs, delayMs, timeMs, state, keeps
+  return 1,
+    remaining,
+    nextAfterMs == 0 and 0 or nextAfterMs + lagMs,
+    resetAfterMs + lagMs,
+    delayMs,
+    timeMs,
+    state,
+    keeps
 end
 
 -- What only some decisions need. Made when one comes, and then once: every function that is made costs every call.
@@ -203,14 +206,14 @@ local function frame()
             rest[#rest + 1] = hold
           end
         end
-        _, _, resetAfterMs, _, next = rule.step(state, timeMs, -sum, true)
+        _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -sum, true)
         state = resetAfterMs > 0 and next or nil
       end
       for _, hold in ipairs(rest) do
         if not state then
           return nil
         end
-        local _, _, resetAfterMs, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
+        local _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
         state = resetAfterMs > 0 and next or nil
       end
       return state
@@ -237,7 +240,7 @@ local function frame()
       local timeMs, backMs, takenBackMs = nowMs, 0, 0
       local atMs = entry.state and struct_unpack('<d', entry.state) or nowMs
       if atMs - nowMs > mostLagMs then
-        local _, _, resetAfterMs, _, moved = rule.step(entry.state, nowMs, 0, true)
+        local _, _, resetAfterMs, _, _, moved = rule.step(entry.state, nowMs, 0, true)
         entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
         -- A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
         backMs, takenBackMs = atMs - nowMs, moved and atMs - struct_unpack('<d', moved) or atMs - nowMs
@@ -288,7 +291,7 @@ local function frame()
       if rule.holds ~= 'pooled' then
         return
       end
-      local _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
+      local _, _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
       entry.holds = map(entry.holds, function(hold)
         return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
       end)
@@ -427,7 +430,7 @@ local function frame()
     end
     if entry.state then
       -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
-      local _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
+      local _, _, _, _, _, _, _, _, sooner = rule.step(entry.state, timeMs, 0, true)
       if sooner then
         entry.state, entry.changed, entry.counted = sooner, true, true
       end
@@ -436,12 +439,12 @@ local function frame()
   end
 
   -- Takes cost if rule and block allow it and it is to be taken. A refusal changes nothing.
-  -- Answers allowed, remaining, retryAfterMs, resetAfterMs, waitMs.
+  -- Answers allowed, remaining, nextAfterMs or else retryAfterMs, resetAfterMs, waitMs.
   local function judge(rule, entry, cost, nowMs, take, newHold)
     local timeMs = steady(rule, entry, nowMs)
     local blockedMs = entry.untilMs and math_max(0, entry.untilMs - nowMs) or 0
     local never = cost > rule.limit
-    local retryAfterMs, remaining, resetAfterMs, delayMs, state =
+    local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, state =
       rule.step(entry.state, timeMs, never and 0 or cost, false)
     local passes = retryAfterMs == 0
     local allowed = passes and not never and blockedMs == 0
@@ -460,19 +463,22 @@ local function frame()
     elseif passes then
       -- The step has counted a cost that is not taken after all: show the state as it stays.
       local _
-      _, remaining, resetAfterMs = rule.step(entry.state, timeMs, 0, true)
+      _, remaining, resetAfterMs, nextAfterMs = rule.step(entry.state, timeMs, 0, true)
     elseif entry.holds and not never then
       retryAfterMs = holding().passesAfter(rule, entry, timeMs, cost)
     end
     if entry.holds then
       resetAfterMs = holding().freshAfter(rule, entry, timeMs)
+      if allowed and remaining < rule.limit then
+        nextAfterMs = holding().passesAfter(rule, entry, timeMs, remaining + 1)
+      end
     end
     -- Rules count from the key's own time; callers count from the clock's.
     local lagMs = timeMs - nowMs
     resetAfterMs = math_max(blockedMs, resetAfterMs == 0 and 0 or resetAfterMs + lagMs)
     entry.resetAfterMs, entry.timeMs = resetAfterMs, timeMs
     if allowed then
-      return 1, remaining, 0, resetAfterMs, delayMs
+      return 1, remaining, nextAfterMs == 0 and 0 or nextAfterMs + lagMs, resetAfterMs, delayMs
     end
     retryAfterMs = never and -1 or math_max(blockedMs, passes and 0 or retryAfterMs + lagMs)
     return 0, blockedMs > 0 and 0 or remaining, retryAfterMs, resetAfterMs, blockedMs
@@ -484,7 +490,7 @@ local function frame()
     if cost > 0 and entry.holds then
       holding().clip(rule, entry, timeMs)
     end
-    local _, _, resetAfterMs, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
+    local _, _, resetAfterMs, _, _, state = rule.step(entry.state, timeMs, cost, true, takenMs)
     entry.changed = entry.changed or entry.exists or resetAfterMs > 0
     entry.counted = true
     entry.state = resetAfterMs > 0 and state or nil
@@ -493,8 +499,7 @@ local function frame()
     end
   end
 
-  -- What answers requests of several numbers, and those that look ahead. Made when one comes, and then once: every function that is
-  -- made costs every call.
+  -- What answers requests of several numbers. Made when one comes, and then once: every function that is made costs every call.
   local askedFunctions
   local function asking()
     if askedFunctions then
@@ -542,11 +547,11 @@ local function frame()
       local takenMs = renewed.takenMs
       if rule.holds == 'leased' then
         -- A lease counts from when it was taken: to last longer it is taken again.
-        local _, _, resetAfterMs, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
+        local _, _, resetAfterMs, _, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
         if (amount or 0) < renewed.amount then
           return false
         end
-        _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
+        _, _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
         takenMs = timeMs
       end
       entry.holds = holding().map(entry.holds, function(hold)
@@ -569,11 +574,11 @@ local function frame()
       for _, other in ipairs(entry.holds) do
         firstMs = math_min(firstMs, other.untilMs - nowMs)
       end
-      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
-      if allowed == 1 or retryAfterMs >= 0 then
-        retryAfterMs = math_max(firstMs, retryAfterMs)
+      local allowed, remaining, laterMs, resetAfterMs, waitMs = judge(rule, entry, amount, nowMs, false)
+      if allowed == 1 then
+        return 0, remaining, firstMs, resetAfterMs, 0, true
       end
-      return 0, remaining, retryAfterMs, resetAfterMs, allowed == 1 and 0 or waitMs, true
+      return 0, remaining, laterMs < 0 and laterMs or math_max(firstMs, laterMs), resetAfterMs, waitMs, true
     end
 
     -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
@@ -598,18 +603,6 @@ local function frame()
       entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + blockedMs
       entry.resetAfterMs = math_max(resetAfterMs, blockedMs)
       return 0, 0, blockedMs, entry.resetAfterMs, 0
-    end
-
-    -- Time until more than remaining would pass, on a key that has been decided.
-    local function nextAfter(rule, entry, remaining, nowMs)
-      if remaining >= rule.limit then
-        return 0
-      end
-      local timeMs = entry.timeMs
-      local _, _, nextAfterMs = judge(rule, entry, remaining + 1, nowMs, false)
-      -- The time of the decision is that of the first look.
-      entry.timeMs = timeMs
-      return nextAfterMs
     end
 
     local function answer(rule, entry, request, nowMs, isShadow)
@@ -637,15 +630,16 @@ local function frame()
         local known = short .. 'renew:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
         error('sluice: a request is ' .. known .. ', got ' .. request, 0)
       end
-      local _, remaining, _, resetAfterMs = judge(rule, entry, 1, nowMs, false)
-      return isFound and 1 or 0, remaining, isFound and 0 or -1, resetAfterMs, 0
+      -- Where not even one passes, more than nothing passes when one does.
+      local _, remaining, laterMs, resetAfterMs = judge(rule, entry, 1, nowMs, false)
+      return isFound and 1 or 0, remaining, isFound and laterMs or -1, resetAfterMs, 0
     end
 
-    askedFunctions = { answer = answer, nextAfter = nextAfter }
+    askedFunctions = { answer = answer }
     return askedFunctions
   end
 
-  -- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers. After ahead: any of these.
+  -- Decides one request on one key: a cost, or a word with a number or none, or what asking() answers.
   local function decide(rule, entry, request, nowMs, isShadow)
     if tonumber(request) then
       return judge(rule, entry, whole('the cost', request, 1), nowMs, true)
@@ -672,13 +666,6 @@ local function frame()
     elseif request == 'reset' then
       entry.changed, entry.blockAtMs, entry.untilMs = entry.changed or entry.exists, nil, nil
       entry.state, entry.holds, entry.counted = nil, nil, true
-    elseif string.match(request, '^ahead:') and not string.match(request, '^ahead:ahead:') then
-      local allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
-        decide(rule, entry, string.sub(request, 7), nowMs, isShadow)
-      if allowed == 1 then
-        retryAfterMs = asking().nextAfter(rule, entry, remaining, nowMs)
-      end
-      return allowed, remaining, retryAfterMs, resetAfterMs, waitMs
     else
       return asking().answer(rule, entry, request, nowMs, isShadow)
     end
@@ -847,7 +834,7 @@ local function ruleOf(name, args, at)
       end
       if not force and total + cost > limit then
         local retryAfterMs = timeFreeing(line, from, cost - (limit - total), atMs) + spanMs - nowMs
-        return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
+        return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0, 0
       end
 
       local before, returned = total, 0
@@ -861,7 +848,7 @@ local function ruleOf(name, args, at)
       total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
       spanMs = total > before and ownMs or spanMs
       if total == 0 then
-        return 0, limit, 0, 0, nil, returned
+        return 0, limit, 0, 0, 0, nil, returned
       elseif cost < 0 then
         if total < #pairsLeft / 16 or pairsLeft == '' then
           error(FOREIGN, 0)
@@ -878,7 +865,8 @@ local function ruleOf(name, args, at)
       end
       -- Joined at once: Redis hashes every byte of every string that a script makes.
       local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
-      return 0, math_max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
+      local nextAfterMs = timeFreeing(next, 25, math_max(1, total - limit + 1), atMs) + spanMs - nowMs
+      return 0, math_max(0, limit - total), atMs + spanMs - nowMs, nextAfterMs, 0, next, returned
     end
 
     local function step(limit, leaseMs, maxDebt, state, nowMs, cost, force, takenMs)
@@ -923,7 +911,7 @@ local function ruleOf(name, args, at)
           end
           local _, recounted
           if count > 0 then
-            _, _, _, _, recounted = mine(nil, nowMs, count, true)
+            _, _, _, _, _, recounted = mine(nil, nowMs, count, true)
           end
           return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
         end
@@ -934,7 +922,7 @@ local function ruleOf(name, args, at)
       end
       local leftMs = atMs + windowMs - nowMs
       if not force and count + cost > limit then
-        return leftMs, math_max(0, limit - count), live and leftMs or 0, 0
+        return leftMs, math_max(0, limit - count), live and leftMs or 0, 0, 0
       end
       local before = count
       -- What was taken in an earlier window has left with it.
@@ -945,7 +933,7 @@ local function ruleOf(name, args, at)
       local resetAfterMs = (live or count > 0) and leftMs or 0
       local returned = cost < 0 and before - count or 0
       local next = struct_pack('<ddd', atMs, count, windowMs)
-      return 0, math_max(0, limit - count), resetAfterMs, 0, next, returned, keeps
+      return 0, math_max(0, limit - count), resetAfterMs, count > 0 and leftMs or 0, 0, next, returned, keeps
     end
 
     local limit = whole('limit', args[at + 0], 1)
@@ -1009,13 +997,18 @@ local function ruleOf(name, args, at)
         used = math_max(0, math_min(used + units, math_max(used, most)))
         next = struct_pack('<dddd', nowMs, used, periodMs, rate)
       end
-      local remaining = capacity - math_ceil(used / periodMs)
+      local remaining, resetAfterMs, nextAfterMs = capacity - math_ceil(used / periodMs), math_ceil(used / rate), 0
       if maxWaitMs then
         remaining = math_min(remaining, math_floor((maxWaitMs * rate - used) / periodMs) + 1)
         -- Longer only right after the rate has changed.
         queueMs = math_min(queueMs, maxWaitMs)
       end
-      return retryAfterMs, math_max(0, remaining), math_ceil(used / rate), queueMs, next, returned
+      remaining = math_max(0, remaining)
+      if used > 0 then
+        local moreMs = math_ceil((used - (capacity - remaining - 1) * periodMs) / rate)
+        nextAfterMs = math_max(0, moreMs, maxWaitMs and resetAfterMs - maxWaitMs or 0)
+      end
+      return retryAfterMs, remaining, resetAfterMs, nextAfterMs, queueMs, next, returned
     end
 
     local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
@@ -1167,7 +1160,7 @@ local function ruleOf(name, args, at)
       end
       if not force and total + cost > limit then
         local retryAfterMs = timeFreeing(line, from, cost - (limit - total), atMs) + spanMs - nowMs
-        return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0
+        return retryAfterMs, math_max(0, limit - total), total == 0 and 0 or atMs + spanMs - nowMs, 0, 0
       end
 
       local before, returned = total, 0
@@ -1181,7 +1174,7 @@ local function ruleOf(name, args, at)
       total = cost < 0 and total - returned or addBounded(total, cost, limit + maxDebt)
       spanMs = total > before and ownMs or spanMs
       if total == 0 then
-        return 0, limit, 0, 0, nil, returned
+        return 0, limit, 0, 0, 0, nil, returned
       elseif cost < 0 then
         if total < #pairsLeft / 16 or pairsLeft == '' then
           error(FOREIGN, 0)
@@ -1198,7 +1191,8 @@ local function ruleOf(name, args, at)
       end
       -- Joined at once: Redis hashes every byte of every string that a script makes.
       local next = struct_pack('<ddd', atMs, total, spanMs) .. pairsLeft .. added
-      return 0, math_max(0, limit - total), atMs + spanMs - nowMs, 0, next, returned
+      local nextAfterMs = timeFreeing(next, 25, math_max(1, total - limit + 1), atMs) + spanMs - nowMs
+      return 0, math_max(0, limit - total), atMs + spanMs - nowMs, nextAfterMs, 0, next, returned
     end
 
     local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
@@ -1244,7 +1238,7 @@ local function ruleOf(name, args, at)
           local _, remaining = step(EXACT, madeMs, maxDebt, state, nowMs, 0, true)
           local recounted
           if remaining < EXACT then
-            _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+            _, _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
           end
           return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
         end
@@ -1259,29 +1253,32 @@ local function ruleOf(name, args, at)
       -- The last windowMs milliseconds end with this one: so many of them lie in the window before. Rounded down: only so are evenly
       -- spaced requests at exactly the limit never refused.
       local sharedMs = windowMs - 1 - elapsedMs
-      local free = limit - current - cost
-      local passes = force or math_floor(previous * sharedMs / windowMs) <= free
-      local retryAfterMs, returned = 0, 0
-      if not passes and free >= 0 then
-        retryAfterMs = math_floor(windowMs * (previous - free - 1) / previous) - elapsedMs
-      elseif not passes then
-        retryAfterMs = windowMs - elapsedMs + math_floor(windowMs * (current - limit + cost - 1) / current)
-      elseif cost < 0 then
+      local passes = force or math_floor(previous * sharedMs / windowMs) <= limit - current - cost
+      local returned = 0
+      if passes and cost < 0 then
         local inCurrent = not takenMs or takenMs >= atMs
         local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
         local fromCurrent = inCurrent and math_min(-cost, current) or 0
         local fromPrevious = inPrevious and math_min(-cost - fromCurrent, previous) or 0
         current, previous = current - fromCurrent, previous - fromPrevious
         returned = fromCurrent + fromPrevious
-      else
+      elseif passes then
         current = addBounded(current, cost, limit + maxDebt)
       end
 
-      local used = current + math_floor(previous * sharedMs / windowMs)
+      local remaining = math_max(0, limit - current - math_floor(previous * sharedMs / windowMs))
       local windows = current > 0 and 2 or previous > 0 and 1 or 0
       local resetAfterMs = windows == 0 and 0 or windows * windowMs - elapsedMs
+      -- When that passes: what was refused, or else more than remaining.
+      local asked, laterMs = passes and remaining + 1 or cost, 0
+      local free = limit - current - asked
+      if free >= 0 then
+        laterMs = math_floor(windowMs * (previous - free - 1) / previous) - elapsedMs
+      elseif asked <= limit or not passes then
+        laterMs = windowMs - elapsedMs + math_floor(windowMs * (current - limit + asked - 1) / current)
+      end
       local next = passes and struct_pack('<dddd', atMs, current, previous, windowMs) or nil
-      return retryAfterMs, math_max(0, limit - used), resetAfterMs, 0, next, returned, keeps
+      return passes and 0 or laterMs, remaining, resetAfterMs, passes and laterMs or 0, 0, next, returned, keeps
     end
 
     local limit = whole('limit', args[at + 0], 1)
@@ -1353,7 +1350,7 @@ local function ruleOf(name, args, at)
         local _, remaining = step(EXACT, madeMs * madeSlices, madeSlices, maxDebt, state, nowMs, 0, true)
         local recounted
         if remaining < EXACT then
-          _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
+          _, _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
         end
         return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
       end
@@ -1380,7 +1377,7 @@ local function ruleOf(name, args, at)
       end
 
       if not force and used + cost > limit then
-        return msUntilFree(cost - (limit - used)), math_max(0, limit - used), msUntilEmpty(), 0
+        return msUntilFree(cost - (limit - used)), math_max(0, limit - used), msUntilEmpty(), 0, 0
       end
       local returned = 0
       if cost < 0 then
@@ -1394,7 +1391,8 @@ local function ruleOf(name, args, at)
       end
       counts[live + 1] = -sliceMs
       local next = struct_pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
-      return 0, math_max(0, limit - used), msUntilEmpty(), 0, next, returned
+      local nextAfterMs = used > 0 and msUntilFree(math_max(1, used - limit + 1)) or 0
+      return 0, math_max(0, limit - used), msUntilEmpty(), nextAfterMs, 0, next, returned
     end
 
     local limit = whole('limit', args[at + 0], 1)
@@ -1458,13 +1456,18 @@ local function ruleOf(name, args, at)
         used = math_max(0, math_min(used + units, math_max(used, most)))
         next = struct_pack('<dddd', nowMs, used, periodMs, rate)
       end
-      local remaining = capacity - math_ceil(used / periodMs)
+      local remaining, resetAfterMs, nextAfterMs = capacity - math_ceil(used / periodMs), math_ceil(used / rate), 0
       if maxWaitMs then
         remaining = math_min(remaining, math_floor((maxWaitMs * rate - used) / periodMs) + 1)
         -- Longer only right after the rate has changed.
         queueMs = math_min(queueMs, maxWaitMs)
       end
-      return retryAfterMs, math_max(0, remaining), math_ceil(used / rate), queueMs, next, returned
+      remaining = math_max(0, remaining)
+      if used > 0 then
+        local moreMs = math_ceil((used - (capacity - remaining - 1) * periodMs) / rate)
+        nextAfterMs = math_max(0, moreMs, maxWaitMs and resetAfterMs - maxWaitMs or 0)
+      end
+      return retryAfterMs, remaining, resetAfterMs, nextAfterMs, queueMs, next, returned
     end
 
     local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force, takenMs)
@@ -1504,7 +1507,7 @@ local function readChanging(rule, ruleText, value, nowMs)
       return maker.limit - remaining
     end
     -- A rule that shapes has less remaining than is free: what could be given back tells.
-    _, _, _, _, _, used = maker.step(state, timeMs, -EXACT, true)
+    _, _, _, _, _, _, used = maker.step(state, timeMs, -EXACT, true)
     return used
   end
 
@@ -1516,17 +1519,17 @@ local function readChanging(rule, ruleText, value, nowMs)
     local _, resetAfterMs, next
     if rule.holds == 'leased' then
       -- A place is a place, whatever the limit.
-      _, _, resetAfterMs, _, next = maker.step(state, timeMs, 0, true)
+      _, _, resetAfterMs, _, _, next = maker.step(state, timeMs, 0, true)
       entry.state = resetAfterMs > 0 and next or nil
       return
     end
     local used = state and math_ceil(usedOf(maker, state, timeMs) * rule.limit / maker.limit) or 0
-    _, _, resetAfterMs, _, next = rule.step(nil, timeMs, used, true)
+    _, _, resetAfterMs, _, _, next = rule.step(nil, timeMs, used, true)
     entry.state = resetAfterMs > 0 and next or nil
     entry.holds = entry.holds
       and frame().holding().map(entry.holds, function(hold)
         -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
-        local _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
+        local _, _, _, _, _, _, returned = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
         return frame()
           .holding()
           .with(hold, math_floor((returned or 0) * rule.limit / maker.limit), timeMs, hold.untilMs)
@@ -1598,20 +1601,14 @@ local function readPart(tier, request)
   if string.sub(request, 1, 7) == 'shadow:' then
     request, isShadow = string.sub(request, 8), true
   end
-  local cost, ahead, isPlain = tonumber(request), nil, true
-  if not cost then
-    ahead = string.match(request, '^ahead:(.*)$')
-    local asked = ahead or request
-    cost = tonumber(asked)
-    isPlain = cost ~= nil
-    cost = cost or tonumber(string.match(asked, '^(%w+):blockFor:') or string.match(asked, '^hold:(%d+)'))
-  end
+  local cost = tonumber(request)
+  local isPlain = cost ~= nil
+  cost = cost or tonumber(string.match(request, '^(%w+):blockFor:') or string.match(request, '^hold:(%d+)'))
   tier.part = {
     rule = tier.rule,
     ruleText = ruleText,
     request = request,
     isShadow = isShadow,
-    isAhead = ahead ~= nil,
     cost = cost,
     isPlain = isPlain and not ruleText and cost >= 1 and cost <= tier.rule.limit and cost % 1 == 0,
     key = nil,
@@ -1638,7 +1635,7 @@ local function takePlainly(parts, nowMs, isServerTime, reply, at)
     if part.isPlain then
       local first = at + 5 * index - 4
       allowed, reply[first + 1], reply[first + 2], reply[first + 3], reply[first + 4], reply[last + index], part.state, part.keeps =
-        decidePlainly(part.rule, part.value, part.cost + 0.0, nowMs, part.isAhead)
+        decidePlainly(part.rule, part.value, part.cost + 0.0, nowMs)
       reply[first] = allowed
     end
     if allowed ~= 1 then
@@ -1670,9 +1667,6 @@ local function take(parts, nowMs, isServerTime, reply, at)
       part.entry = entryOf(part, nowMs)
       reply[last - 4], reply[last - 3], reply[last - 2], reply[last - 1], reply[last] =
         frame().judge(part.rule, part.entry, part.cost, nowMs, false)
-      if part.isAhead then
-        reply[last - 2] = frame().asking().nextAfter(part.rule, part.entry, reply[last - 3], nowMs)
-      end
     end
   end
   for index, part in ipairs(parts) do

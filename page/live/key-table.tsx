@@ -1,0 +1,75 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { LiveKey } from '../../src/observe/live-report.ts'
+import { ColumnHeads } from '../frame/column-heads.tsx'
+import { Panel } from '../frame/panel.tsx'
+import { count } from '../words/numbers.ts'
+
+/** How many keys are shown before the reader asks for all. */
+const FEW = 6
+
+/** Keys and what was decided about them lately. */
+export function KeyTable(props: {
+  title: string
+  since: string
+  keys: readonly LiveKey[]
+  /** What was allowed, since when. */
+  allowed: string
+  empty: string
+}): JSX.Element {
+  const { title, keys } = props
+  const [showsAll, setShowsAll] = useState(false)
+  if (keys.length === 0) {
+    return (
+      <Panel title={title}>
+        <p class="empty">{props.empty}</p>
+      </Panel>
+    )
+  }
+  return (
+    <Panel title={title} aside={<span class="note">{props.since}</span>}>
+      <KeyRows title={title} allowed={props.allowed} keys={showsAll ? keys : keys.slice(0, FEW)} />
+      {keys.length <= FEW ? null : (
+        <button type="button" class="link more" aria-expanded={showsAll} onClick={() => setShowsAll(!showsAll)}>
+          {showsAll ? 'Show fewer' : `Show all ${keys.length}`}
+        </button>
+      )}
+    </Panel>
+  )
+}
+
+function KeyRows(props: { title: string; allowed: string; keys: readonly LiveKey[] }): JSX.Element {
+  const { title, keys } = props
+  const most = Math.max(...keys.map(({ allowed, refused }) => allowed + refused))
+  return (
+    <table class="keys" aria-label={title}>
+      <ColumnHeads of="Key" numbers={[props.allowed, 'Refused']} />
+      <tbody>
+        {keys.map((entry) => (
+          <KeyRow key={`${entry.policy} ${entry.key}`} entry={entry} most={most} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function KeyRow({ entry, most }: { entry: LiveKey; most: number }): JSX.Element {
+  const { key, policy, allowed, refused, error } = entry
+  return (
+    <tr>
+      <th scope="row">
+        <span class="key">{key}</span>
+        <span class="note">
+          {policy}
+          {error > 0 ? `, up to ${count(error)} more` : ''}
+        </span>
+        <span class="bar" aria-hidden="true">
+          <i class="allowed" style={{ width: `${(allowed / most) * 100}%` }} />
+          <i class="refused" style={{ width: `${(refused / most) * 100}%` }} />
+        </span>
+      </th>
+      <td class="number">{count(allowed)}</td>
+      <td class="number">{count(refused)}</td>
+    </tr>
+  )
+}

@@ -1,0 +1,97 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { LiveReport } from '../../src/observe/live-report.ts'
+import { formatDuration } from '../words/lengths.ts'
+import { ConnectionNote } from './connection-note.tsx'
+import { KeyTable } from './key-table.tsx'
+import { LatencyPanel } from './latency-panel.tsx'
+import { PoliciesPanel } from './policies-panel.tsx'
+import { StorePanel } from './store-panel.tsx'
+import { Tiles } from './tiles.tsx'
+import { TokenForm } from './token-form.tsx'
+import { TrafficPanel } from './traffic-panel.tsx'
+import { TryPanel } from './try-panel.tsx'
+import { useLive } from './use-live.tsx'
+
+/** What the service does now and did in the last ten minutes. */
+export function LiveView(props: { token: string | undefined; keepToken: (token: string) => void }): JSX.Element {
+  const connection = useLive(props.token)
+  const { phase, report } = connection
+  return (
+    <div class={`live ${phase}`}>
+      <div class="view-head">
+        <h1>Live</h1>
+        <ConnectionNote connection={connection} />
+        {report === undefined ? null : <ServiceLine report={report} />}
+      </div>
+      {phase === 'locked' ? (
+        <TokenForm why={WHY_LOCKED} wasGiven={props.token !== undefined} keepToken={props.keepToken} />
+      ) : null}
+      {report === undefined ? <Nothing phase={phase} /> : <Report {...props} report={report} />}
+    </div>
+  )
+}
+
+const WHY_LOCKED =
+  'Others can reach this service, directly or through a proxy: it shows keys and policies only to those who have the token.'
+
+function ServiceLine({ report: { service } }: { report: LiveReport }): JSX.Element {
+  const reloads = service.reloads === 0 ? '' : ` · policies read anew ${service.reloads}×`
+  return (
+    <p class="service-line">
+      sluice {service.version} · up {formatDuration(service.nowMs - service.startedAtMs)}
+      {reloads}
+    </p>
+  )
+}
+
+function Nothing({ phase }: { phase: string }): JSX.Element | null {
+  if (phase === 'connecting') return <p class="empty">Asking the service…</p>
+  if (phase === 'locked') return null
+  return (
+    <p class="empty">
+      No service answers here. Start it with <code>sluice serve</code>; this page notices by itself. The{' '}
+      <a href="#/playground">playground</a> needs no service.
+    </p>
+  )
+}
+
+function Report(props: {
+  report: LiveReport
+  token: string | undefined
+  keepToken: (token: string) => void
+}): JSX.Element {
+  const { report } = props
+  const [selected, select] = useState('')
+  return (
+    <>
+      {report.service.reloadError === null ? null : (
+        <p class="alert" role="alert">
+          <b>The policies on disk are not in force.</b> {report.service.reloadError}
+        </p>
+      )}
+      <Tiles report={report} />
+      <div class="grid">
+        <TrafficPanel report={report} selected={selected} select={select} />
+        <LatencyPanel report={report} />
+        <StorePanel report={report} />
+        <KeyTable
+          title="Busiest keys"
+          since={`in the last ${formatDuration(report.service.nowMs - report.keysSinceMs)}`}
+          keys={report.busiest}
+          allowed="Allowed"
+          empty="No key has come lately."
+        />
+        <KeyTable
+          title="Most refused keys"
+          since="in the last minute or two"
+          keys={report.mostRefused}
+          allowed="Allowed since"
+          empty="No key was refused lately."
+        />
+        <PoliciesPanel policies={report.policies} select={select} />
+        <TryPanel policies={report.policies} token={props.token} keepToken={props.keepToken} />
+      </div>
+    </>
+  )
+}

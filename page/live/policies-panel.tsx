@@ -1,0 +1,83 @@
+import type { JSX } from 'preact'
+import type { LivePolicy, LiveTier } from '../../src/observe/live-report.ts'
+import { ColumnHeads } from '../frame/column-heads.tsx'
+import { Panel } from '../frame/panel.tsx'
+import { count } from '../words/numbers.ts'
+import { selectionChoices } from './selection.ts'
+
+/** The policies in force, each with its limits and what came of them since the start. */
+export function PoliciesPanel(props: {
+  policies: readonly LivePolicy[]
+  select: (value: string) => void
+}): JSX.Element {
+  const { policies } = props
+  return (
+    <Panel title="Policies" class="broad">
+      {policies.length === 0 ? <p class="empty">There are no policies.</p> : null}
+      {policies.length === 0 ? null : (
+        <div class="scroll">
+          <table class="policies">
+            <ColumnHeads of="Policy" numbers={['Allowed', 'Refused', 'Near limit']} />
+            {policies.map((policy) => (
+              <PolicyRows
+                key={policy.name}
+                policy={policy}
+                select={() => props.select(findChoice(policies, policy.name))}
+              />
+            ))}
+          </table>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function PolicyRows({ policy, select }: { policy: LivePolicy; select: () => void }): JSX.Element {
+  const [only] = policy.tiers
+  const isOne = policy.tiers.length === 1 && only !== undefined
+  return (
+    <tbody>
+      <tr>
+        <th scope="row">
+          <button type="button" class="link" title="Show it on the time line" onClick={select}>
+            {policy.name}
+          </button>
+          <span class="note">{isOne ? ruleWords(only) : `${policy.tiers.length} tiers`}</span>
+          {isOne ? <Shadow tier={only} /> : null}
+        </th>
+        <td class="number">{count(policy.allowed)}</td>
+        <td class="number">{count(policy.refused)}</td>
+        <td class="number">{isOne ? count(only.near) : ''}</td>
+      </tr>
+      {isOne ? null : policy.tiers.map((tier) => <TierRow key={tier.name} tier={tier} />)}
+    </tbody>
+  )
+}
+
+function TierRow({ tier }: { tier: LiveTier }): JSX.Element {
+  return (
+    <tr class="tier">
+      <th scope="row">
+        {tier.name}
+        <span class="note">{ruleWords(tier)}</span>
+        <Shadow tier={tier} />
+      </th>
+      <td class="number" />
+      <td class="number">{tier.isShadow ? '' : count(tier.refused)}</td>
+      <td class="number">{count(tier.near)}</td>
+    </tr>
+  )
+}
+
+function ruleWords({ kind, limit }: LiveTier): string {
+  return `${kind}, limit ${count(limit)}`
+}
+
+function Shadow({ tier }: { tier: LiveTier }): JSX.Element | null {
+  if (!tier.isShadow) return null
+  return <span class="pill shadow">in the shadow: would have refused {count(tier.refused)}</span>
+}
+
+function findChoice(policies: readonly LivePolicy[], name: string): string {
+  return selectionChoices(policies).find(({ label }) => label === name)?.value ?? ''
+}

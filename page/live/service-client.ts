@@ -1,0 +1,78 @@
+import type { Decision } from '../../src/core/decision.ts'
+import type { LiveReport } from '../../src/observe/live-report.ts'
+
+/** How a question to the service ended. Nothing is thrown: each of these is shown. */
+export type ServiceReply<Value> =
+  | { readonly kind: 'told'; readonly value: Value }
+  /** The token is missing or wrong. */
+  | { readonly kind: 'locked' }
+  | { readonly kind: 'failed'; readonly why: string }
+
+/** What the form "try it" asks. */
+export interface ConsumeRequest {
+  readonly policy: string
+  /** One text, or one for each tier by its name. */
+  readonly key: string | Readonly<Record<string, string>>
+  readonly cost: number
+}
+
+/** A decision as JSON carries it, which has no `Infinity` and leaves out what is undefined. */
+export type DecisionJson = Pick<
+  Decision,
+  'allowed' | 'limit' | 'remaining' | 'resetAfterMs' | 'delayMs' | 'decidedBy'
+> & {
+  readonly retryAfterMs: number | null
+  readonly reason?: Decision['reason'] | null
+  readonly limitedBy?: string | null
+  readonly wouldRefuse?: readonly string[]
+}
+
+/** Asks the service that the page came from, or the one at `origin`. */
+export class ServiceClient {
+  readonly #origin: string
+  readonly #longestMs: number
+
+  constructor(origin = '', longestMs = 5_000) {
+    this.#origin = origin
+    this.#longestMs = longestMs
+  }
+
+  live(token: string | undefined): Promise<ServiceReply<LiveReport>> {
+    return this.#ask('/v1/live', token)
+  }
+
+  consume(request: ConsumeRequest, token: string | undefined): Promise<ServiceReply<DecisionJson>> {
+    return this.#ask('/v1/consume', token, request)
+  }
+
+  async #ask<Value>(path: string, token: string | undefined, body?: object): Promise<ServiceReply<Value>> {
+    const headers: Record<string, string> = { accept: 'application/json' }
+    if (token !== undefined) headers.authorization = `Bearer ${token}`
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    try {
+      const response = await fetch(this.#origin + path, {
+        headers,
+        cache: 'no-store',
+        signal: AbortSignal.timeout(this.#longestMs),
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+      })
+      if (response.status === 401) return { kind: 'locked' }
+      if (response.ok) return { kind: 'told', value: (await response.json()) as Value }
+      return { kind: 'failed', why: await reasonIn(response) }
+    } catch (error) {
+      const isLate = (error as Error).name === 'TimeoutError'
+      return { kind: 'failed', why: isLate ? `no answer within ${this.#longestMs} ms` : 'the service does not answer' }
+    }
+  }
+}
+
+/** The service's own words for what went wrong, or at least the status. */
+async function reasonIn(response: Response): Promise<string> {
+  const text = await response.text()
+  try {
+    const { error } = JSON.parse(text) as { error: { message: string } }
+    return error.message
+  } catch {
+    return `the service answered with status ${response.status}`
+  }
+}

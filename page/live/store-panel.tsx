@@ -1,0 +1,59 @@
+import type { JSX } from 'preact'
+import type { LiveReport } from '../../src/observe/live-report.ts'
+import { Panel } from '../frame/panel.tsx'
+import { formatDuration, latency, timeOfDay } from '../words/lengths.ts'
+import { count } from '../words/numbers.ts'
+import { recent } from './recent.ts'
+
+/** Where the state is, whether it answers, and when it did not. */
+export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
+  const { store, seconds } = report
+  const isHealthy = store.state === 'healthy'
+  const lately = recent(seconds, 60)
+  return (
+    <Panel
+      title="Store"
+      aside={<span class={`pill ${isHealthy ? 'good' : 'bad'}`}>{isHealthy ? 'Healthy' : 'Degraded'}</span>}
+    >
+      <p class="visually-hidden" role="status">
+        The store is {store.state}.
+      </p>
+      <dl class="facts">
+        <dt>Kind</dt>
+        <dd>{store.kind === 'redis' ? 'Redis' : 'Memory'}</dd>
+        <dt>Place</dt>
+        <dd class="place">{store.place}</dd>
+        <dt>{isHealthy ? 'Healthy for' : 'Degraded for'}</dt>
+        <dd>{formatDuration(store.forMs)}</dd>
+        <dt>Latency, last minute</dt>
+        <dd>
+          p50 {latency(lately.p50Ms)}, worst p99 {latency(lately.p99Ms)}
+        </dd>
+        <dt>Decided without it</dt>
+        <dd>{count(recent(seconds, seconds.length).withoutStore)} in 10 min</dd>
+      </dl>
+      {store.error === null ? null : <p class="alert">{store.error}</p>}
+      <Outages report={report} />
+    </Panel>
+  )
+}
+
+function Outages({ report: { outages, service } }: { report: LiveReport }): JSX.Element {
+  if (outages.length === 0) return <p class="quiet-note">It has never been away since the service started.</p>
+  return (
+    <details>
+      <summary>
+        {outages.length === 1 ? 'One degraded period' : `${outages.length} degraded periods`}, marked on the time lines
+      </summary>
+      <ol class="outages" reversed>
+        {outages.toReversed().map(({ fromMs, toMs, error }) => (
+          <li key={fromMs}>
+            <b>{timeOfDay(fromMs)}</b> {toMs === null ? 'until now,' : 'for'}{' '}
+            {formatDuration((toMs ?? service.nowMs) - fromMs)}
+            <span class="note">{error}</span>
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}

@@ -1,0 +1,58 @@
+import type { JSX } from 'preact'
+import type { LiveReport } from '../../src/observe/live-report.ts'
+import { formatDuration, latency } from '../words/lengths.ts'
+import { count, rate, share } from '../words/numbers.ts'
+import { recent } from './recent.ts'
+
+/** The few numbers that matter at a glance, over the last ten seconds. */
+export function Tiles({ report }: { report: LiveReport }): JSX.Element {
+  const { seconds, store } = report
+  const now = recent(seconds, NOW_S)
+  const lately = recent(seconds, seconds.length)
+  const asked = now.allowedPerSecond + now.refusedPerSecond
+  return (
+    <dl class="tiles">
+      <Tile name="Allowed" value={rate(now.allowedPerSecond)} unit="/s" mark="allowed" />
+      <Tile
+        name="Refused"
+        value={rate(now.refusedPerSecond)}
+        unit="/s"
+        mark="refused"
+        note={asked === 0 ? 'last 10 s' : `${share(now.refusedPerSecond, asked)} of requests`}
+      />
+      <Tile name="Latency p50" value={latency(now.p50Ms)} note={`p99 ${latency(now.p99Ms)}`} />
+      <Tile name="Would refuse" value={count(lately.wouldRefuse)} note="limits in the shadow, 10 min" />
+      <Tile
+        name="Store"
+        value={store.state === 'healthy' ? 'Healthy' : 'Degraded'}
+        isBad={store.state !== 'healthy'}
+        note={`${store.kind}, for ${formatDuration(store.forMs)}`}
+      />
+    </dl>
+  )
+}
+
+function Tile(props: {
+  name: string
+  value: string
+  unit?: string
+  note?: string
+  mark?: 'allowed' | 'refused'
+  isBad?: boolean
+}): JSX.Element {
+  return (
+    <div class={`tile ${props.isBad === true ? 'bad' : ''}`}>
+      <dt>
+        {props.mark === undefined ? null : <span class={`swatch ${props.mark}`} aria-hidden="true" />}
+        {props.name}
+      </dt>
+      <dd>
+        <span class="value">{props.value}</span>
+        {props.unit === undefined ? null : <span class="unit">{props.unit}</span>}
+        <span class="note">{props.note ?? 'last 10 s'}</span>
+      </dd>
+    </div>
+  )
+}
+
+const NOW_S = 10

@@ -1,0 +1,49 @@
+import type { LiveReport, LiveSecond } from '../../src/observe/live-report.ts'
+import { countsIn, type Selection } from './selection.ts'
+
+/** How much time the time lines show. */
+const SHOWN_S = 600
+
+/** Columns of the same length, as a chart takes them. Times are seconds since 1970. */
+export interface TimeLines {
+  readonly timesS: readonly number[]
+  readonly allowed: readonly number[]
+  readonly refused: readonly number[]
+  readonly p50Ms: readonly (number | null)[]
+  readonly p99Ms: readonly (number | null)[]
+}
+
+/** A stretch of time on a time line, in seconds since 1970. */
+export interface Stretch {
+  readonly fromS: number
+  readonly toS: number
+}
+
+/** The seconds of a report under a selection. Latencies are those of the whole service: a report has no others. */
+export function timeLines(seconds: readonly LiveSecond[], selection: Selection): TimeLines {
+  const counts = seconds.map((second) => countsIn(second, selection))
+  return {
+    timesS: seconds.map(({ atMs }) => atMs / 1_000),
+    allowed: counts.map(({ allowed }) => allowed),
+    refused: counts.map(({ refused }) => refused),
+    p50Ms: seconds.map(({ p50Ms }) => p50Ms),
+    p99Ms: seconds.map(({ p99Ms }) => p99Ms),
+  }
+}
+
+/** The time that the time lines of a report show, whether or not it is filled yet. */
+export function shownStretch(report: LiveReport): Stretch {
+  const toS = Math.floor(report.service.nowMs / 1_000)
+  return { fromS: toS - SHOWN_S, toS }
+}
+
+/** When the store was away, as far as it is shown. An outage that goes on reaches to the end. */
+export function outageStretches(report: LiveReport): Stretch[] {
+  const { fromS, toS } = shownStretch(report)
+  return report.outages
+    .map((outage) => ({
+      fromS: Math.max(fromS, outage.fromMs / 1_000),
+      toS: outage.toMs === null ? toS : Math.min(toS, outage.toMs / 1_000),
+    }))
+    .filter((stretch) => stretch.toS > stretch.fromS)
+}

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { readPolicies } from '../../src/policies/read-policies.ts'
+import { composeTypescript, composeYaml } from './code.ts'
+import { madeFrom, RULE_FORMS, type RuleChoice, suggested } from './rule-choice.ts'
+
+const CHOICES: readonly RuleChoice[] = [
+  { rule: 'token-bucket', values: { capacity: '1500', refill: '7', period: '1m30s', maxDebt: '' } },
+  { rule: 'fixed-window', values: { limit: '100', window: '1m', anchor: 'first-hit' } },
+  { rule: 'fixed-window', values: { limit: '5', window: '250ms' } },
+]
+
+it('writes a program as people would', () => {
+  expect(composeTypescript(CHOICES)).toBe(`import { createLimiter, fixedWindow, tokenBucket } from 'sluice'
+
+export const tokenBucketLimiter = createLimiter({
+  name: 'token-bucket',
+  rule: tokenBucket({ capacity: 1_500, refill: 7, periodMs: 90_000 }),
+})
+
+export const fixedWindowLimiter = createLimiter({
+  name: 'fixed-window',
+  rule: fixedWindow({ limit: 100, windowMs: 60_000, anchor: 'first-hit' }),
+})
+
+export const fixedWindow2Limiter = createLimiter({
+  name: 'fixed-window-2',
+  rule: fixedWindow({ limit: 5, windowMs: 250 }),
+})
+`)
+})
+
+it('writes a file of policies as people would', () => {
+  expect(composeYaml(CHOICES)).toBe(`policies:
+  token-bucket:
+    rule: token-bucket
+    capacity: 1500
+    refill: 7
+    period: 1m30s
+  fixed-window:
+    rule: fixed-window
+    limit: 100
+    window: 1m
+    anchor: first-hit
+  fixed-window-2:
+    rule: fixed-window
+    limit: 5
+    window: 250ms
+`)
+})
+
+it('writes a file of policies that gives the same rules', () => {
+  const choices = [...CHOICES, ...RULE_FORMS.map(suggested)]
+  const policies = readPolicies(composeYaml(choices), 'limits.yaml')
+  const read = policies.map(({ options }) => 'rule' in options && options.rule.parameters)
+  const made = choices.map((choice) => {
+    const one = madeFrom(choice)
+    return 'rule' in one && one.rule.parameters
+  })
+  expect(read).toEqual(made)
+})

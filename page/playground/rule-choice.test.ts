@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import type { RuleForm } from '../../src/rules/rule-form.ts'
+import {
+  changedTo,
+  composeOptions,
+  findForm,
+  madeFrom,
+  nameLanes,
+  numberIn,
+  RULE_FORMS,
+  suggested,
+} from './rule-choice.ts'
+
+const form = (name: string): RuleForm => findForm(name) as RuleForm
+
+it.each(RULE_FORMS.map(({ name }) => name))('%s can be made from what its form suggests', (name) => {
+  expect(madeFrom(suggested(form(name)))).toHaveProperty('rule')
+})
+
+it('makes the rule that was asked for, in words and numbers', () => {
+  const made = madeFrom({ rule: 'token-bucket', values: { capacity: ' 20', refill: '7', period: '1s', maxDebt: '' } })
+  expect('rule' in made && made.rule.parameters).toEqual({ capacity: 20, refill: 7, periodMs: 1_000, maxDebt: 20 })
+})
+
+it.each([
+  [{ limit: '0', window: '1m' }, 'limit must be a whole number of at least 1, got 0'],
+  [{ limit: 'many', window: '1m' }, 'limit must be a whole number of at least 1, got NaN'],
+  [{ limit: '5', window: 'soon' }, `a duration looks like '250ms', '1m' or '1h30m', got "soon"`],
+  [{ limit: '5' }, 'windowMs must be a whole number from 1 to 315619200000, got undefined'],
+])('says what is wrong with %j', (values, problem) => {
+  expect(madeFrom({ rule: 'sliding-window', values })).toEqual({ problem })
+})
+
+it('knows no rule of an unknown name', () => {
+  expect(madeFrom({ rule: 'magic', values: {} })).toEqual({ problem: 'there is no rule "magic"' })
+})
+
+it('leaves out what is not filled in', () => {
+  const choice = { rule: 'fixed-window', values: { limit: '5', window: '1m', anchor: 'first-hit', maxDebt: ' ' } }
+  expect(composeOptions(form('fixed-window'), choice)).toEqual({ limit: 5, window: '1m', anchor: 'first-hit' })
+})
+
+it('keeps the values that another rule has too', () => {
+  const choice = { rule: 'sliding-window', values: { limit: '7', window: '2s', maxDebt: '3' } }
+  expect(changedTo(form('fixed-window'), choice)).toEqual({
+    rule: 'fixed-window',
+    values: { limit: '7', window: '2s' },
+  })
+  expect(changedTo(form('token-bucket'), choice)).toEqual(suggested(form('token-bucket')))
+})
+
+describe('the number in a field', () => {
+  it.each([
+    ['count', '12', 12],
+    ['count', '', undefined],
+    ['count', 'x', undefined],
+    ['duration', ' 1m ', 60_000],
+    ['duration', 'x', undefined],
+  ] as const)('of kind %s with %j is %s', (kind, text, value) => {
+    expect(numberIn(kind, text)).toBe(value)
+  })
+})
+
+it('numbers rules of the same kind', () => {
+  const choices = ['gcra', 'fixed-window', 'gcra', 'gcra'].map((rule) => ({ rule, values: {} }))
+  expect(nameLanes(choices)).toEqual(['gcra', 'fixed-window', 'gcra-2', 'gcra-3'])
+})

@@ -1,0 +1,90 @@
+import { duration } from '../../src/core/duration.ts'
+import type { Rule } from '../../src/core/rule.ts'
+import * as forms from '../../src/rules/forms.ts'
+import { type RuleField, type RuleForm, ruleFrom, wordOf } from '../../src/rules/rule-form.ts'
+
+/** A rule as it is being chosen: what people typed for each field, by the field's word. An empty text leaves the field out. */
+export interface RuleChoice {
+  readonly rule: string
+  readonly values: Readonly<Record<string, string>>
+}
+
+/** What came of a choice: a rule, or why it is none. */
+export type Made = { readonly rule: Rule } | { readonly problem: string }
+
+/** Every rule there is, as a form. A new rule appears here without a change. */
+export const RULE_FORMS: readonly RuleForm[] = Object.values(forms)
+
+/** The form of a rule's name; `undefined` when there is no such rule. */
+export function findForm(name: string): RuleForm | undefined {
+  return RULE_FORMS.find((form) => form.name === name)
+}
+
+/** A rule with the values that its form suggests. */
+export function suggested(form: RuleForm): RuleChoice {
+  const values = form.fields
+    .filter((field) => field.example !== undefined)
+    .map((field) => [wordOf(field), `${field.example}`] as const)
+  return { rule: form.name, values: Object.fromEntries(values) }
+}
+
+/** The same fields of another rule, as far as it has them: who compares wants the same limit. */
+export function changedTo(form: RuleForm, { values }: RuleChoice): RuleChoice {
+  const fresh = suggested(form)
+  const kept = Object.entries(values).filter(([word]) => word in fresh.values)
+  return { rule: form.name, values: { ...fresh.values, ...Object.fromEntries(kept) } }
+}
+
+/** The options that a choice stands for, lengths of time still in words. Fields that are left out are absent. */
+export function composeOptions(form: RuleForm, { values }: RuleChoice): Record<string, string | number> {
+  const options: Record<string, string | number> = {}
+  for (const field of form.fields) {
+    const text = values[wordOf(field)]?.trim() ?? ''
+    if (text !== '') options[wordOf(field)] = valueIn(field, text)
+  }
+  return options
+}
+
+function valueIn({ kind }: RuleField, text: string): string | number {
+  switch (kind) {
+    case 'count':
+      return Number(text)
+    case 'duration':
+    case 'choice':
+      return text
+  }
+}
+
+/** Makes the rule by its own factory, which says what is wrong with the options. */
+export function madeFrom(choice: RuleChoice): Made {
+  const form = findForm(choice.rule)
+  if (form === undefined) return { problem: `there is no rule ${JSON.stringify(choice.rule)}` }
+  try {
+    return { rule: ruleFrom(form, composeOptions(form, choice)) }
+  } catch (error) {
+    return { problem: (error as Error).message }
+  }
+}
+
+/** The value of a field as a number, for its slider: a length of time in milliseconds. `undefined` when it is none. */
+export function numberIn(kind: RuleField['kind'], text: string): number | undefined {
+  if (kind === 'duration') return durationIn(text)
+  const value = Number(text)
+  return text.trim() === '' || !Number.isFinite(value) ? undefined : value
+}
+
+/** What contestants are called: the rule's name, and a number from the second of a kind on. */
+export function nameLanes(choices: readonly RuleChoice[]): string[] {
+  return choices.map(({ rule }, index) => {
+    const before = choices.slice(0, index).filter((other) => other.rule === rule).length
+    return before === 0 ? rule : `${rule}-${before + 1}`
+  })
+}
+
+function durationIn(text: string): number | undefined {
+  try {
+    return duration(text.trim())
+  } catch {
+    return undefined
+  }
+}

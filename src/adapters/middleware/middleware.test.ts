@@ -1,0 +1,204 @@
+import { parseList } from 'structured-headers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { failingStore } from '../../../test/failing-store.ts'
+import { partitionKey } from '../../http/partition-key.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
+import { concurrency, fixedWindow, leakyBucket } from '../../rules/index.ts'
+import { manualClock } from '../../testing/manual-clock.ts'
+import { createMiddleware, type MiddlewareResult } from './middleware.ts'
+import type { RequestAccessor } from './request-accessor.ts'
+
+const accessor: RequestAccessor<object> = {
+  method: () => 'GET',
+  header: () => undefined,
+  clientAddress: () => '203.0.113.7',
+}
+const day = { windowMs: 86_400_000 }
+const key = (): string => 'somebody'
+const told = (fields: readonly { name: string; value: string }[]) =>
+  Object.fromEntries(fields.map(({ name, value }) => [name, value]))
+
+afterEach(() => vi.restoreAllMocks())
+
+describe('middleware', () => {
+  it('tells units and whose quota it is, without telling who', async () => {
+    const limiter = createLimiter({
+      name: 'chat',
+      tiers: { requests: fixedWindow({ limit: 5, ...day }), tokens: fixedWindow({ limit: 1_000, ...day }) },
+    })
+    const secret = 'a secret of some length'
+    const keys = { requests: () => ({ kind: 'user', name: 'ann' }), tokens: () => 'acme' }
+    const middleware = createMiddleware(
+      'x',
+      { limiter, key: keys, unit: { tokens: 'tokens' }, partitionSecret: secret },
+      accessor,
+    )
+    const headers = told((await middleware({})).headers)
+    const own = partitionKey({ kind: 'user', name: 'ann' }, secret)
+    expect(headers['RateLimit-Policy']).toBe(
+      `"requests";q=5;w=86400;pk=:${own}:, "tokens";q=1000;w=86400;qu="tokens";pk=:${partitionKey('acme', secret)}:`,
+    )
+    expect(parseList(headers.RateLimit as string)).toHaveLength(2)
+    const one = createLimiter({ name: 'one', rule: fixedWindow({ limit: 5, ...day }) })
+    const single = createMiddleware(
+      'x',
+      { limiter: one, key: () => 'acme', unit: 'euros', partitionSecret: secret },
+      accessor,
+    )
+    expect(told((await single({})).headers)['RateLimit-Policy']).toBe(
+      `"one";q=5;w=86400;qu="euros";pk=:${partitionKey('acme', secret)}:`,
+    )
+  })
+
+  it('tells the numbers that a policy gave, window and all', async () => {
+    const plans = createLimiter({
+      name: 'plans',
+      rule: fixedWindow({ limit: 5, ...day }),
+      policy: async (subject) => (subject === 'paid' ? fixedWindow({ limit: 50, windowMs: 3_600_000 }) : undefined),
+    })
+    let who = 'paid'
+    const middleware = createMiddleware('x', { limiter: plans, key: () => who }, accessor)
+    expect(told((await middleware({})).headers)['RateLimit-Policy']).toBe('"plans";q=50;w=3600')
+    who = 'free'
+    expect(told((await middleware({})).headers)['RateLimit-Policy']).toBe('"plans";q=5;w=86400')
+    const tiers = createLimiter({
+      name: 'tiers',
+      tiers: {
+        user: { rule: fixedWindow({ limit: 5, ...day }), policy: async () => fixedWindow({ limit: 6, ...day }) },
+        ip: fixedWindow({ limit: 7, ...day }),
+      },
+    })
+    const both = createMiddleware('x', { limiter: tiers, key }, accessor)
+    expect(told((await both({})).headers)['RateLimit-Policy']).toBe('"user";q=6;w=86400, "ip";q=7;w=86400')
+  })
+
+  it('does not tell clients of limits that only watch', async () => {
+    const rule = fixedWindow({ limit: 1, ...day })
+    const tiers = createLimiter({ name: 'tiers', tiers: { open: rule, watched: { rule, shadow: true } } })
+    const middleware = createMiddleware(
+      'x',
+      { limiter: tiers, key: { open: (request) => `${Math.random()}${request}`, watched: key } },
+      accessor,
+    )
+    for (const _ of [1, 2]) {
+      const { refusal, headers } = await middleware({})
+      expect([refusal, told(headers)['RateLimit-Policy']]).toEqual([undefined, '"open";q=1;w=86400'])
+    }
+    const only = createLimiter({ name: 'only', rule, shadow: true })
+    const silent = createMiddleware('x', { limiter: only, key }, accessor)
+    await silent({})
+    const { refusal, headers, decision } = await silent({})
+    expect([refusal, headers, decision?.wouldRefuse]).toEqual([undefined, [], ['only']])
+  })
+
+  it('names every limit that refuses, and none that only watches', async () => {
+    const rule = fixedWindow({ limit: 1, ...day })
+    const limiter = createLimiter({ name: 'all', tiers: { one: rule, two: rule, watched: { rule, shadow: true } } })
+    const middleware = createMiddleware('x', { limiter, key }, accessor)
+    await middleware({})
+    expect((await middleware({})).refusal?.problem['violated-policies']).toEqual(['one', 'two'])
+  })
+
+  it('holds places of some tiers and counts others, at their costs', async () => {
+    const limiter = createLimiter({
+      name: 'work',
+      tiers: { places: concurrency({ limit: 2, leaseMs: 60_000 }), day: fixedWindow({ limit: 10, ...day }) },
+    })
+    const middleware = createMiddleware('x', { limiter, key, cost: async () => ({ day: 4 }) }, accessor)
+    const result = await middleware({})
+    expect((await limiter.peek('somebody')).tiers).toMatchObject({ places: { remaining: 1 }, day: { remaining: 6 } })
+    await result.finish?.(200)
+    expect((await limiter.peek('somebody')).tiers).toMatchObject({ places: { remaining: 2 }, day: { remaining: 6 } })
+  })
+
+  it('asks for no cost where there is no key, and for nothing where there is no limiter', async () => {
+    const limiter = createLimiter({ name: 'open', rule: fixedWindow({ limit: 5, ...day }) })
+    const nobody = { key: () => undefined, cost: () => expect.unreachable() }
+    const refusing = createMiddleware('x', { limiter, ...nobody, withoutKey: 'refuse' }, accessor)
+    expect((await refusing({})).refusal?.status).toBe(403)
+    const skipping = createMiddleware('x', { limiter, ...nobody, withoutKey: 'skip' }, accessor)
+    expect((await skipping({})).decision).toBeUndefined()
+    const failing = createMiddleware('x', { limiter, ...nobody }, accessor)
+    await expect(failing({})).rejects.toThrow('the limiter "open" found no key for a request: withoutKey says')
+    const sharing = createMiddleware(
+      'x',
+      { limiter, key: () => undefined, cost: () => 2, withoutKey: { shared: 'all' } },
+      accessor,
+    )
+    expect((await sharing({})).decision?.remaining).toBe(3)
+    const unlimited = createMiddleware('x', { limiter: () => undefined, ...nobody }, accessor)
+    expect((await unlimited({})).decision).toBeUndefined()
+  })
+
+  it('counts what took longer than its hold, once', async () => {
+    const clock = manualClock(0)
+    const limiter = createLimiter({ name: 'slow', rule: fixedWindow({ limit: 10, ...day }), clock })
+    const middleware = createMiddleware('x', { limiter, key, cost: 3, countOnly: 'failed', holdMs: 1_000 }, accessor)
+    const result = await middleware({})
+    clock.advance(2_000)
+    expect((await limiter.peek('somebody')).remaining).toBe(10)
+    await result.finish?.(500)
+    expect((await limiter.peek('somebody')).remaining).toBe(7)
+    const unanswered = await middleware({})
+    await unanswered.finish?.(undefined)
+    expect((await limiter.peek('somebody')).remaining).toBe(4)
+  })
+
+  it('tells when something could not be given back, and throws it at nobody', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const store = failingStore()
+    const limiter = createLimiter({ name: 'frail', rule: fixedWindow({ limit: 10, ...day }), store })
+    const middleware = createMiddleware('x', { limiter, key, countOnly: 'failed' }, accessor)
+    const results = [await middleware({}), await middleware({})]
+    store.fails = true
+    for (const { finish } of results) await finish?.(200)
+    expect(warn.mock.calls).toEqual([
+      ['sluice [NOT_SETTLED]: a request could neither be counted nor refunded: Error: gone: see docs/warnings.md'],
+    ])
+  })
+
+  it('answers through callbacks, and hands every error to the one for errors', async () => {
+    const limiter = createLimiter({ name: 'called', rule: fixedWindow({ limit: 9, ...day }) })
+    const fail = (error: unknown) => `failed: ${(error as Error).message}`
+    const respond = ({ decision }: MiddlewareResult) => `left: ${decision?.remaining}`
+    const broken = (): never => {
+      throw new Error('broken')
+    }
+    const shaped = leakyBucket({ capacity: 9, leak: 1, periodMs: 10, mode: 'shape', maxWaitMs: 1_000 })
+    const delayed = createMiddleware('x', { limiter: createLimiter({ name: 'late', rule: shaped }), key }, accessor)
+    await delayed({})
+    expect(await delayed({}, respond, fail)).toMatch(/^left: /)
+    expect(await delayed({}, broken, fail)).toBe('failed: broken')
+    for (const options of [{ key }, { key: async () => 'somebody' }, { key, skip: () => false }]) {
+      const middleware = createMiddleware('x', { limiter, ...options }, accessor)
+      expect(await middleware({}, respond, fail)).toMatch(/^left: /)
+      expect(await middleware({}, broken, fail)).toBe('failed: broken')
+      await expect((async () => middleware({}, broken))()).rejects.toThrow('broken')
+    }
+    expect(createMiddleware('x', { limiter, key: broken }, accessor)({}, respond, fail)).toBe('failed: broken')
+    const twice = createMiddleware('x', { limiter, key, onWarning: broken }, accessor)
+    const request = {}
+    await twice(request)
+    expect(await twice(request, respond, fail)).toBe('failed: broken')
+    await limiter.close()
+    expect(await twice({}, respond, fail)).toMatch(/^failed: the limiter "called" is closed/)
+  })
+
+  it('warns of limiters that live for one request, and remembers the names of so many and no more', async () => {
+    const warnings: string[] = []
+    const rule = fixedWindow({ limit: 10, ...day })
+    const limiter = (request: object) => createLimiter({ name: `${request}`, rule })
+    const ask = async (name: string) => {
+      const onWarning = (message: string) => warnings.push(message)
+      await createMiddleware('x', { limiter, key, onWarning }, accessor)(new String(name))
+    }
+    for (const _ of [1, 2]) await ask('tenant')
+    for (let index = 0; index < 1_000; index++) await ask(`tenant ${index}`)
+    await ask('tenant')
+    expect(warnings).toEqual([])
+    for (const _ of [1, 2, 3, 4]) await ask('tenant')
+    expect(warnings).toEqual([
+      '3 limiters named "tenant" were made, and each was asked once: make it once, outside of the handler, or nothing is ever counted',
+    ])
+  })
+})

@@ -1,0 +1,189 @@
+import { startTimer } from '../../core/clock.ts'
+import type { Decision } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { HeaderField } from '../../http/header-fields.ts'
+import { composeRefusal, NO_KEY, type Refusal } from '../../http/refusal.ts'
+import type { Amounts, ConsumeOptions, Key } from '../../limiter/limiter.ts'
+import { type Finish, holdRequest, resolveCounts } from './hold-request.ts'
+import { byIp, type KeyOf, resolveKeyFunction } from './keys.ts'
+import { createLimiterLookup, type LimiterInfo } from './limiter-info.ts'
+import { assertMiddlewareOptions, type MiddlewareOptions } from './options.ts'
+import type { RequestAccessor } from './request-accessor.ts'
+import { createWarn, noteCount, type Warn, watchProxies } from './warnings.ts'
+
+/** What an adapter does with one request. */
+export interface MiddlewareResult {
+  /** Absent when the request was skipped, or refused because it has no key. */
+  readonly decision: Decision | undefined
+  /** For the response, whether the request passes or not. */
+  readonly headers: readonly HeaderField[]
+  /** The answer to a request that must not pass. */
+  readonly refusal: Refusal | undefined
+  /** To call once when the response has ended. Absent when nothing waits for it. */
+  readonly finish: Finish | undefined
+}
+
+const SKIPPED: MiddlewareResult = { decision: undefined, headers: [], refusal: undefined, finish: undefined }
+const REFUSED_WITHOUT_KEY: MiddlewareResult = { ...SKIPPED, refusal: NO_KEY }
+
+/**
+ * Checks one request. Returns what `respond` makes of the result, at once or as a promise; without `respond`, the result. Errors go
+ * to `fail`, those of `respond` included; without `fail` they are thrown. An adapter that needs no promise passes both: that saves
+ * one promise a request.
+ */
+export type Middleware<Request> = <Answer = MiddlewareResult>(
+  request: Request,
+  respond?: (result: MiddlewareResult) => Answer,
+  fail?: (error: unknown) => Answer,
+) => Answer | Promise<Answer>
+
+/** Checked options, and what is made of them once. */
+interface Setup<Request> {
+  readonly options: MiddlewareOptions<Request, string>
+  readonly accessor: RequestAccessor<Request>
+  /** The accessor for `findKey`: it warns of proxies. */
+  readonly watched: RequestAccessor<Request>
+  readonly findKey: KeyOf<Request, Key<string>>
+  /** The key of all requests without a key, where they share one. */
+  readonly sharedKey: Key<string> | undefined
+  readonly lookUp: ReturnType<typeof createLimiterLookup>
+  readonly warn: Warn
+}
+
+/**
+ * Makes the middleware of an adapter. Wrong options throw here, at the start.
+ *
+ * @param caller the function that takes the options, for messages.
+ * @param more the names of the adapter's own options.
+ */
+export function createMiddleware<Request, Tier extends string>(
+  caller: string,
+  given: MiddlewareOptions<Request, Tier>,
+  accessor: RequestAccessor<Request>,
+  more: readonly string[] = [],
+): Middleware<Request> {
+  assertMiddlewareOptions(caller, given, more)
+  const options = given as unknown as MiddlewareOptions<Request, string>
+  const { limiter, key = byIp(), skip, cost, countOnly, withoutKey } = options
+  const warn = createWarn(options.onWarning)
+  const findKey = resolveKeyFunction<Request>(key)
+  const sharedKey = typeof withoutKey === 'object' ? { kind: 'shared', name: withoutKey.shared } : undefined
+  const lookUp = createLimiterLookup(options, warn)
+  const setup = { options, accessor, watched: watchProxies(accessor, warn), findKey, sharedKey, lookUp, warn }
+  const only = typeof limiter === 'function' ? undefined : lookUp(limiter)
+  const awaitsMore = skip !== undefined || countOnly !== undefined || typeof cost === 'function'
+  if (only !== undefined && !only.isLeased && !awaitsMore) return createFastMiddleware(setup, only, cost)
+  return (request, respond = returnResult, fail = rethrow) => checkRequest(setup, request).then(respond).catch(fail)
+}
+
+/** Does the same as `checkRequest` where only the key and the limiter may have to be awaited, and makes one promise a request. */
+function createFastMiddleware<Request>(
+  setup: Setup<Request>,
+  info: LimiterInfo,
+  cost: Amounts<string> | undefined,
+): Middleware<Request> {
+  const { findKey, watched, sharedKey } = setup
+  const { id } = setup.options
+  const { limiter } = info
+  const usual = composeConsumeOptions(cost, undefined)
+  return (request, respond = returnResult, fail = rethrow) => {
+    try {
+      if (skipsPreflight(setup, request)) return respond(SKIPPED)
+      const found = findKey(request, watched)
+      if (found instanceof Promise) return checkRequest(setup, request, found).then(respond).catch(fail)
+      const key = found ?? sharedKey
+      if (key === undefined) return respond(resolveMissingKey(setup, limiter.name))
+      const options = id === undefined ? usual : composeConsumeOptions(cost, id(request))
+      return limiter.consume(key, options).then((decision) => {
+        try {
+          const result = composeResult(setup, request, info, key, decision, undefined)
+          if (decision.delayMs === 0) return respond(result)
+          const turn = sleep(decision.delayMs)
+          return turn.then(() => respond(result)).catch(fail)
+        } catch (error) {
+          return fail(error)
+        }
+      }, fail)
+    } catch (error) {
+      return fail(error)
+    }
+  }
+}
+
+/** Checks a request, whatever has to be awaited for it. `found` is its key, where that was looked for already. */
+async function checkRequest<Request>(
+  setup: Setup<Request>,
+  request: Request,
+  found?: ReturnType<KeyOf<Request, Key<string>>>,
+): Promise<MiddlewareResult> {
+  const { limiter: choice, skip, cost: costOption, id, countOnly, holdMs = 600_000 } = setup.options
+  if (skipsPreflight(setup, request)) return SKIPPED
+  if (skip !== undefined && (await skip(request))) return SKIPPED
+  const limiter = typeof choice === 'function' ? await choice(request) : choice
+  if (limiter === undefined) return SKIPPED
+  const info = setup.lookUp(limiter)
+  const key = (await (found ?? setup.findKey(request, setup.watched))) ?? setup.sharedKey
+  if (key === undefined) return resolveMissingKey(setup, limiter.name)
+  const cost = typeof costOption === 'function' ? await costOption(request) : costOption
+  const counts = resolveCounts(countOnly, request)
+  const { decision, finish } =
+    counts !== undefined || info.isLeased
+      ? await holdRequest(info, { key, cost, counts, holdMs }, setup.warn)
+      : { decision: await limiter.consume(key, composeConsumeOptions(cost, id?.(request))), finish: undefined }
+  const result = composeResult(setup, request, info, key, decision, finish)
+  if (decision.delayMs > 0) await sleep(decision.delayMs)
+  return result
+}
+
+function skipsPreflight<Request>({ options, accessor }: Setup<Request>, request: Request): boolean {
+  if (options.countPreflight === true || accessor.method(request) !== 'OPTIONS') return false
+  return accessor.header(request, 'access-control-request-method') !== undefined
+}
+
+function resolveMissingKey<Request>({ options }: Setup<Request>, name: string): MiddlewareResult {
+  if (options.withoutKey !== undefined) return options.withoutKey === 'skip' ? SKIPPED : REFUSED_WITHOUT_KEY
+  const choices = "withoutKey says what to do then: 'refuse', 'skip' or { shared: 'a name' }"
+  throw new LimiterError('NO_KEY', `the limiter "${name}" found no key for a request: ${choices}`)
+}
+
+function composeConsumeOptions(
+  cost: Amounts<string> | undefined,
+  id: string | undefined,
+): ConsumeOptions<string> | undefined {
+  if (cost === undefined && id === undefined) return undefined
+  return { ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
+}
+
+function composeResult<Request>(
+  { accessor, options: { exposeHeaders = true }, warn }: Setup<Request>,
+  request: Request,
+  { limiter, sighting, writeHeaders }: LimiterInfo,
+  key: Key<string>,
+  decision: Decision,
+  finish: Finish | undefined,
+): MiddlewareResult {
+  sighting.asked++
+  noteCount(accessor.identity === undefined ? (request as object) : accessor.identity(request), limiter, warn)
+  const refusal = decision.allowed ? undefined : composeRefusal(decision)
+  const headers = writeHeaders(decision, key)
+  const seconds = refusal?.retryAfterSeconds
+  if (seconds !== undefined) headers.push({ name: 'Retry-After', value: `${seconds}`, joins: false })
+  if (exposeHeaders && headers.length > 0 && accessor.header(request, 'origin') !== undefined) {
+    const value = headers.map(({ name }) => name).join(', ')
+    headers.push({ name: 'Access-Control-Expose-Headers', value, joins: true })
+  }
+  return { decision, headers, refusal, finish }
+}
+
+function sleep(delayMs: number): Promise<void> {
+  return new Promise((ring) => startTimer(undefined, delayMs, ring))
+}
+
+// Without `respond` the answer is the result.
+function returnResult(result: MiddlewareResult): never {
+  return result as never
+}
+
+function rethrow(error: unknown): never {
+  throw error
+}

@@ -1,0 +1,159 @@
+import { knownOptions, milliseconds, oneOf, show } from '../../core/check.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { HeaderFormat } from '../../http/header-fields.ts'
+import type { Amounts, Limiter } from '../../limiter/limiter.ts'
+import type { KeyOption } from './keys.ts'
+
+/** Options of every adapter. `Request` is the framework's own type of a request. */
+export interface MiddlewareOptions<Request, Tier extends string = never> {
+  /**
+   * The limiter, or a function that picks one by request (by plan, by route). `undefined` from it: this request is not limited.
+   * Make limiters once, not in a handler: a limiter that is made for one request does not count the others.
+   */
+  readonly limiter:
+    | Limiter<Tier>
+    | ((request: Request) => Limiter<Tier> | undefined | Promise<Limiter<Tier> | undefined>)
+  /**
+   * Finds the key that a request counts for; for a limiter of tiers also one function for each tier.
+   * @default byIp()
+   */
+  readonly key?: KeyOption<Request, Tier>
+  /**
+   * What to do with a request that has no key: `'refuse'` it with 403, `'skip'` the limiter, or count all of them in one `shared`
+   * bucket of that name.
+   * @default the request fails with `NO_KEY`, so that a missing key never goes unnoticed
+   */
+  readonly withoutKey?: 'refuse' | 'skip' | { readonly shared: string }
+  /**
+   * How much a request takes.
+   * @default 1
+   */
+  readonly cost?: Amounts<Tier> | ((request: Request) => Amounts<Tier> | Promise<Amounts<Tier>>)
+  /** Requests that are not limited at all. */
+  readonly skip?: (request: Request) => boolean | Promise<boolean>
+  /**
+   * Counts only requests whose response `failed` (status 400 and above), only `successful` ones, or those for which the function
+   * returns true. Every request is held while it runs, so a burst does not get past the limit; the others are refunded afterwards.
+   * A response that the client did not wait for counts.
+   * @default every request counts
+   */
+  readonly countOnly?: 'failed' | 'successful' | ((status: number, request: Request) => boolean)
+  /**
+   * With `countOnly`: when a request without a response (the process died) is refunded, 1 ms to 10 years.
+   * @default 600_000
+   */
+  readonly holdMs?: number
+  /** Names a request that may be sent twice: see `id` of `consume()`. Never let clients choose it freely. */
+  readonly id?: (request: Request) => string | undefined
+  /**
+   * The format of the headers that tell the client about its limits.
+   * @default 'draft-11'
+   */
+  readonly headers?: HeaderFormat
+  /** The unit that is counted, when it is not requests: `'tokens'`, or by tier. `RateLimit-Policy` names it. */
+  readonly unit?: string | { readonly [Name in Tier]?: string }
+  /** With it `RateLimit` says whose quota it is (`pk`), as an HMAC by this secret of at least 16 characters. */
+  readonly partitionSecret?: string
+  /**
+   * Lets scripts of other origins read the headers: adds `Access-Control-Expose-Headers` to answers to requests with an `Origin`.
+   * @default true
+   */
+  readonly exposeHeaders?: boolean
+  /**
+   * Counts the preflight requests of browsers (`OPTIONS` with `Access-Control-Request-Method`) too.
+   * @default false
+   */
+  readonly countPreflight?: boolean
+  /**
+   * Gets each mistake in how the limiter is used once: its message, and its code in docs/warnings.md.
+   * @default console.warn
+   */
+  readonly onWarning?: (message: string, code: WarningCode) => void
+}
+
+/** Mistakes that middleware warns of, without stopping a request: a section each in docs/warnings.md. */
+export type WarningCode =
+  | 'PROXY_NOT_TRUSTED'
+  | 'EVERYBODY_TRUSTED'
+  | 'COUNTED_TWICE'
+  | 'LIMITER_IN_HANDLER'
+  | 'NOT_SETTLED'
+
+/** The names of the options that every adapter has. */
+export const MIDDLEWARE_OPTIONS: readonly string[] = [
+  'limiter',
+  'key',
+  'withoutKey',
+  'cost',
+  'skip',
+  'countOnly',
+  'holdMs',
+  'id',
+  'headers',
+  'unit',
+  'partitionSecret',
+  'exposeHeaders',
+  'countPreflight',
+  'onRefused',
+  'onWarning',
+]
+
+/** Throws for wrong options, the key excepted. */
+export function assertMiddlewareOptions(caller: string, options: object, more: readonly string[]): void {
+  knownOptions(caller, options, [...MIDDLEWARE_OPTIONS, ...more])
+  const given = options as Readonly<Record<string, unknown>>
+  if (typeof given.limiter !== 'function') assertLimiter(given.limiter)
+  for (const name of ['skip', 'id', 'onWarning', 'onRefused', 'address']) {
+    assertType(name, given[name], 'function', 'a function')
+  }
+  for (const name of ['exposeHeaders', 'countPreflight']) assertType(name, given[name], 'boolean', 'true or false')
+  if (given.countOnly !== undefined && typeof given.countOnly !== 'function') {
+    oneOf('countOnly', given.countOnly, ['failed', 'successful'])
+  }
+  if (given.holdMs !== undefined) milliseconds('holdMs', given.holdMs)
+  if (given.id !== undefined && given.countOnly !== undefined) {
+    throw new LimiterError('INVALID_OPTION', 'id must not be given with countOnly: what is held has an id of its own')
+  }
+  if (given.headers !== undefined && given.headers !== false) {
+    oneOf('headers, unless it is false,', given.headers, ['draft-11', 'draft-7', 'draft-6', 'legacy'])
+  }
+  assertUnit(given.unit)
+  assertSecret(given.partitionSecret)
+  assertWithoutKey(given.withoutKey)
+}
+
+/** Throws unless it is a limiter. */
+export function assertLimiter(value: unknown): void {
+  if (typeof (value as { consume?: unknown } | null | undefined)?.consume === 'function') return
+  const rule = 'a limiter made by createLimiter(), or a function of the request that picks one'
+  throw new LimiterError('INVALID_OPTION', `limiter must be ${rule}, got ${show(value)}`)
+}
+
+function assertUnit(unit: unknown): void {
+  const units = typeof unit === 'object' && unit !== null ? Object.values(unit) : [unit ?? '']
+  const wrong = units.find((one) => typeof one !== 'string')
+  if (wrong === undefined) return
+  throw new LimiterError(
+    'INVALID_OPTION',
+    `unit must be a string, or one for each tier by its name, got ${show(wrong)}`,
+  )
+}
+
+function assertSecret(secret: unknown): void {
+  if (secret === undefined || (typeof secret === 'string' && secret.length >= 16)) return
+  // The message does not show the value: it is a secret.
+  throw new LimiterError('INVALID_OPTION', 'partitionSecret must be a string of at least 16 characters')
+}
+
+function assertWithoutKey(choice: unknown): void {
+  if (choice === undefined || choice === 'refuse' || choice === 'skip') return
+  const { shared } = (choice ?? {}) as { shared?: unknown }
+  if (typeof shared === 'string' && shared.length > 0) return
+  const rule = "'refuse', 'skip' or { shared: 'a name' }"
+  throw new LimiterError('INVALID_OPTION', `withoutKey must be ${rule}, got ${show(choice)}`)
+}
+
+function assertType(name: string, value: unknown, type: string, rule: string): void {
+  if (value === undefined || typeof value === type) return
+  throw new LimiterError('INVALID_OPTION', `${name} must be ${rule}, got ${show(value)}`)
+}

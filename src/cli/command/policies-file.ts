@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises'
+import { show } from '../../core/check.ts'
+import { didYouMean } from '../../policies/nearest-name.ts'
+import { type Policies, type Policy, readPolicies } from '../../policies/read-policies.ts'
+import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+
+/** Reads a file of policies. Rejects with a `CommandFailure` when there is none, and with a `PoliciesError` when it is wrong. */
+export async function readPoliciesFile(path: string): Promise<Policies> {
+  return readPolicies(await readText(path), path)
+}
+
+/** The policy of that name. */
+export function findPolicy(policies: Policies, name: string): Policy {
+  const found = policies.find((policy) => policy.name === name)
+  if (found !== undefined) return found
+  const names = policies.map((policy) => policy.name)
+  const hint = didYouMean(name, names)
+  throw new CommandFailure(`there is no policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`, EXIT.wrong)
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = WHY.get(`${code}`) ?? message
+    throw new CommandFailure(`the file of policies ${show(path)} cannot be read: ${reason}`, EXIT.wrong)
+  }
+}
+
+const WHY: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['EISDIR', 'it is a folder'],
+  ['EACCES', 'this user may not read it'],
+])

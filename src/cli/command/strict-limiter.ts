@@ -1,0 +1,38 @@
+import type { Store } from '../../core/store.ts'
+import type { LimitOptions } from '../../limiter/limit-options.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
+import { createPolicyLimiter } from '../../policies/create-policy-limiter.ts'
+import type { Policy } from '../../policies/read-policies.ts'
+
+/**
+ * The limiter of a policy for a command that shows what the store has: when the store does not answer, that is an error whatever the
+ * policy says, and this process is not counted among the instances that share a limit.
+ */
+export function createStrictLimiter({ name, options }: Policy, store: Store): Limiter<string> {
+  const strict = {
+    ...options,
+    onStoreFailure: 'throw',
+    instances: 1,
+    deadlineMs: DEADLINE_MS,
+    denialCacheMs: 0,
+  } as const
+  const limiter = createPolicyLimiter(
+    { name, options: 'tiers' in strict ? { ...strict, tiers: strictTiers(strict.tiers) } : strict },
+    { store },
+  )
+  // The command reports a failure, once.
+  limiter.on('storeFailed', () => {})
+  return limiter
+}
+
+/** The names of a policy's tiers; none of a policy of one rule. */
+export function listTierNames({ options }: Policy): readonly string[] {
+  return 'tiers' in options ? Object.keys(options.tiers) : []
+}
+
+const DEADLINE_MS = 5_000
+
+function strictTiers(tiers: Readonly<Record<string, unknown>>): Record<string, LimitOptions> {
+  const limits = Object.entries(tiers as Record<string, LimitOptions>)
+  return Object.fromEntries(limits.map(([tier, limit]) => [tier, { ...limit, onStoreFailure: 'throw' }]))
+}

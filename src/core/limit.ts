@@ -1,0 +1,48 @@
+import type { Rule } from './rule.ts'
+
+/** What to do with a decision that the store did not make. */
+export type OnStoreFailure =
+  /** Decide here, by the same rule with this instance's share. */
+  | 'fallback'
+  /** Let it pass, uncounted. */
+  | 'allow'
+  /** Refuse it, with the reason `store-unavailable`. */
+  | 'refuse'
+  /** Reject with what went wrong. */
+  | 'throw'
+
+/** The choices, in the order in which the docs name them. */
+export const ON_STORE_FAILURE: readonly OnStoreFailure[] = ['fallback', 'allow', 'refuse', 'throw']
+
+/** One limit of a limiter, as stores and layers see it. The limiter makes it once, and the store knows it by its identity. */
+export interface Limit {
+  /** What decisions and events call it: the tier's name, or the limiter's own when it has no tiers. */
+  readonly name: string
+  readonly limiter: string
+  /** Undefined for a limiter of one rule. */
+  readonly tier: string | undefined
+  readonly rule: Rule
+  /** Counts and reports, never refuses. */
+  readonly shadow: boolean
+  /** A refusal blocks the key for this long; 0 never. */
+  readonly blockMs: number
+  /** Whether operations may bring other parameters of the same kind of rule: the state then says by which it was counted. */
+  readonly rulesVary: boolean
+  /** Whether a subject's keys share a slot of a Cluster. */
+  readonly hashTag: boolean
+  readonly onStoreFailure: OnStoreFailure
+}
+
+/** A limit with everything at its default but what is given. */
+export function createLimit(given: Pick<Limit, 'limiter' | 'rule'> & Partial<Limit>): Limit {
+  return {
+    name: given.tier ?? given.limiter,
+    tier: undefined,
+    shadow: false,
+    blockMs: 0,
+    rulesVary: false,
+    hashTag: false,
+    onStoreFailure: 'fallback',
+    ...given,
+  }
+}

@@ -1,0 +1,81 @@
+import type { Subject } from './key.ts'
+import type { Limit } from './limit.ts'
+import type { Rule } from './rule.ts'
+
+/** A key of one limit. */
+export interface LimitKey {
+  readonly limit: Limit
+  readonly subject: Subject
+  /** The encoded subject. */
+  readonly key: string
+}
+
+/** What can be done to a key. */
+export type OperationType =
+  /** Takes `amount` if it passes. A refusal changes nothing, but for `blockMs`: it blocks the key for so long. */
+  | 'consume'
+  /** What `consume` would answer. */
+  | 'peek'
+  /** Takes `amount` whatever is left, down to the rule's debt. */
+  | 'charge'
+  /** Returns `amount`: the newest that was taken, or what is still counted of what was taken at `takenMs`. */
+  | 'refund'
+  /**
+   * As `consume`, but what was taken comes back after `holdMs` unless the reservation is settled before. Of a leased rule it comes back
+   * anyway, and `holdMs` is its lease.
+   */
+  | 'reserve'
+  /** Ends a reservation: of what it took, `amount` was used. Gives back the rest, or takes what was used beyond it. */
+  | 'settle'
+  /** Lets a reservation last for `holdMs` from now. */
+  | 'extend'
+  /** Refuses the key for `amount` milliseconds from now. An earlier block that ends later stays, unless this one `replaces` it. */
+  | 'block'
+  /** Ends a block. What the rule has counted stays. */
+  | 'unblock'
+  /** Forgets the key: counts, holds and block. */
+  | 'reset'
+
+/**
+ * One thing to do to one key. Amounts and times are whole numbers that the limiter has checked. All operations have the same shape, so
+ * that every path stays monomorphic: `createOperation` is the only way to make one.
+ */
+export interface Operation extends LimitKey {
+  readonly type: OperationType
+  /** The limit's rule, or what was resolved for this subject. */
+  readonly rule: Rule
+  /** Cost or amount; milliseconds of a block; units used, of a settle. */
+  readonly amount: number
+  /** consume, reserve: a refusal blocks the key for this long; 0 never. */
+  readonly blockMs: number
+  /** reserve, settle, extend; otherwise 0. */
+  readonly holdId: number
+  /** reserve, extend; otherwise 0. */
+  readonly holdMs: number
+  /** refund: only of what was taken at this time; otherwise undefined. */
+  readonly takenMs: number | undefined
+  /** block: whether it ends an earlier block that would end later. */
+  readonly replaces: boolean
+}
+
+/** What an operation does beyond its type. Absent: 0, false, undefined, the limit's own rule. */
+export type OperationParts = Partial<Omit<Operation, 'type' | 'limit' | 'subject' | 'key'>>
+
+/** An operation on a key. */
+export function createOperation(
+  { limit, subject, key }: LimitKey,
+  type: OperationType,
+  { rule = limit.rule, amount = 0, blockMs = 0, holdId = 0, holdMs = 0, takenMs, replaces = false }: OperationParts,
+): Operation {
+  return { limit, subject, key, type, rule, amount, blockMs, holdId, holdMs, takenMs, replaces }
+}
+
+/** Whether an operation takes only what passes: such operations of one call are taken all or none. */
+export function isTaking({ type }: Operation): boolean {
+  return type === 'consume' || type === 'reserve'
+}
+
+/** The same question, which takes nothing and blocks no key. */
+export function asPeek(operation: Operation): Operation {
+  return createOperation(operation, 'peek', { rule: operation.rule, amount: operation.amount })
+}

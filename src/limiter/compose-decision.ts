@@ -1,0 +1,119 @@
+import type { DecidedBy, Decision, LimitResult, TierResult } from '../core/decision.ts'
+import type { Operation } from '../core/operation.ts'
+import type { Rule } from '../core/rule.ts'
+import { noteRules } from './rules-of.ts'
+
+const NO_TIERS: Readonly<Record<string, TierResult>> = Object.freeze({})
+const NONE: readonly string[] = Object.freeze([])
+
+/** The decision on a call: what the store said of each limit, put together. */
+export function composeDecision(
+  operations: readonly Operation[],
+  results: readonly LimitResult[],
+  decidedBy: DecidedBy,
+): Decision {
+  const [operation] = operations as readonly [Operation, ...Operation[]]
+  const [result] = results as readonly [LimitResult, ...LimitResult[]]
+  const by = result.decidedBy ?? decidedBy
+  const decision =
+    operation.limit.tier === undefined ? composeOne(operation, result, by) : composeTiers(operations, results, by)
+  const isOther = operations.some((one, index) => decidingRule(one, results[index] as LimitResult) !== one.limit.rule)
+  if (isOther) {
+    noteRules(
+      decision,
+      operations.map((one, index) => ({ limit: one.limit, rule: decidingRule(one, results[index] as LimitResult) })),
+    )
+  }
+  return decision
+}
+
+function composeOne(operation: Operation, result: LimitResult, decidedBy: DecidedBy): Decision {
+  const { limit } = operation
+  const refused = !result.allowed
+  const ignored = refused && limit.shadow
+  return {
+    allowed: result.allowed || ignored,
+    limit: decidingRule(operation, result).limit,
+    remaining: result.remaining,
+    retryAfterMs: ignored ? 0 : result.retryAfterMs,
+    resetAfterMs: result.resetAfterMs,
+    delayMs: result.delayMs,
+    limitedBy: refused && !ignored ? limit.name : undefined,
+    reason: ignored ? undefined : result.reason,
+    nextAfterMs: refused && !ignored ? undefined : resolveNextMs(result),
+    wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
+    decidedBy,
+    tiers: NO_TIERS,
+  }
+}
+
+function composeTiers(
+  operations: readonly Operation[],
+  results: readonly LimitResult[],
+  decidedBy: DecidedBy,
+): Decision {
+  const tiers: Record<string, TierResult> = {}
+  let isAnyCounting = false
+  let isSettled = false
+  for (let index = 0; index < operations.length; index++) {
+    const operation = operations[index] as Operation
+    const { limit } = operation
+    const result = results[index] as LimitResult
+    // The denial cache knows what refuses. What the others have left may have grown.
+    if (decidedBy !== 'denial-cache' || !result.allowed) tiers[limit.name] = composeTier(operation, result)
+    isAnyCounting ||= !limit.shadow
+    // A reservation is settled where it counts, even when a permit that went with it has come back before.
+    isSettled ||= !limit.shadow && result.allowed && limit.rule.holds !== 'leased'
+  }
+  let scarcest = -1
+  let longest = -1
+  let resetAfterMs = 0
+  let delayMs = 0
+  let wouldRefuse = NONE
+  for (let index = 0; index < operations.length; index++) {
+    const { limit } = operations[index] as Operation
+    const result = results[index] as LimitResult
+    const { allowed, remaining, retryAfterMs, reason } = result
+    // A hold that a limit in shadow mode refused was never there, and is not missed.
+    if (limit.shadow && !allowed && reason !== 'hold-ended') wouldRefuse = [...wouldRefuse, limit.name]
+    // What only watches says nothing of what the others decide, unless no other is there.
+    if (limit.shadow && isAnyCounting) continue
+    if (scarcest < 0 || remaining < (results[scarcest] as LimitResult).remaining) scarcest = index
+    resetAfterMs = Math.max(resetAfterMs, result.resetAfterMs)
+    delayMs = Math.max(delayMs, result.delayMs)
+    if (limit.shadow || allowed || (isSettled && reason === 'hold-ended')) continue
+    if (longest < 0 || retryAfterMs > (results[longest] as LimitResult).retryAfterMs) longest = index
+  }
+  const refusal = longest < 0 ? undefined : (results[longest] as LimitResult)
+  const shown = longest < 0 ? scarcest : longest
+  return {
+    allowed: refusal === undefined,
+    limit: decidingRule(operations[shown] as Operation, results[shown] as LimitResult).limit,
+    remaining: (results[scarcest] as LimitResult).remaining,
+    retryAfterMs: refusal?.retryAfterMs ?? 0,
+    resetAfterMs,
+    delayMs: refusal === undefined ? delayMs : 0,
+    limitedBy: operations[longest]?.limit.name,
+    reason: refusal?.reason,
+    nextAfterMs: refusal === undefined ? resolveNextMs(results[scarcest] as LimitResult) : undefined,
+    wouldRefuse,
+    decidedBy,
+    tiers,
+  }
+}
+
+// A limit in shadow mode that refuses says when this cost passes, which is no later than when nothing is used any more.
+function resolveNextMs({ nextAfterMs, retryAfterMs, resetAfterMs }: LimitResult): number {
+  return nextAfterMs ?? Math.min(retryAfterMs, resetAfterMs)
+}
+
+function composeTier(operation: Operation, result: LimitResult): TierResult {
+  const { limit } = decidingRule(operation, result)
+  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = result
+  return { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
+}
+
+/** The rule that a result was decided by: the operation's, or what a layer took instead. */
+function decidingRule(operation: Operation, result: LimitResult): Rule {
+  return result.rule ?? operation.rule
+}

@@ -1,0 +1,56 @@
+import { milliseconds, oneOf, show } from '../core/check.ts'
+import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import type { Rule } from '../core/rule.ts'
+import type { Policy } from './policy-cache.ts'
+
+/** A limit: a rule, and what to do beyond it. */
+export interface LimitOptions {
+  /** How much may pass: `slidingWindow()`, `tokenBucket()` or another rule. */
+  readonly rule: Rule
+  /**
+   * Counts and reports, in `wouldRefuse`, but never refuses.
+   * @default false
+   */
+  readonly shadow?: boolean
+  /**
+   * Blocks a key for so long when this limit refuses it, 1 ms to 10 years. Trying again meanwhile does not make it longer.
+   * @default no block
+   */
+  readonly blockForMs?: number
+  /**
+   * Another rule for some subjects, of the same kind as `rule` and with other numbers: asked while running, so that limits
+   * change without a deployment. `undefined` means `rule`.
+   */
+  readonly policy?: Policy
+  /**
+   * What to do when the store gives no answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`: let
+   * it pass, uncounted. `'refuse'`: refuse it with the reason `store-unavailable`. `'throw'`: reject with the error.
+   * @default that of the limiter, `'fallback'`
+   */
+  readonly onStoreFailure?: OnStoreFailure
+}
+
+const METHODS = { rule: 'step', store: 'decide', clock: 'nowMs' } as const
+
+/** Throws unless `value` is an object with the method that makes it a rule, a store or a clock. */
+export function demand(what: string, kind: keyof typeof METHODS, example: string, value: unknown): void {
+  const given = value as Record<string, unknown> | null | undefined
+  if (typeof given === 'object' && given !== null && typeof given[METHODS[kind]] === 'function') return
+  throw new LimiterError('INVALID_OPTION', `${what} must be ${example}, got ${show(value)}`)
+}
+
+/** Checks a limit's options and returns them. */
+export function checkLimit(what: string, limit: LimitOptions): LimitOptions {
+  const { rule, shadow, blockForMs, policy, onStoreFailure } = limit
+  demand(what, 'rule', 'a rule such as slidingWindow({ limit: 100, windowMs: 60_000 })', rule)
+  if (shadow !== undefined && typeof shadow !== 'boolean') {
+    throw new LimiterError('INVALID_OPTION', `shadow must be true or false, got ${show(shadow)}`)
+  }
+  if (blockForMs !== undefined) milliseconds('blockForMs', blockForMs)
+  if (onStoreFailure !== undefined) oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)
+  if (policy !== undefined && typeof policy !== 'function') {
+    throw new LimiterError('INVALID_OPTION', `policy must be a function of the subject, got ${show(policy)}`)
+  }
+  return limit
+}

@@ -1,0 +1,231 @@
+import * as forms from '../rules/forms.ts'
+
+const RULE_NAMES = Object.values(forms)
+  .map(({ name }) => name)
+  .sort()
+  .join(', ')
+
+/** Files that are wrong, and all that is to be said about each. */
+export const INVALID_FILES: readonly (readonly [title: string, text: string, problems: readonly string[]])[] = [
+  [
+    'an empty file',
+    '',
+    [
+      '1:1: a file of policies starts with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
+    ],
+  ],
+  [
+    'only a comment',
+    '# soon\n',
+    [
+      '1:1: a file of policies starts with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
+    ],
+  ],
+  [
+    'a list',
+    '- api\n',
+    [
+      '1:1: a file of policies starts with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
+    ],
+  ],
+  [
+    'no policies',
+    'limits: {}\n',
+    [
+      '1:1: a file of policies has no "limits": it has policies and, for what aliases repeat, names that start with x-',
+      '1:1: policies must be at least one policy by its name, such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }, got nothing',
+    ],
+  ],
+  [
+    'policies that are empty',
+    'policies:\n',
+    [
+      '1:10: policies must be at least one policy by its name, such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }, got null',
+    ],
+  ],
+  [
+    'policies as a list',
+    'policies: [api]\n',
+    [
+      '1:11: policies must be at least one policy by its name, such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }, got an array',
+    ],
+  ],
+  [
+    'no YAML',
+    'policies: { api: \n',
+    ['1:18: Flow map in block collection must be sufficiently indented and end with a }'],
+  ],
+  [
+    'two documents',
+    'policies: { a: { rule: fixed-window, limit: 1, window: 1s } }\n---\npolicies: {}\n',
+    ['2:1: a file has one document: what comes after this line is another'],
+  ],
+  ['a tag', 'policies: !secret x\n', ['1:11: tags such as "!secret" are not taken']],
+  [
+    'a policy that is not there',
+    'policies:\n  ? api\n',
+    ['2:5: the policy "api" must be options by name, such as { rule: sliding-window, limit: 100, window: 1m }'],
+  ],
+  [
+    'a policy that is a text',
+    'policies:\n  api: 100\n',
+    ['2:8: the policy "api" must be options by name, such as { rule: sliding-window, limit: 100, window: 1m }'],
+  ],
+  [
+    'a policy without a rule',
+    'policies:\n  api: { limit: 1 }\n',
+    ['2:3: the policy "api" needs a rule, such as rule: sliding-window, or tiers'],
+  ],
+  [
+    'a rule that does not exist',
+    'policies:\n  api: { rule: sliding-windw, limit: 100, window: 1m }\n',
+    [`2:16: rule must be one of ${RULE_NAMES}, got "sliding-windw", did you mean "sliding-window"?`],
+  ],
+  [
+    'a rule that is no text',
+    'policies:\n  api: { rule: { limit: 1 } }\n',
+    [`2:16: rule must be one of ${RULE_NAMES}, got an object`],
+  ],
+  [
+    'several mistakes in one limit',
+    'policies:\n  api:\n    rule: sliding-window\n    limit: 0\n    window: soon\n    shadow: maybe\n    blockFor: 0\n    colour: red\n',
+    [
+      '4:12: limit must be a whole number of at least 1, got 0',
+      `5:13: window: a duration looks like '250ms', '1m' or '1h30m', got "soon"`,
+      '6:13: shadow must be true or false, got "maybe"',
+      `7:15: blockFor: a duration looks like '250ms', '1m' or '1h30m', got 0`,
+      '8:5: the policy "api" by the rule sliding-window has no option "colour": it takes rule, limit, window, maxDebt, shadow, blockFor, onStoreFailure, deadline, instances, denialCache, idFor, maxWaiting, nearLimitAt',
+    ],
+  ],
+  [
+    'an option that is nearly right',
+    'policies:\n  api: { rule: fixed-window, limt: 1, limit: 1, window: 1s, deadlin: 1s }\n',
+    [
+      '2:30: the policy "api" by the rule fixed-window has no option "limt", did you mean "limit"?',
+      '2:61: the policy "api" by the rule fixed-window has no option "deadlin", did you mean "deadline"?',
+    ],
+  ],
+  [
+    'what a rule needs',
+    'policies:\n  api: { rule: token-bucket }\n',
+    [
+      '2:3: token-bucket needs capacity, tokens that fit, the largest burst, such as capacity: 100',
+      '2:3: token-bucket needs refill, tokens that come back in every period, such as refill: 100',
+      '2:3: token-bucket needs period, length of the period, such as period: 1m',
+    ],
+  ],
+  [
+    'the same said twice',
+    'policies:\n  api: { rule: fixed-window, limit: 1, window: 1s, windowMs: 1000, deadline: 1s, deadlineMs: 1 }\n',
+    [
+      '2:52: window and windowMs say the same: one of them must go',
+      '2:82: deadline and deadlineMs say the same: one of them must go',
+    ],
+  ],
+  [
+    'a name twice',
+    'policies:\n  api: { rule: fixed-window, limit: 1, window: 1s }\n  api: { rule: fixed-window, limit: 2, limit: 3, window: 1s }\n',
+    ['3:3: "api" is there twice', '3:40: "limit" is there twice'],
+  ],
+  [
+    'numbers that are no numbers',
+    'policies:\n  api: { rule: fixed-window, limit: 1.5, windowMs: -1 }\n  b: { rule: fixed-window, limit: "5", window: 60 }\n  c: { rule: fixed-window, limit: 9007199254740993, window: 1s }\n',
+    [
+      '2:37: limit must be a whole number of at least 1, got 1.5',
+      '2:52: windowMs must be a whole number from 0 to 315619200000, got -1',
+      '3:35: limit must be a whole number of at least 1, got "5"',
+      `3:48: window: a duration looks like '250ms', '1m' or '1h30m', got 60`,
+      '4:35: limit must be a whole number from 1 to 9007199254740991, got 9007199254740992',
+    ],
+  ],
+  [
+    'a window of nothing',
+    'policies:\n  api: { rule: fixed-window, limit: 1, windowMs: 0 }\n',
+    ['2:50: windowMs must be a whole number from 1 to 315619200000, got 0'],
+  ],
+  [
+    'numbers that are too large together',
+    'policies:\n  api: { rule: sliding-window, limit: 9000000000, window: 3650d }\n',
+    [
+      '2:39: limit × windowMs must stay below 2^53, got 9000000000 × 315360000000: at most 28561 × 315360000000 is counted exactly',
+    ],
+  ],
+  [
+    'options that do not go together',
+    'policies:\n  api: { rule: leaky-bucket, capacity: 1, leak: 1, period: 1s, maxWait: 1s }\n',
+    ["2:73: maxWaitMs is for mode 'shape': with mode 'police' nothing waits"],
+  ],
+  [
+    'a choice that is none',
+    'policies:\n  api: { rule: leaky-bucket, capacity: 1, leak: 1, period: 1s, mode: shapes, onStoreFailure: ignore }\n',
+    [
+      "2:70: mode must be 'police' or 'shape', got \"shapes\"",
+      "2:94: onStoreFailure must be 'fallback' or 'allow' or 'refuse' or 'throw', got \"ignore\"",
+    ],
+  ],
+  [
+    'options of a limiter',
+    'policies:\n  api:\n    rule: fixed-window\n    limit: 1\n    window: 1s\n    deadline: 5\n    instances: 0\n    denialCache: never\n    idFor: 0s\n    maxWaiting: 0\n    nearLimitAt: 2\n    sharedTag: true\n',
+    [
+      `6:15: deadline: a duration looks like '250ms', '1m' or '1h30m', got 5`,
+      '7:16: instances must be a whole number from 1 to 1000000, got 0',
+      `8:18: denialCache: a duration looks like '250ms', '1m' or '1h30m', got "never"`,
+      '9:12: idFor: a duration must be from 1 ms to 10 years (3653d), got "0s"',
+      '10:17: maxWaiting must be a whole number of at least 1, got 0',
+      '11:18: nearLimitAt must be a number above 0 and at most 1, got 2',
+      '12:5: the policy "api" by the rule fixed-window has no option "sharedTag": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure, deadline, instances, denialCache, idFor, maxWaiting, nearLimitAt',
+    ],
+  ],
+  [
+    'tiers of nothing',
+    'policies:\n  api: { tiers: {} }\n',
+    [
+      '2:17: tiers must be limits by name, such as { user: { rule: sliding-window, limit: 100, window: 1m } }, got an object',
+    ],
+  ],
+  [
+    'tiers that are a list',
+    'policies:\n  api: { tiers: [a] }\n',
+    [
+      '2:17: tiers must be limits by name, such as { user: { rule: sliding-window, limit: 100, window: 1m } }, got an array',
+    ],
+  ],
+  [
+    'tiers with mistakes',
+    'policies:\n  api:\n    rule: fixed-window\n    limit: 3\n    deadlinMs: 1\n    tiers:\n      user: 100\n      ip: { rule: fixed-window, limit: 1, window: 1s, deadline: 1s }\n      kind: { limit: 1 }\n',
+    [
+      '2:3: the policy "api" has a rule and tiers: one of them must go',
+      '4:5: the policy "api", which has tiers, has no option "limit": it takes tiers, onStoreFailure, deadline, instances, denialCache, idFor, maxWaiting, nearLimitAt, sharedTag',
+      '5:5: the policy "api", which has tiers, has no option "deadlinMs", did you mean "deadline"?',
+      '7:13: the tier "user" of policy "api" must be a limit, such as { rule: sliding-window, limit: 100, window: 1m }',
+      '8:55: the tier "ip" by the rule fixed-window has no option "deadline": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure',
+      '9:7: the tier "kind" must be called something else: kind and name are the parts of a key',
+      `9:7: the tier "kind" needs a rule: ${RULE_NAMES}`,
+    ],
+  ],
+  [
+    'names that are too long or not for us',
+    `policies:\n  ? ${'x'.repeat(101)}\n  : { rule: fixed-window, limit: 1, window: 1s }\n  __proto__: { rule: fixed-window, limit: 1, window: 1s }\n`,
+    [
+      `2:5: the name of the policy "${'x'.repeat(60)}…" must have 1 to 100 characters, got 101`,
+      '4:3: the policy "__proto__" must be called something else',
+    ],
+  ],
+  [
+    'names that are no texts',
+    'policies:\n  ? [a, b]\n  : { rule: fixed-window, limit: 1, window: 1s }\n  "": 1\n',
+    ['2:5: a name must be a text, and must not be empty', '4:3: a name must be a text, and must not be empty'],
+  ],
+  ['an alias of nothing', 'policies:\n  api: *defaults\n', ['2:8: nothing before this has the anchor "defaults"']],
+  ['a value that contains itself', 'policies: &all\n  api: *all\n', ['2:8: nothing before this has the anchor "all"']],
+  [
+    'a mistake that several aliases use',
+    'x-d: &d { rule: fixed-window, limit: 0, window: 1s }\npolicies:\n  a: *d\n  b: *d\n',
+    ['1:38: limit must be a whole number of at least 1, got 0'],
+  ],
+  [
+    'what cannot be merged',
+    'policies:\n  api: { <<: 5, rule: fixed-window, limit: 1, window: 1s }\n',
+    ['2:14: << takes one map, such as the alias *defaults'],
+  ],
+]

@@ -1,0 +1,89 @@
+/** Files that are right, and the options that they stand for; rules by their parameters. */
+export const VALID_FILES: readonly (readonly [title: string, text: string, options: readonly unknown[]])[] = [
+  [
+    'a policy of one rule',
+    'policies:\n  api: { rule: fixed-window, limit: 100, window: 1m }\n',
+    [{ name: 'api', rule: { limit: 100, windowMs: 60_000, anchor: 'clock', maxDebt: 100 } }],
+  ],
+  [
+    'JSON',
+    '{"policies": {"api": {"rule": "gcra", "limit": 5, "periodMs": 1000, "burst": 2}}}',
+    [{ name: 'api', rule: { capacity: 2, refill: 5, periodMs: 1_000, maxDebt: 2 } }],
+  ],
+  [
+    'tiers, and everything that can be said',
+    `policies:
+  messages:
+    tiers:
+      user: { rule: sliding-window, limit: 100, window: 1m }
+      ip: { rule: token-bucket, capacity: 50, refill: 10, period: 1s, shadow: true, blockFor: 10m, onStoreFailure: allow }
+    onStoreFailure: refuse
+    deadline: 500ms
+    instances: 3
+    denialCache: 0
+    idFor: 1h30m
+    maxWaiting: 5
+    nearLimitAt: 0.5
+    sharedTag: true
+`,
+    [
+      {
+        name: 'messages',
+        tiers: {
+          user: { rule: { limit: 100, windowMs: 60_000, maxDebt: 100 } },
+          ip: {
+            rule: { capacity: 50, refill: 10, periodMs: 1_000, maxDebt: 50 },
+            shadow: true,
+            blockForMs: 600_000,
+            onStoreFailure: 'allow',
+          },
+        },
+        onStoreFailure: 'refuse',
+        deadlineMs: 500,
+        instances: 3,
+        denialCacheMs: 0,
+        idMs: 5_400_000,
+        maxWaiting: 5,
+        nearLimitAt: 0.5,
+        sharedTag: true,
+      },
+    ],
+  ],
+  [
+    'milliseconds instead of words, and words where milliseconds may stand',
+    'policies:\n  api: { rule: leaky-bucket, capacity: 5, leak: 1, periodMs: 1s, mode: shape, maxWaitMs: 0, denialCacheMs: 250, deadlineMs: 2s, blockForMs: 10 }\n',
+    [
+      {
+        name: 'api',
+        rule: { capacity: 5, leak: 1, periodMs: 1_000, mode: 'shape', maxWaitMs: 0, maxDebt: 5 },
+        denialCacheMs: 250,
+        deadlineMs: 2_000,
+        blockForMs: 10,
+      },
+    ],
+  ],
+  [
+    'what is said once and used often',
+    `x-minute: &minute { rule: fixed-window, limit: 10, window: 1m }
+x-list: [&second { rule: fixed-window, limit: 1, window: 1s }]
+policies:
+  a: *minute
+  b: { <<: *minute, limit: 20, denialCache: 2s }
+  c: *second
+`,
+    [
+      { name: 'a', rule: { limit: 10, windowMs: 60_000, anchor: 'clock', maxDebt: 10 } },
+      { name: 'b', rule: { limit: 20, windowMs: 60_000, anchor: 'clock', maxDebt: 20 }, denialCacheMs: 2_000 },
+      { name: 'c', rule: { limit: 1, windowMs: 1_000, anchor: 'clock', maxDebt: 1 } },
+    ],
+  ],
+  [
+    'names that look like something else',
+    'policies:\n  42: { rule: fixed-window, limit: 1, window: 1s }\n  true: { rule: fixed-window, limit: 1e3, window: 1s }\n  constructor: { rule: concurrency, limit: 0x10, lease: 30s, maxDebt: 0 }\n',
+    [
+      { name: '42', rule: { limit: 1, windowMs: 1_000, anchor: 'clock', maxDebt: 1 } },
+      { name: 'true', rule: { limit: 1_000, windowMs: 1_000, anchor: 'clock', maxDebt: 1_000 } },
+      { name: 'constructor', rule: { limit: 16, leaseMs: 30_000, maxDebt: 0 } },
+    ],
+  ],
+]

@@ -1,0 +1,146 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import { startTimer } from '../../core/clock.ts'
+import { connectionError, MAX_HEADER_BYTES } from './connection-error.ts'
+import { isLoopback } from './host-check.ts'
+import { giveUpBody } from './read-body.ts'
+import type { Router } from './router.ts'
+import { sendRawError, sendResponse } from './send-response.ts'
+
+/** Where a service listens. */
+export interface ListeningAddress {
+  readonly address: string
+  readonly port: number
+  /** Whether only this machine can reach it. */
+  readonly isLocal: boolean
+}
+
+/** Bounds how long a client may take to send a request: `requestMs` for all of it, a third of that for the headers. */
+function composeServerOptions(requestMs: number): ServerOptions {
+  return {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: Math.ceil(requestMs / 3),
+    requestTimeout: requestMs,
+    // Longer than proxies keep an idle connection: the side that sends must be the one that closes.
+    keepAliveTimeout: 75_000,
+    connectionsCheckingInterval: Math.ceil(requestMs / 15),
+  }
+}
+const MOST_CONNECTIONS = 10_000
+/** How long a kept-alive connection may still bring a request when the service ends: its client does not know yet. */
+const IDLE_GRACE_MS = 1_000
+
+/** The HTTP side of the service: connections, and when they end. */
+export class HttpServer {
+  readonly #server: Server
+  readonly #router: Router
+  readonly #connections = new Set<Socket>()
+  /** Requests that have no answer yet, by their connections. */
+  readonly #underWay = new Map<Socket, Set<IncomingMessage>>()
+  /** Connections on which no further request can be understood. */
+  readonly #broken = new WeakSet<Socket>()
+  #turn: Promise<void> | undefined
+  #isLocal = false
+  #isClosing = false
+
+  /** @param requestMs how long a request may take to come in. */
+  constructor(router: Router, requestMs: number) {
+    this.#router = router
+    this.#server = createServer(
+      composeServerOptions(requestMs),
+      (request, response) => void this.#handle(request, response, false),
+    )
+    this.#server.maxConnections = MOST_CONNECTIONS
+    this.#server.on('checkContinue', (request, response) => void this.#handle(request, response, true))
+    this.#server.on('connection', (socket) => {
+      this.#connections.add(socket)
+      socket.once('close', () => this.#connections.delete(socket))
+    })
+    this.#server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket))
+  }
+
+  /** Starts to listen. Rejects when the port is taken. */
+  async listen(host: string, port: number): Promise<ListeningAddress> {
+    const listening = once(this.#server, 'listening')
+    this.#server.listen(port, host)
+    await listening
+    const { address, port: taken } = this.#server.address() as AddressInfo
+    this.#isLocal = isLoopback(address)
+    return { address, port: taken, isLocal: this.#isLocal }
+  }
+
+  /**
+   * Takes no further connection, and resolves when all connections have ended. Whatever is asked meanwhile is answered, and told that it
+   * was the last on its connection. The server ends idle connections after a second, the others after `graceMs`.
+   */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true
+    if (!this.#server.listening) return
+    const closed = once(this.#server, 'close')
+    // Not that of node:http, which ends idle connections at once: what is on its way on one of them would be lost.
+    NetServer.prototype.close.call(this.#server)
+    const stops = [
+      startTimer(undefined, Math.min(IDLE_GRACE_MS, graceMs), () => this.#endIdle()),
+      startTimer(undefined, graceMs, () => this.#server.closeAllConnections()),
+    ]
+    await closed
+    for (const stop of stops) stop()
+    this.#endIdle()
+  }
+
+  #endIdle(): void {
+    // Ends idle connections, and the timer by which Node looks at all of them.
+    this.#server.close()
+    // Browsers connect ahead of what they will ask, and Node does not take such a connection for idle.
+    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy()
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): Promise<void> {
+    const { socket } = request
+    const requests = this.#underWay.get(socket) ?? new Set()
+    this.#underWay.set(socket, requests.add(request))
+    const proceed = (): void => {
+      if (isWaiting) response.writeContinue()
+    }
+    const content = await this.#router.handle(request, { isLocal: this.#isLocal, proceed })
+    await this.#endOfTurn()
+    requests.delete(request)
+    if (requests.size === 0) this.#underWay.delete(socket)
+    if (response.destroyed) return
+    sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
+  }
+
+  /**
+   * The server sends the responses of one turn of the event loop together at its end. A client that waits for several of them wakes up
+   * once, and waking up takes longer than a decision.
+   */
+  #endOfTurn(): Promise<void> {
+    this.#turn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.#turn = undefined
+        resolve()
+      })
+    })
+    return this.#turn
+  }
+
+  /**
+   * Answers what is no request, once for a connection; what else comes on it is not looked at. Not when an answer to a request is still
+   * to come: that one is then the last, and does not wait for the rest of a body.
+   */
+  #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    const isKnown = this.#broken.has(socket)
+    this.#broken.add(socket)
+    const underWay = this.#underWay.get(socket)
+    const problem = connectionError(error)
+    for (const request of underWay ?? []) giveUpBody(request, problem)
+    if (isKnown || underWay !== undefined) return
+    if (!socket.writable) {
+      socket.destroy()
+      return
+    }
+    const { message } = problem
+    sendRawError(socket, problem, `${JSON.stringify({ error: { code: 'INVALID_REQUEST', message } })}\n`)
+  }
+}

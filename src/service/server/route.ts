@@ -1,0 +1,25 @@
+import type { JsonBody } from './read-json.ts'
+import type { ServiceResponse } from './response.ts'
+
+/**
+ * Who may ask. `'local'`, for what shows keys or policies: every client where only this machine can ask and no proxy is in front,
+ * otherwise clients that have the token.
+ */
+export type Access = 'open' | 'local' | 'token'
+
+/** Handles a request that has no body. */
+export interface GetRoute {
+  readonly method: 'GET'
+  readonly access: Access
+  handle(): ServiceResponse | Promise<ServiceResponse>
+}
+
+/** Handles a request by its JSON body. */
+export interface PostRoute {
+  readonly method: 'POST'
+  readonly access: Access
+  handle(body: JsonBody): Promise<ServiceResponse>
+}
+
+/** Routes by their paths. */
+export type Routes = Readonly<Record<string, GetRoute | PostRoute>>

@@ -1,0 +1,107 @@
+import type { IncomingMessage } from 'node:http'
+import { show } from '../../core/check.ts'
+import { assertHost, assertOneHost } from './host-check.ts'
+import type { ServeFile } from './page-files.ts'
+import { isProxied } from './proxied.ts'
+import { assertShort, readBody } from './read-body.ts'
+import { assertJson, readJson } from './read-json.ts'
+import { RequestError } from './request-error.ts'
+import { errorResponse, type ServiceResponse } from './response.ts'
+import type { Access, GetRoute, PostRoute, Routes } from './route.ts'
+import type { AssertToken } from './token-check.ts'
+
+/** What a router goes by. */
+export interface RouterOptions {
+  readonly routes: Routes
+  readonly file: ServeFile
+  readonly assertToken: AssertToken
+  /** Names besides those of this machine that a request may call it by. */
+  readonly hosts: readonly string[]
+  readonly maxBodyBytes: number
+  onError(error: unknown): void
+  /** Called with the status of every response. */
+  onResponse(route: string, status: number): void
+}
+
+/** How a request has come in. */
+export interface RequestOrigin {
+  /** Whether only this machine can reach the service. */
+  readonly isLocal: boolean
+  /** Tells a client that waits for it to send the body. */
+  proceed(): void
+}
+
+/** Checks requests and hands them to their routes. */
+export class Router {
+  readonly #options: RouterOptions
+  readonly #routes: ReadonlyMap<string, GetRoute | PostRoute>
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+    this.#routes = new Map(Object.entries(options.routes))
+  }
+
+  /** Responds to any request. Never rejects. */
+  async handle(request: IncomingMessage, origin: RequestOrigin): Promise<ServiceResponse> {
+    const path = readPath(request)
+    const response = await this.#tryHandle(request, path, origin)
+    this.#options.onResponse(this.#routes.has(path) ? path : 'other', response.status)
+    return response
+  }
+
+  async #tryHandle(request: IncomingMessage, path: string, origin: RequestOrigin): Promise<ServiceResponse> {
+    try {
+      return await this.#dispatch(request, path, origin)
+    } catch (error) {
+      return errorResponse(error, this.#options.onError)
+    }
+  }
+
+  #dispatch(request: IncomingMessage, path: string, origin: RequestOrigin): ServiceResponse | Promise<ServiceResponse> {
+    const { hosts } = this.#options
+    assertOneHost(request.rawHeaders)
+    if (origin.isLocal) assertHost(request.headers.host, hosts)
+    const route = this.#routes.get(path)
+    if (route === undefined) return this.#serveFile(request, path)
+    assertMethod(request, route.method)
+    this.#assertAccess(request, route.access, origin)
+    return route.method === 'GET' ? route.handle() : this.#handleBody(request, route, origin)
+  }
+
+  /** An allowed name is one that a proxy passes on: then every request may be one of its. */
+  #assertAccess(request: IncomingMessage, access: Access, { isLocal }: RequestOrigin): void {
+    const { hosts, assertToken } = this.#options
+    if (access === 'open') return
+    if (access === 'local' && isLocal && hosts.length === 0 && !isProxied(request)) return
+    assertToken(request.headers.authorization, access === 'local' ? LOOKING : '')
+  }
+
+  #serveFile(request: IncomingMessage, path: string): ServiceResponse {
+    const found = this.#options.file(path, request.headers['if-none-match'])
+    if (found === undefined) throw new RequestError('NOT_FOUND', `there is nothing at ${show(path)}`)
+    assertMethod(request, 'GET')
+    return found
+  }
+
+  async #handleBody(request: IncomingMessage, route: PostRoute, { proceed }: RequestOrigin): Promise<ServiceResponse> {
+    const { maxBodyBytes } = this.#options
+    assertJson(request.headers['content-type'])
+    assertShort(request, maxBodyBytes)
+    proceed()
+    return route.handle(readJson(await readBody(request, maxBodyBytes)))
+  }
+}
+
+const LOOKING = ': without it only this machine may look, and through no proxy'
+
+function readPath({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
+}
+
+function assertMethod({ method }: IncomingMessage, wanted: 'GET' | 'POST'): void {
+  const allowed = wanted === 'GET' ? ['GET', 'HEAD'] : ['POST']
+  if (allowed.includes(method as string)) return
+  const allow = allowed.join(', ')
+  throw new RequestError('METHOD_NOT_ALLOWED', `this is asked for with ${allow}, got ${method}`, { headers: { allow } })
+}

@@ -1,0 +1,415 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { calls, expectTwins, limits, starts } from '../../test/denial-twin.ts'
+import { runs } from '../../test/effort.ts'
+import { remoteStore } from '../../test/remote-store.ts'
+import type { LimitResult } from '../core/decision.ts'
+import type { Store } from '../core/store.ts'
+import { createLimiter, type TiersOptions } from '../limiter/create-limiter.ts'
+import { concurrency } from '../rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
+import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
+
+/** A store that is shared, as far as a limiter can tell, and notes what it is asked. */
+function sharedStore(answersLater = false): Store & { readonly asked: string[] } {
+  const memory = memoryStore()
+  const asked: string[] = []
+  return {
+    ...memory,
+    kind: 'redis',
+    asked,
+    decide(call, reply) {
+      for (const { type, key } of call.operations) asked.push(`${type} ${key}`)
+      const results = memory.decide(call, reply) as readonly LimitResult[]
+      if (!answersLater) return results
+      queueMicrotask(() => reply.done(results))
+      return undefined
+    },
+  }
+}
+
+const minute = fixedWindow({ limit: 5, windowMs: 60_000 })
+const hour = fixedWindow({ limit: 9, windowMs: 3_600_000 })
+
+function tieredWith<Name extends string>(tiers: TiersOptions<Name>['tiers']) {
+  const store = sharedStore()
+  return { store, limiter: createLimiter({ name: 'chat', tiers, store, clock: manualClock(0) }) }
+}
+
+function limiterWith(clock: ManualClock, store = sharedStore(), denialCacheMs = 1_000) {
+  return { store, limiter: createLimiter({ name: 'api', rule: minute, store, clock, denialCacheMs }) }
+}
+
+it.each([[false], [true]])(
+  'says what was refused until it passes, without asking (a store that waits: %s)',
+  async (later) => {
+    const clock = manualClock(10_000)
+    const { store, limiter } = limiterWith(clock, sharedStore(later), 1e9)
+    await limiter.consume('ann', { cost: 5 })
+    const refused = await limiter.consume('ann')
+    expect(refused).toMatchObject({ allowed: false, retryAfterMs: 50_000, decidedBy: 'redis' })
+    clock.advance(20_000)
+    store.asked.length = 0
+    expect(await limiter.consume('ann')).toEqual({
+      ...refused,
+      retryAfterMs: 30_000,
+      resetAfterMs: 30_000,
+      decidedBy: 'denial-cache',
+    })
+    clock.advance(29_999)
+    expect(await limiter.consume('ann')).toMatchObject({ retryAfterMs: 1, decidedBy: 'denial-cache' })
+    expect(store.asked).toEqual([])
+    clock.advance(1)
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: true, decidedBy: 'redis' })
+  },
+)
+
+it('asks again after denialCacheMs, and every time with 0', async () => {
+  for (const [denialCacheMs, heldMs] of [
+    [1_000, 1_000],
+    [200, 200],
+    [0, 0],
+  ] as const) {
+    const clock = manualClock(0)
+    const { limiter } = limiterWith(clock, sharedStore(), denialCacheMs)
+    await limiter.consume('ann', { cost: 5 })
+    await limiter.consume('ann')
+    if (heldMs > 0) {
+      clock.advance(heldMs - 1)
+      expect((await limiter.consume('ann')).decidedBy).toBe('denial-cache')
+      clock.advance(1)
+    }
+    expect((await limiter.consume('ann')).decidedBy).toBe('redis')
+  }
+})
+
+it('asks a store that answers later every time with 0', async () => {
+  const { store, limiter } = limiterWith(manualClock(0), sharedStore(true), 0)
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect(await limiter.consume('ann')).toMatchObject({ allowed: false, decidedBy: 'redis' })
+  expect(store.asked).toHaveLength(3)
+})
+
+it('asks about another cost: a smaller one may pass, and a greater one may have to wait longer', async () => {
+  const rule = tokenBucket({ capacity: 100, refill: 10, periodMs: 1_000 })
+  const limiter = createLimiter({ name: 'api', rule, store: sharedStore(), clock: manualClock(0) })
+  await limiter.consume('ann', { cost: 99 })
+  expect(await limiter.consume('ann', { cost: 2 })).toMatchObject({ retryAfterMs: 100, decidedBy: 'redis' })
+  expect(await limiter.consume('ann', { cost: 2 })).toMatchObject({ retryAfterMs: 100, decidedBy: 'denial-cache' })
+  expect(await limiter.consume('ann', { cost: 100 })).toMatchObject({ retryAfterMs: 9_900, decidedBy: 'redis' })
+  expect(await limiter.consume('ann', { cost: 1 })).toMatchObject({ allowed: true, decidedBy: 'redis' })
+})
+
+it('asks about a cost that more than one unit is missing for: what remains grows before it passes', async () => {
+  const clock = manualClock(0)
+  const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
+  const limiter = createLimiter({ name: 'api', rule, store: sharedStore(), clock })
+  await limiter.consume('ann', { cost: 10 })
+  expect(await limiter.consume('ann', { cost: 5 })).toMatchObject({ remaining: 0, retryAfterMs: 500 })
+  clock.advance(300)
+  expect(await limiter.consume('ann', { cost: 5 })).toMatchObject({
+    remaining: 3,
+    retryAfterMs: 200,
+    decidedBy: 'redis',
+  })
+})
+
+it('asks after something has passed, which leaves less for the cost that was refused', async () => {
+  const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
+  const limiter = createLimiter({ name: 'api', rule, store: sharedStore(true), clock: manualClock(0) })
+  await limiter.consume('ann', { cost: 8 })
+  expect(await limiter.consume('ann', { cost: 3 })).toMatchObject({ retryAfterMs: 100 })
+  await limiter.consume('ann', { cost: 2 })
+  expect(await limiter.consume('ann', { cost: 3 })).toMatchObject({ retryAfterMs: 300, decidedBy: 'redis' })
+})
+
+it('lets a cost that can never pass say so', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  expect((await limiter.consume('ann', { cost: 6 })).reason).toBe('cost-exceeds-limit')
+  expect((await limiter.consume('ann', { cost: 6 })).decidedBy).toBe('redis')
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect(await limiter.consume('ann', { cost: 6 })).toMatchObject({ reason: 'cost-exceeds-limit', decidedBy: 'redis' })
+})
+
+it('knows one key from another', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect((await limiter.consume('bob')).allowed).toBe(true)
+  expect((await limiter.consume('ann')).decidedBy).toBe('denial-cache')
+})
+
+it.each<[string, (limiter: ReturnType<typeof limiterWith>['limiter']) => Promise<unknown>]>([
+  ['giveBack', (limiter) => limiter.giveBack('ann')],
+  ['reset', (limiter) => limiter.reset('ann')],
+  ['unblock', (limiter) => limiter.unblock('ann')],
+  ['charge', (limiter) => limiter.charge('ann')],
+  ['block', (limiter) => limiter.block('ann', 600_000)],
+  ['reserve', (limiter) => limiter.reserve('ann', { estimate: 1 })],
+])('asks again after %s, also when a refusal was still on its way', async (_, free) => {
+  const { limiter } = limiterWith(manualClock(0), sharedStore(true))
+  await limiter.consume('ann', { cost: 5 })
+  const [late] = await Promise.all([limiter.consume('ann'), free(limiter)])
+  expect(late).toMatchObject({ allowed: false, decidedBy: 'redis' })
+  expect((await limiter.consume('ann')).decidedBy).toBe('redis')
+  await limiter.consume('ann', { cost: 5 })
+  await free(limiter)
+  expect((await limiter.consume('ann', { cost: 5 })).decidedBy).toBe('redis')
+})
+
+it('asks again when a hold is settled', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  const hold = await limiter.reserve('ann', { estimate: 5 })
+  expect((await limiter.consume('ann')).allowed).toBe(false)
+  expect((await limiter.consume('ann')).decidedBy).toBe('denial-cache')
+  await hold.settle(1)
+  expect(await limiter.consume('ann')).toMatchObject({ allowed: true, remaining: 3 })
+})
+
+it('goes on refusing a key that was blocked, and asks again after a second, the default', async () => {
+  const clock = manualClock(0)
+  const store = sharedStore()
+  const limiter = createLimiter({ name: 'api', rule: minute, blockForMs: 100_000, store, clock })
+  await limiter.consume('ann', { cost: 5 })
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'limit', decidedBy: 'redis', retryAfterMs: 100_000 })
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis', retryAfterMs: 100_000 })
+  clock.advance(999)
+  const known = { reason: 'blocked', decidedBy: 'denial-cache', remaining: 0, retryAfterMs: 99_001 }
+  expect(await limiter.consume('ann')).toMatchObject(known)
+  clock.advance(1)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis', retryAfterMs: 99_000 })
+})
+
+it('asks when a block ends before the cost passes', async () => {
+  const clock = manualClock(0)
+  const { limiter } = limiterWith(clock, sharedStore(), 1e9)
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.block('ann', 10_000)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', retryAfterMs: 60_000 })
+  clock.advance(9_999)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'denial-cache' })
+  clock.advance(1)
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'limit', retryAfterMs: 50_000, decidedBy: 'redis' })
+})
+
+it('asks about a blocked key of a store that does not say for how long', async () => {
+  const store = sharedStore(true)
+  const untold: Store = {
+    ...store,
+    decide(call, reply) {
+      const done = (results: readonly LimitResult[]): void => {
+        reply.done(results.map((result) => ({ ...result, blockedMs: undefined })))
+      }
+      return store.decide(call, { ...reply, done })
+    },
+  }
+  const limiter = createLimiter({ name: 'api', rule: minute, store: untold, clock: manualClock(0) })
+  await limiter.block('ann', 10_000)
+  await limiter.consume('ann')
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis' })
+})
+
+it('asks after another limiter of the same name has changed the key, until all of them are closed', async () => {
+  const store = sharedStore()
+  const clock = manualClock(0)
+  const [one, other] = [limiterWith(clock, store, 1e9).limiter, limiterWith(clock, store, 0).limiter]
+  await one.consume('ann', { cost: 5 })
+  await one.consume('ann')
+  expect(await one.consume('ann')).toMatchObject({ decidedBy: 'denial-cache' })
+  await other.reset('ann')
+  expect(await one.consume('ann', { cost: 5 })).toMatchObject({ allowed: true, decidedBy: 'redis' })
+  await one.consume('ann')
+  await one.close()
+  await other.close()
+  expect(await limiterWith(clock, store, 1e9).limiter.consume('ann')).toMatchObject({ decidedBy: 'redis' })
+})
+
+it('asks after a call that the store may have heard without an answer', async () => {
+  const store = remoteStore()
+  const limiter = createLimiter({ name: 'api', rule: minute, store, clock: manualClock(0), instances: 1 })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  store.behaviour = 'loses'
+  await limiter.block('ann', 100_000)
+  store.behaviour = 'answers'
+  expect(await limiter.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis' })
+})
+
+it('asks for a request with an id, which may have been admitted before', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  expect((await limiter.consume('ann', { cost: 5, id: 'order 7' })).allowed).toBe(true)
+  await limiter.consume('ann', { cost: 5 })
+  expect(await limiter.consume('ann', { cost: 5, id: 'order 7' })).toMatchObject({ allowed: true, decidedBy: 'redis' })
+})
+
+it('asks about places, which may come free at any time, and in the shadow, where nobody is refused', async () => {
+  const clock = manualClock(0)
+  const places = createLimiter({
+    name: 'work',
+    rule: concurrency({ limit: 1, leaseMs: 60_000 }),
+    store: sharedStore(),
+    clock,
+  })
+  await places.consume('ann')
+  await places.consume('ann')
+  expect(await places.consume('ann')).toMatchObject({ allowed: false, decidedBy: 'redis' })
+  const shadow = createLimiter({ name: 'new', rule: minute, shadow: true, store: sharedStore(), clock })
+  await shadow.consume('ann', { cost: 5 })
+  await shadow.consume('ann')
+  expect(await shadow.consume('ann')).toMatchObject({ allowed: true, wouldRefuse: ['new'], decidedBy: 'redis' })
+})
+
+it('asks again when the clock was set back', async () => {
+  const clock = manualClock(100_000)
+  const { limiter } = limiterWith(clock)
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  clock.set(90_000)
+  expect((await limiter.consume('ann')).decidedBy).toBe('redis')
+})
+
+it('asks by another rule when a policy has changed it', async () => {
+  const clock = manualClock(0)
+  let limit = 5
+  const policy = () => fixedWindow({ limit, windowMs: 60_000 })
+  const store = sharedStore()
+  const limiter = createLimiter({ name: 'plans', rule: minute, policy, policyCacheMs: 500, store, clock })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect((await limiter.consume('ann')).decidedBy).toBe('denial-cache')
+  limit = 50
+  clock.advance(500)
+  const decisions = [await limiter.consume('ann'), await limiter.consume('ann')]
+  // What was used of the old limit is as large a share of the new one.
+  expect(decisions.find((decision) => decision.limit === 50)).toMatchObject({ allowed: false, decidedBy: 'redis' })
+})
+
+it('remembers 10,000 keys, and forgets the one that was refused longest ago', async () => {
+  const { limiter, store } = limiterWith(manualClock(0), sharedStore(), 1e9)
+  const refuse = async (key: string): Promise<void> => {
+    await limiter.consume(key, { cost: 5 })
+    await limiter.consume(key)
+  }
+  for (let user = 0; user < 10_000; user++) await refuse(`user:${user}`)
+  store.asked.length = 0
+  await limiter.consume('user:0')
+  expect(store.asked).toEqual([])
+  await refuse('one more')
+  store.asked.length = 0
+  await limiter.consume('user:1')
+  await limiter.consume('user:0')
+  await limiter.consume('user:0')
+  expect(store.asked).toEqual(['consume user:0'])
+})
+
+it('is told to listeners as any refusal is', async () => {
+  const { limiter } = limiterWith(manualClock(0))
+  const seen: string[] = []
+  limiter.on('refused', ({ decision }) => seen.push(decision.decidedBy))
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  await limiter.consume('ann')
+  expect(seen).toEqual(['redis', 'denial-cache'])
+})
+
+it('over tiers says what it was told of the same keys, and of the tiers those that refuse', async () => {
+  const clock = manualClock(0)
+  const store = sharedStore()
+  const tiers = { user: minute, ip: slidingWindow({ limit: 3, windowMs: 60_000 }), all: hour }
+  const limiter = createLimiter({ name: 'chat', tiers, store, clock })
+  const key = { user: 'ann', ip: '::1', all: 'everybody' }
+  await limiter.consume(key, { cost: 3 })
+  const refused = await limiter.consume(key)
+  clock.advance(500)
+  store.asked.length = 0
+  const { tiers: known, ...numbers } = await limiter.consume(key)
+  expect(numbers).toMatchObject({ allowed: false, limitedBy: 'ip', limit: 3, decidedBy: 'denial-cache' })
+  expect(numbers.retryAfterMs).toBe(refused.retryAfterMs - 500)
+  expect(numbers.resetAfterMs).toBe(3_600_000 - 500)
+  expect(known).toEqual({ ip: { ...refused.tiers.ip, retryAfterMs: numbers.retryAfterMs, resetAfterMs: 119_500 } })
+  expect(store.asked).toEqual([])
+})
+
+it('over tiers asks about other keys, which may refuse for longer', async () => {
+  const { limiter } = tieredWith({ user: minute, ip: hour })
+  await limiter.consume({ user: 'ann' }, { cost: 5 })
+  await limiter.consume({ ip: '::1' }, { cost: 9 })
+  expect(await limiter.consume({ user: 'ann', ip: '::2' })).toMatchObject({ limitedBy: 'user', retryAfterMs: 60_000 })
+  expect(await limiter.consume({ user: 'ann', ip: '::1' })).toMatchObject({ limitedBy: 'ip', retryAfterMs: 3_600_000 })
+})
+
+it('over tiers asks after one of the keys was changed, alone or with others', async () => {
+  const { limiter } = tieredWith({ user: minute, ip: hour })
+  const key = { user: 'ann', ip: '::1' }
+  await limiter.consume({ user: 'ann' }, { cost: 5 })
+  for (const change of [
+    () => limiter.charge({ ip: '::1' }),
+    () => limiter.consume({ ip: '::1' }),
+    () => limiter.consume({ user: 'bob', ip: '::1' }),
+    () => limiter.consume({ ip: '::1' }, { id: 'order 7' }),
+  ]) {
+    await limiter.consume(key)
+    expect((await limiter.consume(key)).decidedBy).toBe('denial-cache')
+    await change()
+    expect((await limiter.consume(key)).decidedBy).toBe('redis')
+  }
+  expect((await limiter.consume(key, { cost: { ip: 2 } })).decidedBy).toBe('redis')
+})
+
+it('over tiers asks where the least is left of a tier that does not refuse', async () => {
+  const { limiter } = tieredWith({ user: minute, ip: hour })
+  const key = { user: 'ann', ip: '::1' }
+  await limiter.consume(key, { cost: { user: 3, ip: 8 } })
+  const cost = { user: 3, ip: 1 }
+  expect(await limiter.consume(key, { cost })).toMatchObject({ limitedBy: 'user', remaining: 1 })
+  expect((await limiter.consume(key, { cost })).decidedBy).toBe('redis')
+})
+
+it('over tiers names what would refuse in the shadow, and asks about a tier that the refusal has blocked', async () => {
+  const { limiter } = tieredWith({ user: minute, watching: { rule: hour, shadow: true, blockForMs: 1 } })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.charge({ watching: 'ann' }, 4)
+  expect(await limiter.consume('ann')).toMatchObject({ wouldRefuse: ['watching'], decidedBy: 'redis' })
+  expect(await limiter.consume('ann')).toMatchObject({ wouldRefuse: ['watching'], decidedBy: 'denial-cache' })
+  const blocking = tieredWith({ user: { rule: minute, blockForMs: 90_000 }, ip: hour }).limiter
+  await blocking.consume('ann', { cost: 5 })
+  expect(await blocking.consume('ann')).toMatchObject({ reason: 'limit', retryAfterMs: 90_000, decidedBy: 'redis' })
+  expect(await blocking.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'redis' })
+  expect(await blocking.consume('ann')).toMatchObject({ reason: 'blocked', decidedBy: 'denial-cache' })
+})
+
+describe('with everything that a process does', () => {
+  it.each([
+    ['of one rule', 1],
+    ['of two tiers', 2],
+  ])('decides %s as a limiter does that asks every time', async (_, count) => {
+    const compared = { decisions: 0, known: 0 }
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(limits, limits, calls, starts, async (user, ip, callList, startMs) => {
+        const limitList = count === 1 ? { user } : { user, ip }
+        await expectTwins(remoteStore(), `run ${run++}`, limitList, callList, startMs, compared)
+      }),
+      { numRuns: runs('limiter') },
+    )
+    expect(compared.known / compared.decisions).toBeGreaterThan(0.1)
+  })
+})
+
+it('is not used where the store is memory, which is as near', async () => {
+  const limiter = createLimiter({ name: 'api', rule: minute, clock: manualClock(0) })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect((await limiter.consume('ann')).decidedBy).toBe('memory')
+})
+
+it.each([[-1], [1.5], ['1s'], [Number.NaN]])('refuses the denialCacheMs %j', (denialCacheMs) => {
+  expect(() => createLimiter({ name: 'api', rule: minute, denialCacheMs: denialCacheMs as number })).toThrow(
+    'denialCacheMs must be a whole number of at least 0',
+  )
+})

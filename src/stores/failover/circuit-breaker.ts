@@ -1,0 +1,199 @@
+import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
+import type { Store } from '../../core/store.ts'
+import { kindOfFailure } from './store-failure.ts'
+
+/** How a store is doing, as far as this process can tell. */
+export interface Health {
+  /** `'degraded'`: the store is not asked, and decisions are made without it. */
+  readonly state: 'healthy' | 'degraded'
+  /** For how long it has been so, in milliseconds. */
+  readonly forMs: number
+  /** What went wrong, while degraded. */
+  readonly error: unknown
+}
+
+/** A limiter, as the breaker of its store sees it. */
+export interface BreakerListener {
+  /** Whether anybody listens to failures. */
+  readonly isHeard: boolean
+  degraded(error: unknown): void
+  recovered(afterMs: number): void
+  /** The store has answered after something had failed. */
+  answered(): void
+  /** Asks the store for something that writes, but counts for nobody. Rejects when that fails, or takes too long. */
+  probe(): Promise<unknown>
+}
+
+/** What was known of a store when it was asked. */
+export interface Marks {
+  answers: number
+  failures: number
+}
+
+/** Failures in a row that end the asking. Those that were under way together count once: one connection took them down. */
+const MOST_FAILURES = 5
+const FIRST_PROBE_MS = 100
+const LONGEST_PAUSE_MS = 2_000
+/** A store that fails again so soon has not recovered: it is probed as rarely as before. */
+const SETTLED_MS = 10_000
+
+/**
+ * Stops asking a store that does not answer, for all limiters that use it, and finds out in the background when it does again. Nobody
+ * waits for that: no decision is the one that tries.
+ */
+export class CircuitBreaker {
+  /** Answers so far, and failures since the last of them. */
+  answers = 0
+  failures = 0
+  /** Whether the store is not to be asked. */
+  isOpen = false
+  readonly #clock: Clock | undefined
+  /** Weakly: a limiter that somebody makes and forgets must not stay for it. */
+  readonly #members = new Set<WeakRef<BreakerListener>>()
+  #error: unknown
+  #sinceMs: number
+  #pauseMs = FIRST_PROBE_MS
+  /** Whether somebody was told that the store denies something, and nothing has changed since. */
+  #isDenialTold = false
+  #stop: (() => void) | undefined
+
+  constructor(clock: Clock | undefined) {
+    this.#clock = clock
+    this.#sinceMs = timerNowMs(clock)
+  }
+
+  get health(): Health {
+    const forMs = timerNowMs(this.#clock) - this.#sinceMs
+    return { state: this.isOpen ? 'degraded' : 'healthy', forMs, error: this.#error }
+  }
+
+  /** Lets a limiter take part, and returns the function that ends that. Without limiters nothing is probed, and nothing is known. */
+  join(member: BreakerListener): () => void {
+    const reference = new WeakRef(member)
+    this.#members.add(reference)
+    return () => {
+      this.#members.delete(reference)
+      if (this.#everybody().length > 0) return
+      this.#stop?.()
+      this.isOpen = false
+      this.#error = undefined
+    }
+  }
+
+  /** The store has answered. */
+  answered(): void {
+    this.answers++
+    if (this.failures === 0) return
+    this.failures = 0
+    for (const member of this.#everybody()) member.answered()
+  }
+
+  /** The store has failed at something that was asked when it was known by these marks. */
+  failed(error: unknown, { failures }: Marks): void {
+    if (this.isOpen || failures !== this.failures) return
+    this.failures++
+    if (this.failures >= MOST_FAILURES) this.open(error)
+  }
+
+  /** The store does not let us do something, which does not end by itself: that is told once. */
+  denied(error: unknown, marks: Marks): void {
+    this.#tell(error)
+    this.failed(error, marks)
+  }
+
+  /** The store has not answered in time. When it has answered nobody else meanwhile, it is not asked again. */
+  missed(error: unknown, marks: Marks): void {
+    if (marks.answers === this.answers) this.open(error)
+    else this.failed(error, marks)
+  }
+
+  /** Stops the asking at once. */
+  open(error: unknown): void {
+    const members = this.#everybody()
+    if (this.isOpen || members.length === 0) return
+    const nowMs = timerNowMs(this.#clock)
+    if (nowMs - this.#sinceMs > SETTLED_MS) this.#pauseMs = FIRST_PROBE_MS
+    this.isOpen = true
+    this.#error = error
+    this.#sinceMs = nowMs
+    this.#probeLater()
+    this.#tell(error)
+    for (const member of members) member.degraded(error)
+  }
+
+  #close(): void {
+    const nowMs = timerNowMs(this.#clock)
+    const afterMs = nowMs - this.#sinceMs
+    this.isOpen = false
+    this.failures = 0
+    this.#error = undefined
+    this.#isDenialTold = false
+    this.#sinceMs = nowMs
+    for (const member of this.#everybody()) member.recovered(afterMs)
+  }
+
+  // Not at the same times as the other processes that lost the same server.
+  #probeLater(): void {
+    const pauseMs = Math.round(this.#pauseMs * (0.75 + Math.random() / 2))
+    this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS)
+    this.#stop = startTimer(this.#clock, pauseMs, () => void this.#probe(), { keepsAlive: false })
+  }
+
+  async #probe(): Promise<void> {
+    const [member] = this.#everybody()
+    try {
+      await member?.probe()
+    } catch (error) {
+      const isNews = kindOfFailure(error) === 'denied' && kindOfFailure(this.#error) !== 'denied'
+      this.#error = error
+      if (this.isOpen) this.#probeLater()
+      if (this.isOpen && isNews) this.#denyLate(error)
+      return
+    }
+    if (this.isOpen) this.#close()
+  }
+
+  // A client that connects seldom says only then that the server does not let it in: whoever was told of silence is told again.
+  #denyLate(error: unknown): void {
+    this.#tell(error)
+    for (const member of this.#everybody()) member.degraded(error)
+  }
+
+  #tell(error: unknown): void {
+    if (this.#isDenialTold) return
+    this.#isDenialTold = kindOfFailure(error) === 'denied'
+    if (this.#isDenialTold) this.#warn('STORE_DENIED', error)
+    else this.#warn('STORE_DEGRADED', error)
+  }
+
+  #warn(code: string, error: unknown): void {
+    if (this.#everybody().some(({ isHeard }) => isHeard)) return
+    const why = error instanceof Error ? error.message : String(error)
+    const message = `${why}: decisions are made without the store until it makes them`
+    // biome-ignore lint/suspicious/noConsole: somebody has to see it, and nobody listens.
+    console.warn(`sluice [${code}]: ${message}: see docs/warnings.md`)
+  }
+
+  #everybody(): readonly BreakerListener[] {
+    const members: BreakerListener[] = []
+    for (const reference of this.#members) {
+      const member = reference.deref()
+      if (member === undefined) this.#members.delete(reference)
+      else members.push(member)
+    }
+    return members
+  }
+}
+
+// A clock with timers of its own is somebody's test, and must not decide when another limiter's store is asked.
+const breakers = new WeakMap<Store, Map<Clock | undefined, CircuitBreaker>>()
+
+/** The breaker of a store, the same for all limiters that use it. */
+export function joinBreaker(store: Store, clock: Clock | undefined): CircuitBreaker {
+  const timing = clock?.timer === undefined ? undefined : clock
+  const ofStore = breakers.get(store) ?? new Map<Clock | undefined, CircuitBreaker>()
+  breakers.set(store, ofStore)
+  const breaker = ofStore.get(timing) ?? new CircuitBreaker(timing)
+  ofStore.set(timing, breaker)
+  return breaker
+}

@@ -1,0 +1,253 @@
+import { type Clock, localTimeMs, readClock, STORE_TIME } from '../../core/clock.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import { createLimit, type Limit } from '../../core/limit.ts'
+import { nextTurn } from '../../core/next-turn.ts'
+import { createOperation, type Operation } from '../../core/operation.ts'
+import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
+import type { BreakerListener, Health } from './circuit-breaker.ts'
+import { type InstanceCounter, joinInstances } from './instance-counter.ts'
+import { LocalFallback } from './local-fallback.ts'
+import { PendingCall } from './pending-call.ts'
+import type { PendingWrite } from './replay-log.ts'
+import { kindOfFailure } from './store-failure.ts'
+import { StoreWatch } from './store-watch.ts'
+
+/** What a failing store needs to be lived with. Trusted: `createLimiter` has checked it. */
+export interface FailoverOptions {
+  readonly limiter: string
+  readonly limits: readonly Limit[]
+  readonly clock: Clock | undefined
+  /** How long a decision waits for the store. */
+  readonly timeoutMs: number
+  /** Among how many instances a limit is shared without the store. Absent: the store counts them. */
+  readonly instances: number | undefined
+  readonly events: FailoverEvents
+}
+
+/** Whom to tell what happens to the store. */
+export interface FailoverEvents {
+  has(name: 'storeFailed' | 'degraded'): boolean
+  storeFailed(error: unknown): void
+  degraded(error: unknown): void
+  recovered(afterMs: number): void
+}
+
+/** A store with a timeout, a circuit breaker and a fallback around it. */
+export interface FailoverStore extends Store {
+  readonly health: Health
+}
+
+/**
+ * A store that answers every call in time: by `store`, or when that fails or is left alone, as `onStoreFailure` of each limit says. What it
+ * decided itself it writes to the store when that answers again.
+ *
+ * `close()` waits for what is under way and writes what is owed, by two timeouts at the latest. It leaves `store` open.
+ */
+export function withFailover(store: Store, options: FailoverOptions): FailoverStore {
+  const failover = new Failover(store, options)
+  return {
+    kind: store.kind,
+    register: (limit) => store.register(limit),
+    unregister: (limit) => store.unregister?.(limit),
+    decide: (call, reply) => failover.decide(call, reply),
+    close: () => failover.close(),
+    get health() {
+      return failover.watch.health
+    },
+  }
+}
+
+/** Probes go to keys of no limiter, in several slots of a Cluster. */
+const PROBE_KEYS = 16
+/** Of so many keys at a time the store is told what they owe, so that decisions need not wait behind all of them. */
+const REPLAYED_AT_ONCE = 250
+/** After so many decisions without the store, the event loop has a turn. */
+const BREATH = 64
+
+/** What one limiter does about a store that may fail. */
+export class Failover implements BreakerListener {
+  readonly watch: StoreWatch
+  readonly #store: Store
+  readonly #options: FailoverOptions
+  readonly #fallback: LocalFallback
+  readonly #instances: InstanceCounter | undefined
+  #probeLimit: Limit | undefined
+  /** What the store failed at last. */
+  #lastFailed: Operation | undefined
+  /** How many decisions were made without the store. */
+  #decidedHere = 0
+
+  constructor(store: Store, options: FailoverOptions) {
+    const { limiter, limits, clock, timeoutMs, instances } = options
+    this.#store = store
+    this.#options = options
+    // A clock that a test moves on does not bring the answer of a server any nearer.
+    this.watch = new StoreWatch(store, timeoutMs, store.realTime === true ? undefined : clock, this)
+    const isSharing = instances === undefined && limits.some(({ onStoreFailure }) => onStoreFailure === 'fallback')
+    const ask = (operation: Operation): Promise<LimitResult> => this.#ask(operation)
+    this.#instances = isSharing ? joinInstances({ limiter, store, clock, ask }) : undefined
+    this.#fallback = new LocalFallback({
+      limiter,
+      store,
+      clock,
+      instances: () => instances ?? this.#instances?.count ?? 1,
+      write: (operation, write) => this.#write(operation, write),
+    })
+  }
+
+  decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined {
+    if (!this.watch.isAsking || call.operations.some((operation) => this.#fallback.isHeldHere(operation))) {
+      const results = this.#decideHere(call, undefined)
+      // A caller that asks again and again without a pause must not keep the process from hearing that the store is back.
+      if (!this.#needsBreath()) return results
+      nextTurn(() => reply.done(results))
+      return undefined
+    }
+    this.#instances?.beat(localTimeMs(call.nowMs))
+    new PendingCall(this, call, reply).begin()
+    return undefined
+  }
+
+  /** Puts a call to the store, after what its keys owe. */
+  send(call: StoreCall, reply: Reply): void {
+    const replayed = this.#fallback.owes(call.operations)
+      ? this.#fallback.replay(call.operations, call.nowMs)
+      : undefined
+    if (replayed === undefined) this.#put(call, reply)
+    else
+      replayed.then(
+        () => this.#put(call, reply),
+        (error: unknown) => reply.failed(error),
+      )
+  }
+
+  /** Answers a call that the store did not answer. */
+  answerInstead(call: StoreCall, reply: Reply, error: unknown): void {
+    let results: readonly LimitResult[]
+    try {
+      results = this.#decideHere(call, error)
+    } catch (thrown) {
+      reply.failed(thrown)
+      return
+    }
+    if (this.#needsBreath()) nextTurn(() => reply.done(results))
+    else reply.done(results)
+  }
+
+  get isHeard(): boolean {
+    const { events } = this.#options
+    return events.has('degraded') || events.has('storeFailed')
+  }
+
+  degraded(error: unknown): void {
+    this.#options.events.degraded(error)
+  }
+
+  recovered(afterMs: number): void {
+    this.#options.events.recovered(afterMs)
+    this.answered()
+  }
+
+  answered(): void {
+    // What this limiter cannot write it owes as before, and why it cannot its own decisions tell.
+    void this.#replayAll(REPLAYED_AT_ONCE).catch(() => {})
+  }
+
+  probe(): Promise<unknown> {
+    const key = `${Math.floor(Math.random() * PROBE_KEYS)}`
+    const written = this.#ask(createOperation({ limit: this.#openProbe(), subject: key, key }, 'block', { amount: 1 }))
+    const failed = this.#lastFailed
+    if (failed === undefined) return written
+    // Where it failed: a Cluster may be well elsewhere.
+    return Promise.all([written, this.#ask(createOperation(failed, 'peek', {}))])
+  }
+
+  /** Ends it: what is under way is answered, what is owed is written, by two timeouts at the latest. */
+  async close(): Promise<void> {
+    await this.watch.within(2 * this.#options.timeoutMs, this.#finish())
+    this.watch.close()
+  }
+
+  #put(call: StoreCall, reply: Reply): void {
+    try {
+      const results = this.#store.decide(call, reply)
+      if (results !== undefined) reply.done(results)
+    } catch (error) {
+      reply.failed(error)
+    }
+  }
+
+  /**
+   * Decides without the store, as the limits say. Throws where one of them says so, and where what went wrong is no failure of the store.
+   *
+   * @param error what went wrong; absent: the store was not asked.
+   */
+  #decideHere(call: StoreCall, error: unknown): readonly LimitResult[] {
+    const { events } = this.#options
+    const { operations, nowMs } = call
+    const isThrown = operations.some(({ limit }) => limit.onStoreFailure === 'throw')
+    // An error takes longer to make than a decision, so it is made for those who want it.
+    const isWanted = isThrown || events.has('storeFailed')
+    const why = error ?? (isWanted && !this.watch.isAsking ? this.watch.reason() : undefined)
+    if (error !== undefined) this.#lastFailed = operations[0]
+    if (why !== undefined) {
+      events.storeFailed(why)
+      if (isThrown || kindOfFailure(why) === 'mistake') throw why
+    }
+    const results = this.#fallback.decide(call, error !== undefined)
+    if (this.watch.isAsking && error === undefined) void this.#fallback.replay(operations, nowMs).catch(() => {})
+    this.#decidedHere++
+    return results
+  }
+
+  #needsBreath(): boolean {
+    return this.#decidedHere % BREATH === 0
+  }
+
+  async #finish(): Promise<void> {
+    await this.watch.idle()
+    if (!this.watch.isAsking) return
+    // All at once: there is no decision that would have to wait behind it, and little time.
+    await Promise.allSettled([this.#replayAll(Number.POSITIVE_INFINITY), this.#instances?.leave()])
+  }
+
+  // A charge has an idempotency key, so that it may be written again. Where the store does not take that, it may not.
+  async #write(operation: Operation, { once }: PendingWrite): Promise<unknown> {
+    if (once === undefined) return this.#ask(operation)
+    try {
+      return await this.#ask(operation, once.idempotency)
+    } catch (error) {
+      if (kindOfFailure(error) === 'down') throw error
+      return this.#ask(operation)
+    }
+  }
+
+  /** Asks the store for one thing. Rejects with what went wrong, at the timeout at the latest. */
+  async #ask(operation: Operation, idempotency?: Idempotency): Promise<LimitResult> {
+    const { timeoutMs } = this.#options
+    const call = { operations: [operation], nowMs: this.#nowMs(), idempotency, timeoutMs }
+    const results = await new Promise<readonly LimitResult[]>((done, failed) => {
+      const send = (pending: Reply): void => this.#put(call, pending)
+      new PendingCall({ watch: this.watch, send: (_, pending) => send(pending) }, call, { done, failed }).begin()
+    })
+    return results[0] as LimitResult
+  }
+
+  async #replayAll(atOnce: number): Promise<void> {
+    await this.#fallback.replayAll(this.#nowMs(), () => this.watch.isAsking, atOnce)
+  }
+
+  #openProbe(): Limit {
+    if (this.#probeLimit !== undefined) return this.#probeLimit
+    // No limiter has an empty name.
+    const limit = createLimit({ limiter: '', rule: (this.#options.limits[0] as Limit).rule })
+    this.#store.register(limit)
+    this.#probeLimit = limit
+    return limit
+  }
+
+  #nowMs(): number {
+    const { clock } = this.#options
+    return clock === undefined ? STORE_TIME : readClock(clock)
+  }
+}

@@ -1,0 +1,142 @@
+import { randomInt } from 'node:crypto'
+import { type Clock, timerNowMs } from '../../core/clock.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import { createLimit, type Limit } from '../../core/limit.ts'
+import { createOperation, type Operation, type OperationParts, type OperationType } from '../../core/operation.ts'
+import type { Store } from '../../core/store.ts'
+import { concurrency } from '../../rules/concurrency/concurrency.ts'
+
+const BEAT_MS = 10_000
+/** What lives no longer than this need not be counted. The pauses grow from here: instances mostly start together. */
+const FIRST_BEAT_MS = 1_000
+/** An instance that has asked for nothing for so long needs no share. */
+const PRESENT_MS = 30_000
+/**
+ * For so long a store has to say that there are fewer, and to forget nobody. All others have been heard by then if they are there: a store that
+ * was restarted without its data hears of each of them within `PRESENT_MS` and `BEAT_MS`, and of most in a few seconds.
+ */
+const DOUBT_MS = 60_000
+const MOST_INSTANCES = 1_000
+
+/** Whoever is at work on a limiter holds a place here, which nobody ever waits for. */
+const presence = concurrency({ limit: MOST_INSTANCES, leaseMs: PRESENT_MS })
+
+/** What counting needs. */
+export interface InstanceCounterOptions {
+  readonly limiter: string
+  readonly store: Store
+  readonly clock: Clock | undefined
+  /** Asks the store for one thing. Rejects when it does not answer in time. */
+  ask(operation: Operation): Promise<LimitResult>
+}
+
+/**
+ * Counts the instances that a limiter has, one for each process, on the store itself: each says every now and then that it is there,
+ * along with its decisions, so that there is no timer and who decides nothing is not counted.
+ */
+export class InstanceCounter {
+  /** How many there are: the most that the store has counted, until it has counted fewer for long enough. At first, this one. */
+  count = 1
+  readonly #options: InstanceCounterOptions
+  #limit: Limit | undefined
+  #id: number | undefined
+  #saidMs: number | undefined
+  #pauseMs = FIRST_BEAT_MS
+  #isSaying = false
+  /** Since when the store counts fewer, and the most of those. */
+  #fewer: { readonly sinceMs: number; readonly most: number } | undefined
+  #users = 0
+
+  constructor(options: InstanceCounterOptions) {
+    this.#options = options
+  }
+
+  /** To be called with every decision, at the time by which this limiter measures. */
+  beat(nowMs: number): void {
+    this.#saidMs ??= nowMs
+    const passedMs = nowMs - this.#saidMs
+    // A clock that was set back is no reason to wait longer.
+    if ((passedMs >= 0 && passedMs < this.#pauseMs) || this.#isSaying) return
+    this.#saidMs = nowMs
+    void this.#sayPresent()
+  }
+
+  /** Another limiter of this process counts by it. */
+  join(): this {
+    this.#users++
+    return this
+  }
+
+  /** One limiter less. The last one gives the place back. */
+  async leave(): Promise<void> {
+    this.#users--
+    if (this.#users > 0) return
+    const id = this.#id
+    this.#id = undefined
+    if (id !== undefined) await this.#ask('settle', { holdId: id })
+  }
+
+  async #sayPresent(): Promise<void> {
+    this.#isSaying = true
+    try {
+      const isFirst = this.#id === undefined
+      const remembered = await this.#renew()
+      const { remaining } = remembered ?? (await this.#hold())
+      this.#pauseMs = isFirst ? FIRST_BEAT_MS : Math.min(2 * this.#pauseMs, BEAT_MS)
+      this.#heard(Math.max(1, MOST_INSTANCES - remaining), remembered !== undefined)
+    } catch {
+      // What fails is noticed by the decisions too.
+      this.#pauseMs = FIRST_BEAT_MS
+    }
+    this.#isSaying = false
+  }
+
+  /** Nothing when the store knows nothing of this instance. */
+  async #renew(): Promise<LimitResult | undefined> {
+    const id = this.#id
+    if (id === undefined) return undefined
+    const result = await this.#ask('extend', { holdId: id, holdMs: PRESENT_MS })
+    return result.allowed ? result : undefined
+  }
+
+  #hold(): Promise<LimitResult> {
+    const id = randomInt(1, 2 ** 48 - 1)
+    this.#id = id
+    return this.#ask('reserve', { amount: 1, holdId: id, holdMs: PRESENT_MS })
+  }
+
+  // A store that has forgotten this instance has forgotten the others too, or was without them for long.
+  #heard(count: number, isRemembered: boolean): void {
+    const nowMs = timerNowMs(this.#options.clock)
+    const known = isRemembered ? this.#fewer : undefined
+    const fewer = { sinceMs: known?.sinceMs ?? nowMs, most: Math.max(known?.most ?? 0, count) }
+    const isBelieved = count >= this.count || nowMs - fewer.sinceMs >= DOUBT_MS
+    if (isBelieved) this.count = fewer.most
+    this.#fewer = isBelieved ? undefined : fewer
+  }
+
+  #ask(type: OperationType, parts: OperationParts): Promise<LimitResult> {
+    return this.#options.ask(createOperation({ limit: this.#openLimit(), subject: '', key: '' }, type, parts))
+  }
+
+  #openLimit(): Limit {
+    if (this.#limit !== undefined) return this.#limit
+    const { limiter, store } = this.#options
+    // No tier has an empty name.
+    const limit = createLimit({ limiter, tier: '', rule: presence })
+    store.register(limit)
+    this.#limit = limit
+    return limit
+  }
+}
+
+const known = new WeakMap<Store, Map<string, WeakRef<InstanceCounter>>>()
+
+/** Lets a limiter take part in the counting. In one process limiters of one name on one store are one instance: they share what they count. */
+export function joinInstances(options: InstanceCounterOptions): InstanceCounter {
+  const ofStore = known.get(options.store) ?? new Map<string, WeakRef<InstanceCounter>>()
+  known.set(options.store, ofStore)
+  const instances = ofStore.get(options.limiter)?.deref() ?? new InstanceCounter(options)
+  ofStore.set(options.limiter, new WeakRef(instances))
+  return instances.join()
+}

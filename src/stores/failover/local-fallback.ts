@@ -1,0 +1,212 @@
+import { type Clock, timerNowMs } from '../../core/clock.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import type { Limit } from '../../core/limit.ts'
+import { asPeek, createOperation, isTaking, type LimitKey, type Operation } from '../../core/operation.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
+import { type MemoryStore, memoryStore } from '../memory/memory-store.ts'
+import { FallbackLimit, type Write } from './fallback-limit.ts'
+import { allowed, inShare, refused } from './results.ts'
+
+/** What deciding without a store needs. */
+export interface LocalFallbackOptions {
+  readonly limiter: string
+  /** The store that is not there. */
+  readonly store: Store
+  readonly clock: Clock | undefined
+  /** Among how many instances a limit is shared. */
+  readonly instances: () => number
+  readonly write: Write
+}
+
+/** One operation without its store. */
+interface Part {
+  readonly operation: Operation
+  readonly local: FallbackLimit
+  /** The rule that is decided by here. */
+  readonly share: Rule
+  /** What is asked here; absent: nothing, the limit's `onStoreFailure` has the answer. */
+  readonly here: Operation | undefined
+}
+
+/** How many holds that were taken here are known, those of settled ones excluded. */
+const MOST_HOLDS = 10_000
+
+/** Decides as a limiter's limits say while its store is not there, and remembers what to write to the store later. */
+export class LocalFallback {
+  readonly #options: LocalFallbackOptions
+  readonly #memory: MemoryStore
+  readonly #limits = new Map<Limit, FallbackLimit>()
+  /** The holds that were taken here, and not in the store. */
+  readonly #holds = new Set<number>()
+  /** Answers to idempotency keys that have been counted. */
+  readonly #counted = new WeakSet<readonly LimitResult[]>()
+
+  constructor(options: LocalFallbackOptions) {
+    this.#options = options
+    this.#memory = memoryInsteadOf(options.store)
+  }
+
+  /** Whether an operation is about a hold that was taken here: its store knows nothing of it. */
+  isHeldHere({ type, holdId }: Operation): boolean {
+    return (type === 'settle' || type === 'extend') && this.#holds.has(holdId)
+  }
+
+  /**
+   * Decides without the store. No limit says `'throw'`.
+   *
+   * @param wasAsked whether the store was asked, and may have done what it was asked for.
+   */
+  decide({ operations, nowMs, idempotency }: StoreCall, wasAsked: boolean): readonly LimitResult[] {
+    const isRefused = operations.some((operation) => {
+      const { onStoreFailure, shadow } = operation.limit
+      return onStoreFailure === 'refuse' && !shadow && isTaking(operation)
+    })
+    const parts = operations.map((operation) => this.#createPart(operation, isRefused))
+    const asking = parts.filter(({ here }) => here !== undefined)
+    const decided = this.#decideInMemory(asking, nowMs, idempotency)
+    const byPart = new Map(asking.map((part, index) => [part, decided[index] as LimitResult]))
+    const results = parts.map((part) => answer(part, byPart.get(part)))
+    const passes = operations.every((operation, index) => {
+      return operation.limit.shadow || !isTaking(operation) || results[index]?.allowed === true
+    })
+    if (!this.#counted.has(decided)) {
+      for (const part of parts) this.#note(part, passes, byPart.get(part), nowMs)
+    }
+    if (idempotency !== undefined) this.#counted.add(decided)
+    if (wasAsked) this.#endHolds(parts)
+    for (const { type, holdId } of operations) if (type === 'settle') this.#holds.delete(holdId)
+    return results
+  }
+
+  /** Whether something has to be written to the store before these are decided there. */
+  owes(keys: readonly Pick<LimitKey, 'limit'>[]): boolean {
+    if (this.#limits.size === 0) return false
+    return keys.some(({ limit }) => this.#limits.get(limit)?.owes === true)
+  }
+
+  /** Writes to the store what these keys owe it. Rejects when that fails. */
+  async replay(keys: readonly Pick<LimitKey, 'limit' | 'key'>[], nowMs: number): Promise<void> {
+    await Promise.all(keys.map(({ limit, key }) => this.#replay(limit, key, nowMs)))
+  }
+
+  /** Writes to the store what all keys owe it, so many at a time, as long as `isAsking` says so. */
+  async replayAll(nowMs: number, isAsking: () => boolean, atOnce: number): Promise<void> {
+    const owing = [...this.#limits].flatMap(([limit, local]) => local.owing.map((key) => ({ limit, key })))
+    for (let at = 0; at < owing.length && isAsking(); at += atOnce) {
+      await Promise.allSettled(owing.slice(at, at + atOnce).map(({ limit, key }) => this.#replay(limit, key, nowMs)))
+    }
+  }
+
+  #replay(limit: Limit, key: string, nowMs: number): Promise<void> | undefined {
+    const { clock, write } = this.#options
+    return this.#limits.get(limit)?.replay(key, nowMs, timerNowMs(clock), write)
+  }
+
+  #createPart(operation: Operation, isRefused: boolean): Part {
+    const { limit, rule } = operation
+    const local = this.#openLimit(limit)
+    const isHere = limit.onStoreFailure === 'fallback'
+    const share = isHere ? local.shareOf(rule) : rule
+    return { operation, local, share, here: isHere ? this.#moveHere(operation, local, share, isRefused) : undefined }
+  }
+
+  // Of a hold that the store has, nothing is known here, and what another limit refuses is not taken.
+  #moveHere(operation: Operation, { limit }: FallbackLimit, rule: Rule, isRefused: boolean): Operation {
+    const moved = { ...operation, limit, rule }
+    const isEnding = operation.type === 'settle' || operation.type === 'extend'
+    if (isEnding && !this.#holds.has(operation.holdId)) return createOperation(moved, 'peek', { rule })
+    return isRefused && isTaking(operation) ? asPeek(moved) : moved
+  }
+
+  #decideInMemory(parts: readonly Part[], nowMs: number, idempotency: Idempotency | undefined): readonly LimitResult[] {
+    if (parts.length === 0) return []
+    const operations = parts.map(({ here }) => here as Operation)
+    const decide = (given: Idempotency | undefined): readonly LimitResult[] => {
+      const call = { operations, nowMs, idempotency: given, timeoutMs: 0 }
+      return this.#memory.decide(call, NEVER) as readonly LimitResult[]
+    }
+    if (idempotency === undefined) return decide(undefined)
+    try {
+      return decide(idempotency)
+    } catch {
+      // There is no room for another idempotency key. The call is counted all the same.
+      return decide(undefined)
+    }
+  }
+
+  /** Notes what to write to the store later. */
+  #note({ operation, local, share }: Part, passes: boolean, result: LimitResult | undefined, nowMs: number): void {
+    const { type, key, rule, amount, holdId, limit, replaces } = operation
+    const { log } = local
+    const isHere = limit.onStoreFailure === 'fallback'
+    switch (type) {
+      case 'consume':
+        if (passes && result?.allowed === true) log.spend(key, rule, amount, share.limit - result.remaining)
+        break
+      case 'reserve':
+        if (passes) this.#noteHold(holdId)
+        break
+      case 'charge':
+        if (isHere) log.spend(key, rule, amount)
+        else local.charge(operation, nowMs)
+        break
+      case 'refund':
+        log.refund(key, amount)
+        break
+      case 'settle':
+        if (!this.#holds.has(holdId)) log.settle(key, rule, holdId, amount)
+        else if (isHere && result?.allowed === true) log.spend(key, rule, amount)
+        else if (!isHere && amount > 0) local.charge(operation, nowMs)
+        break
+      case 'block':
+        log.block(key, rule, timerNowMs(this.#options.clock) + amount, replaces)
+        break
+      case 'unblock':
+        log.unblock(key, rule)
+        break
+      case 'reset':
+        log.reset(key, rule)
+        break
+      default:
+    }
+  }
+
+  // What the store holds without having said so goes back when it hears of it.
+  #endHolds(parts: readonly Part[]): void {
+    for (const { operation, local } of parts) {
+      const { type, key, rule, holdId } = operation
+      if (type === 'reserve') local.log.settle(key, rule, holdId, 0)
+    }
+  }
+
+  #noteHold(id: number): void {
+    this.#holds.add(id)
+    if (this.#holds.size > MOST_HOLDS) this.#holds.delete(this.#holds.values().next().value as number)
+  }
+
+  #openLimit(limit: Limit): FallbackLimit {
+    const known = this.#limits.get(limit)
+    if (known !== undefined) return known
+    const local = new FallbackLimit(this.#memory, limit, this.#options.instances)
+    this.#limits.set(limit, local)
+    return local
+  }
+}
+
+// The memory store answers at once.
+const NEVER: Reply = { done() {}, failed() {} }
+
+// Limiters of one name share their keys, here as well as there.
+const memories = new WeakMap<Store, MemoryStore>()
+
+function memoryInsteadOf(store: Store): MemoryStore {
+  const memory = memories.get(store) ?? memoryStore()
+  memories.set(store, memory)
+  return memory
+}
+
+function answer({ operation, share }: Part, decided: LimitResult | undefined): LimitResult {
+  if (decided !== undefined) return inShare(decided, operation, share)
+  return operation.limit.onStoreFailure === 'allow' ? allowed(share) : refused(operation, share)
+}

@@ -1,0 +1,317 @@
+import type { LimitResult } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { Operation } from '../../core/operation.ts'
+import type { PackedCells, Rule, RuleState, StateCells } from '../../core/rule.ts'
+import { decide, plainResult } from '../../engine/decide.ts'
+import { freshAfterMs, type KeyState, type Transition } from '../../engine/key-state.ts'
+import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
+import { Table } from './table.ts'
+
+/** How many keys are looked at to find one that may be forgotten. */
+const CANDIDATES = 8
+
+/** How many sets of parameters are remembered, though nobody can count by them any more. */
+const KEPT_RULES = 16
+
+/** How often a deserted space looks for what has expired before it is left for later. */
+const ROUNDS = 64
+
+/** What is stored of a key, and whether it has a state of its own. */
+export interface Found extends KeyState {
+  readonly isKept: boolean
+  /** Whether the state is the one of all keys that found no room. */
+  readonly shared: boolean
+}
+
+/** A state that says by which rule it was counted. */
+interface Stamped extends RuleState {
+  readonly state: RuleState
+  readonly countedBy: Rule
+  readonly convertedOnRefusal: boolean | undefined
+}
+
+/** A rule, and how many limits count by its parameters. */
+export interface Counting {
+  readonly name: string
+  readonly rule: Rule
+  limits: number
+}
+
+/** The keys of one scope: their states, blocks and holds, each bounded by `maxKeys`. Limits of the same scope share it. */
+export class Keyspace {
+  /** The rules that the keys are counted by, one of each set of parameters: a state is expired when it is for all of them. */
+  #rules: readonly Counting[] = []
+  readonly #left = new FinalizationRegistry<Counting>((counting) => this.#leave(counting))
+  readonly #deserted: (() => void) | undefined
+  #limits = 0
+  #states: Table<RuleState>
+  #blocks: Table<KeptBlock>
+  #holds: Table<HoldList>
+  readonly #maxKeys: number
+  readonly #changing: boolean
+  readonly #cells: StateCells | PackedCells | undefined
+  #strangers: RuleState | undefined
+  evicted = 0
+  shared = 0
+  /** When something was last asked of it. */
+  lastMs = 0
+
+  /**
+   * @param changing whether every state has a rule of its own.
+   * @param deserted is told when there is no limit any more that could ask.
+   */
+  constructor(maxKeys: number, cells: StateCells | PackedCells | undefined, changing: boolean, deserted?: () => void) {
+    this.#deserted = deserted
+    this.#maxKeys = maxKeys
+    this.#changing = changing
+    this.#cells = changing ? undefined : cells
+    this.#states = this.#newStates()
+    this.#blocks = this.#newBlocks()
+    this.#holds = this.#newHolds()
+  }
+
+  /** Forgets all keys. */
+  clear(): void {
+    this.#states = this.#newStates()
+    this.#blocks = this.#newBlocks()
+    this.#holds = this.#newHolds()
+    this.#strangers = undefined
+  }
+
+  get keys(): number {
+    return this.#states.size
+  }
+
+  get blocks(): number {
+    return this.#blocks.size
+  }
+
+  /** How many sets of parameters the keys are counted by. */
+  get rules(): number {
+    return this.#rules.length
+  }
+
+  /** Notes that keys are counted by `rule`, for as long as there is the limit that does it, or until it leaves. */
+  join(rule: Rule, limit: object): Counting {
+    const name = JSON.stringify(rule.parameters)
+    const known = this.#rules.find((counting) => counting.name === name)
+    const counting = known ?? { name, rule, limits: 0 }
+    counting.limits++
+    if (known === undefined && !this.#changing) this.#rules = [...this.#rules, counting]
+    this.#limits++
+    this.#left.register(limit, counting, limit)
+    return counting
+  }
+
+  /** Nobody asks for this limit any more. */
+  leave(limit: object, counting: Counting): void {
+    if (this.#left.unregister(limit)) this.#leave(counting)
+  }
+
+  /** Whether nothing in it counts any more. Forgets some of what has expired on the way. */
+  isUntouched(nowMs: number): boolean {
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const table of [this.#states, this.#blocks, this.#holds]) table.reclaim(nowMs)
+      if (this.#states.size + this.#blocks.size + this.#holds.size > 0) continue
+      return this.#strangers === undefined || this.#stateLifeMs(this.#strangers, nowMs) === 0
+    }
+    return false
+  }
+
+  /**
+   * Forgets a little of what has expired by then. To be called before every decision; what was found before is not valid any more.
+   */
+  reclaim(byMs: number): void {
+    this.lastMs = byMs
+    this.#states.reclaim(byMs)
+  }
+
+  /** Decides one operation, and keeps what has changed. */
+  decide(operation: Operation, nowMs: number, forgetsByMs: number): LimitResult {
+    const { key, rule } = operation
+    this.reclaim(forgetsByMs)
+    if (operation.type === 'consume' && operation.blockMs === 0) {
+      const result = this.#consumePlain(key, rule, operation.amount, nowMs)
+      if (result !== undefined) return result
+    }
+    let found = this.find(key, forgetsByMs)
+    let transition = decide(operation, found, nowMs)
+    if (!this.hasRoom(key, found, transition, rule, nowMs)) {
+      found = this.findShared(found)
+      transition = decide(operation, found, nowMs)
+    }
+    this.keep(key, found, transition, nowMs)
+    return transition
+  }
+
+  /**
+   * Decides what nearly every decision is, at the cost of one look: a key without block or holds, and a clock that is not behind.
+   * Answers undefined, with nothing changed, when it is not that simple.
+   */
+  #consumePlain(key: string, rule: Rule, cost: number, nowMs: number): LimitResult | undefined {
+    if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0 || cost > rule.limit) return undefined
+    const states = this.#states
+    const slot = states.find(key)
+    const state = slot < 0 ? undefined : states.read(slot)
+    if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
+    const outcome = rule.step(state, nowMs, cost, false)
+    if (outcome.retryAfterMs > 0) return plainResult(outcome)
+    if (outcome.resetAfterMs === 0) return undefined
+    if (slot >= 0) states.write(slot, outcome.state)
+    else if (!states.append(outcome.state, nowMs, outcome.resetAfterMs)) return undefined
+    return plainResult(outcome)
+  }
+
+  /**
+   * What is stored of a key.
+   *
+   * @param byMs what has expired by then may be forgotten.
+   */
+  find(key: string, byMs: number): Found {
+    const list = this.#holds.size === 0 ? undefined : this.#holdsOf(key, byMs)
+    const slot = this.#states.find(key)
+    const kept = slot < 0 ? undefined : this.#states.read(slot)
+    const block = this.#blocks.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
+    const { countedBy, convertedOnRefusal } = this.#stampOf(kept) ?? list ?? UNSTAMPED
+    return {
+      state: this.#stateIn(kept),
+      countedBy,
+      convertedOnRefusal,
+      block,
+      holds: list?.holds,
+      isKept: slot >= 0,
+      shared: false,
+    }
+  }
+
+  /** What is stored of a key that found no room. */
+  findShared(found: Found): Found {
+    const kept = this.#strangers
+    const { countedBy, convertedOnRefusal } = this.#stampOf(kept) ?? UNSTAMPED
+    return { ...found, state: this.#stateIn(kept), countedBy, convertedOnRefusal, shared: true }
+  }
+
+  /**
+   * Whether there is room for what a transition has to keep; makes some if it must.
+   * Throws, with nothing changed, when blocks or holds find none.
+   */
+  hasRoom(key: string, found: Found, transition: Transition, rule: Rule, nowMs: number): boolean {
+    if (transition.block !== found.block && transition.block !== undefined) {
+      this.#forgetBlock(nowMs)
+      this.#demandRoom(this.#blocks, key, 'blocks')
+    }
+    if (transition.holds !== found.holds && transition.holds?.length)
+      this.#demandRoom(this.#holds, key, 'keys with holds')
+    const isNew = !found.isKept && transition.state !== undefined && transition.state !== found.state
+    return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
+  }
+
+  /** Keeps what has changed. */
+  keep(key: string, found: Found, transition: Transition, nowMs: number): void {
+    const { state, block, holds, resetAfterMs, convertedOnRefusal } = transition
+    const countedBy = this.#changing ? transition.countedBy : undefined
+    const restamped =
+      countedBy !== found.countedBy || (this.#changing && convertedOnRefusal !== found.convertedOnRefusal)
+    const changed = state !== found.state || restamped
+    if (block !== found.block || (changed && block !== undefined)) {
+      writeKept(this.#blocks, key, block && { ...block, freshMs: nowMs + resetAfterMs }, nowMs, resetAfterMs)
+    }
+    if (holds !== found.holds || (changed && holds !== undefined)) {
+      const list = holds?.length
+        ? { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + resetAfterMs }
+        : undefined
+      writeKept(this.#holds, key, list, nowMs, resetAfterMs)
+    }
+    if (found.shared) this.shared++
+    if (!changed) return
+    const kept =
+      state !== undefined && countedBy !== undefined
+        ? { atMs: state.atMs, state, countedBy, convertedOnRefusal }
+        : state
+    if (found.shared) this.#strangers = kept
+    else writeKept(this.#states, key, kept, nowMs, resetAfterMs)
+  }
+
+  #newStates(): Table<RuleState> {
+    return new Table(this.#maxKeys, this.#cells, (state, nowMs) => this.#stateLifeMs(state, nowMs))
+  }
+
+  #newBlocks(): Table<KeptBlock> {
+    return new Table<KeptBlock>(this.#maxKeys, blockCells, lifeMs)
+  }
+
+  #newHolds(): Table<HoldList> {
+    return new Table<HoldList>(this.#maxKeys, undefined, lifeMs, ({ key }) => this.#states.delete(key))
+  }
+
+  #holdsOf(key: string, byMs: number): HoldList | undefined {
+    const list = readKept(this.#holds, key, byMs)
+    if (list === undefined || list.freshMs > byMs) return list
+    this.#holds.delete(key)
+    this.#states.delete(key)
+    return undefined
+  }
+
+  #stateIn(kept: RuleState | undefined): RuleState | undefined {
+    return this.#changing ? (kept as Stamped | undefined)?.state : kept
+  }
+
+  #stampOf(kept: RuleState | undefined): Stamped | undefined {
+    return this.#changing ? (kept as Stamped | undefined) : undefined
+  }
+
+  #stateLifeMs(kept: RuleState, nowMs: number): number {
+    if (this.#changing) return freshAfterMs((kept as Stamped).countedBy, (kept as Stamped).state, nowMs)
+    let longestMs = 0
+    for (const { rule } of this.#rules) longestMs = Math.max(longestMs, freshAfterMs(rule, kept, nowMs))
+    return longestMs
+  }
+
+  #leave(counting: Counting): void {
+    counting.limits--
+    // A few are remembered: somebody may make a limiter for every request.
+    if (counting.limits === 0 && this.#rules.length > KEPT_RULES) {
+      this.#rules = this.#rules.filter((other) => other !== counting)
+    }
+    this.#limits--
+    if (this.#limits === 0) this.#deserted?.()
+  }
+
+  /** Where there is no room for another block, forgets one that is over, if a few show one. */
+  #forgetBlock(nowMs: number): void {
+    for (let candidate = 0; candidate < CANDIDATES && this.#blocks.isFull; candidate++) {
+      const slot = this.#blocks.sample()
+      if (this.#blocks.read(slot).untilMs <= nowMs) this.#blocks.evict(slot)
+    }
+  }
+
+  #demandRoom<State extends RuleState>(table: Table<State>, key: string, what: string): void {
+    if (!table.isFull || table.find(key) >= 0) return
+    const message = `the memory store holds ${this.#maxKeys} ${what} already, its maxKeys: nothing was changed`
+    throw new LimiterError('STORE_FULL', message)
+  }
+
+  /** Forgets the least used of a few keys, unless all of them are at their limit. */
+  #makeRoom(rule: Rule, nowMs: number): boolean {
+    let victim: number | undefined
+    let most = 0
+    for (let candidate = 0; candidate < CANDIDATES; candidate++) {
+      const slot = this.#states.sample()
+      const kept = this.#states.read(slot)
+      const maker = this.#stampOf(kept)?.countedBy ?? rule
+      const { remaining } = maker.step(this.#stateIn(kept), Math.max(nowMs, kept.atMs), 0, true)
+      if (remaining <= most) continue
+      victim = slot
+      most = remaining
+    }
+    if (victim === undefined) return false
+    this.#states.evict(victim)
+    this.evicted++
+    return true
+  }
+}
+
+const UNSTAMPED: Pick<Stamped, 'convertedOnRefusal'> & { readonly countedBy: undefined } = {
+  countedBy: undefined,
+  convertedOnRefusal: undefined,
+}
