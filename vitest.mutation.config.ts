@@ -7,9 +7,10 @@ const config: ViteUserConfig = defineConfig({
     setupFiles: ['test/every-file.setup.ts', 'test/mutation.setup.ts'],
     include: [
       'src/rules/**/*.test.ts',
-      'src/core/{rule,decide-together}.test.ts',
+      'src/core/rule.test.ts',
+      'src/engine/*.test.ts',
       'src/limiter/{hold,lease,next-after,tiers}.test.ts',
-      'src/stores/memory/memory-{store,shelf}.test.ts',
+      'src/stores/memory/memory-{store,engine}.test.ts',
       'test/*-properties.test.ts',
       'test/expired-and-back.test.ts',
     ],

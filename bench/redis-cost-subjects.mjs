@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import {
   concurrency,
+  createLimit,
   createLimiter,
+  createOperation,
   encodeScope,
   fixedWindow,
   leakyBucket,
@@ -55,7 +57,7 @@ function ruleSubject(redis, store, name, rule, outcome, fill) {
   const script = getScript(rule.kind)
   const limiterOf = (clock) => createLimiter({ name: LIMITER, rule, store, denialCacheMs: 0, ...clock })
   const limiter = limiterOf({})
-  const keyOf = (user) => `sluice:${encodeScope({ limiterName: LIMITER, rule })}:${user}`
+  const keyOf = (user) => `sluice:${encodeScope({ limiter: LIMITER, rule })}:${user}`
   const valuesOf = (names) => names.map((option) => rule.parameters[option])
   const [required, optional] = [valuesOf(script.required), valuesOf(script.optional)]
   const isAllowed = outcome === 'allowed'
@@ -82,21 +84,22 @@ function tiersSubject(store, count, outcome, name = `tiers, ${count} of them`, i
     ip: tokenBucket({ capacity: LIMIT, refill: LIMIT, periodMs: HOUR_MS }),
     all: fixedWindow({ limit: LIMIT, windowMs: HOUR_MS }),
   }
-  const places = Object.entries(mix).map(([tierName, rule]) => ({ limiterName: LIMITER, tierName, rule }))
-  const tiers = places.slice(0, count).map((place) => ({ ...place, shelf: store.open(place) }))
-  const ask = (user, requestOf, memo) => {
-    const orders = tiers.map(({ shelf, rule }, index) => ({
-      shelf,
-      rule,
-      key: user,
-      request: requestOf(index),
-      shadow: false,
-    }))
-    return store.decideAll(orders, -1, memo)
+  const limits = Object.entries(mix)
+    .slice(0, count)
+    .map(([tier, rule]) => createLimit({ limiter: LIMITER, tier, rule }))
+  for (const limit of limits) store.register(limit)
+  const ask = (user, actionOf, idempotency) => {
+    const operations = limits.map((limit, index) => {
+      const { type, amount } = actionOf(index)
+      return createOperation({ limit, subject: user, key: user }, type, { amount })
+    })
+    return new Promise((done, failed) => {
+      store.decide({ operations, nowMs: -1, idempotency, timeoutMs: 0 }, { done, failed })
+    })
   }
-  const taking = (amount) => ({ action: 'consume', amount })
+  const taking = (amount) => ({ type: 'consume', amount })
   let asked = 0
-  const keysOf = (user) => tiers.map((place) => `sluice:${encodeScope(place)}:${user}`)
+  const keysOf = (user) => limits.map((limit) => `sluice:${encodeScope(limit)}:${user}`)
   return {
     name,
     outcome,
@@ -104,14 +107,13 @@ function tiersSubject(store, count, outcome, name = `tiers, ${count} of them`, i
     source: getScript('tiers').source,
     async fill(user) {
       await ask(user, () => taking(LIMIT / 2))
-      const overfull = { action: 'charge', amount: LIMIT / 2 + 20 }
-      if (!isAllowed) await ask(user, (index) => (index === count - 1 ? overfull : { action: 'peek', amount: 1 }))
+      const overfull = { type: 'charge', amount: LIMIT / 2 + 20 }
+      if (!isAllowed) await ask(user, (index) => (index === count - 1 ? overfull : { type: 'peek', amount: 1 }))
     },
-    // A limiter asks a single tier by its rule's own script. Here it is always this one.
     async decide(user) {
-      const memo = idMs > 0 ? { id: `id~api:${1_000_000 + asked++}`, ms: idMs } : undefined
-      const verdicts = await ask(user, () => taking(1), memo)
-      return verdicts.every(({ allowed }) => allowed) === isAllowed
+      const idempotency = idMs > 0 ? { key: `id~api:${1_000_000 + asked++}`, ttlMs: idMs } : undefined
+      const results = await ask(user, () => taking(1), idempotency)
+      return results.every(({ allowed }) => allowed) === isAllowed
     },
   }
 }

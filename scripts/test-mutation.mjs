@@ -13,7 +13,7 @@ const PARTS = {
     rules.map(({ name }) => [name, [`src/rules/${name}/${name}.ts`, `src/rules/${name}/${name}.memory.ts`]]),
   ),
   shared: ['debt', 'level', 'outliving', 'part', 'timeline'].map((name) => `src/rules/${name}.ts`),
-  engine: ['decide', 'decide-together', 'entry', 'holds', 'request', 'rule'].map((name) => `src/core/${name}.ts`),
+  engine: ['decide', 'decide-all', 'key-state', 'holds'].map((name) => `src/engine/${name}.ts`),
 }
 
 const asked = process.argv.slice(2)

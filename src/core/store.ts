@@ -53,11 +53,3 @@ export interface Reply {
   done(results: readonly LimitResult[]): void
   failed(error: unknown): void
 }
-
-/** A call's results as a promise. Rejects also with what the store throws. */
-export function decideLater(store: Store, call: StoreCall): Promise<readonly LimitResult[]> {
-  return new Promise((done, failed) => {
-    const results = store.decide(call, { done, failed })
-    if (results !== undefined) done(results)
-  })
-}

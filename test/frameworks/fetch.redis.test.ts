@@ -222,3 +222,10 @@ describe('rateLimit() refuses at the start', () => {
     )
   })
 })
+
+it('sets headers on a response of @hono/node-server that has headers of its own and no type', async () => {
+  const limiter = createLimiter({ name: 'own headers', rule: fixedWindow({ limit: 9, windowMs: 60_000 }) })
+  const handler = rateLimit({ limiter, key: () => 'a' })(() => new Response('x', { headers: { 'x-own': 'o' } }))
+  const { headers } = await handler(new Request('http://localhost/'))
+  expect([headers.get('x-own'), headers.get('ratelimit-policy')]).toEqual(['o', '"own headers";q=9;w=60'])
+})

@@ -37,9 +37,10 @@ export function withFields<Answer extends Response | undefined>(
 ): Answer {
   // An upgrade or a network error takes no headers.
   if (response === undefined || fields.length === 0 || response.status < 200) return response
-  const { headers } = response
   // A response with a type has a body, and only one without a body can be sent twice. Reading `body` makes some servers slow.
-  const hasBody = headers.has('content-type') || response.body !== null
+  const hasBody = response.headers.has('content-type') || response.body !== null
+  // Only now: Hono's Node server replaces the headers of a response when its body is read.
+  const { headers } = response
   // Hono's Node server has sent this one already.
   if (!hasBody && headers.has('x-hono-already-sent')) return response
   if (hasBody) {

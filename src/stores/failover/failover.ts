@@ -65,7 +65,7 @@ const REPLAYED_AT_ONCE = 250
 const BREATH = 64
 
 /** What one limiter does about a store that may fail. */
-export class Failover implements BreakerListener {
+class Failover implements BreakerListener {
   readonly watch: StoreWatch
   readonly #store: Store
   readonly #options: FailoverOptions
