@@ -41,5 +41,6 @@ function primaryAt(cluster: Pick<RunningCluster, 'primaries'>, index: number): C
   return node
 }
 
-const KEYS_PER_BATCH = 10
+/** How many keys move at once. */
+export const KEYS_PER_BATCH = 10
 const LONGEST_BATCH_MS = 5_000
