@@ -71,7 +71,7 @@ export function createOperation(
 }
 
 /** An operation that takes `amount`: nearly every one, and so without the parts of others to look at. */
-export function createConsume({ limit, subject, key }: LimitKey, amount: number, blockMs: number): Operation {
+export function createConsume(limit: Limit, subject: Subject, key: string, amount: number, blockMs: number): Operation {
   return {
     limit,
     subject,

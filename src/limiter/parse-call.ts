@@ -108,8 +108,8 @@ export function ofType(type: OperationType, parts: OperationParts = {}): CreateO
 }
 
 /** A consume of a key, which blocks it as its limit says. */
-export function consumeKey(key: LimitKey, amount: number): Operation {
-  return createConsume(key, amount, key.limit.blockMs)
+export function consumeKey({ limit, subject, key }: LimitKey, amount: number): Operation {
+  return createConsume(limit, subject, key, amount, limit.blockMs)
 }
 
 /** Throws unless the name of a request is text of a bounded length. */

@@ -1,23 +1,34 @@
 import type { DecidedBy, Decision, LimitResult } from '../core/decision.ts'
 import type { Operation } from '../core/operation.ts'
-import type { Reply } from '../core/store.ts'
+import type { Idempotency, Reply, StoreCall } from '../core/store.ts'
 import { composeDecision } from './compose-decision.ts'
 
-/** A decision that its store makes later. It makes a promise only when the caller has to wait. */
-export class PendingDecision implements Reply {
-  readonly #operations: readonly Operation[]
+/** A call, and the decision on it if its store makes that later. It makes a promise only when the caller has to wait. */
+export class PendingDecision implements StoreCall, Reply {
+  readonly operations: readonly Operation[]
+  readonly nowMs: number
+  readonly idempotency: Idempotency | undefined
+  readonly timeoutMs: number
   readonly #decidedBy: DecidedBy
-  #resolve: ((decision: Decision | Promise<never>) => void) | undefined
-  /** What came before there was a promise. */
-  #early: Decision | Promise<never> | undefined
+  /** Whom to tell; or what came before there was a promise. */
+  #waiting: Resolve | Outcome | undefined
 
-  constructor(operations: readonly Operation[], decidedBy: DecidedBy) {
-    this.#operations = operations
+  constructor(
+    operations: readonly Operation[],
+    nowMs: number,
+    idempotency: Idempotency | undefined,
+    timeoutMs: number,
+    decidedBy: DecidedBy,
+  ) {
+    this.operations = operations
+    this.nowMs = nowMs
+    this.idempotency = idempotency
+    this.timeoutMs = timeoutMs
     this.#decidedBy = decidedBy
   }
 
   done(results: readonly LimitResult[]): void {
-    this.#settle(composeDecision(this.#operations, results, this.#decidedBy))
+    this.#settle(composeDecision(this.operations, results, this.#decidedBy))
   }
 
   failed(error: unknown): void {
@@ -26,13 +37,16 @@ export class PendingDecision implements Reply {
 
   promise(): Promise<Decision> {
     return new Promise((resolve) => {
-      this.#resolve = resolve
-      if (this.#early !== undefined) resolve(this.#early)
+      if (this.#waiting === undefined) this.#waiting = resolve
+      else resolve(this.#waiting as Outcome)
     })
   }
 
-  #settle(outcome: Decision | Promise<never>): void {
-    if (this.#resolve === undefined) this.#early = outcome
-    else this.#resolve(outcome)
+  #settle(outcome: Outcome): void {
+    if (typeof this.#waiting === 'function') this.#waiting(outcome)
+    else this.#waiting = outcome
   }
 }
+
+type Outcome = Decision | Promise<never>
+type Resolve = (outcome: Outcome) => void

@@ -5,6 +5,7 @@ import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import {
+  createConsume,
   createOperation,
   type LimitKey,
   type Operation,
@@ -79,6 +80,8 @@ export class TieredLimiter implements Limiter<string> {
   readonly #reservations: Reservations
   readonly #listeners: Listeners
   readonly #teller: Teller
+  /** Whether a limit finds the rule for each subject. */
+  readonly #resolves: boolean
   #isOpen = true
 
   constructor(parts: LimiterParts) {
@@ -87,6 +90,7 @@ export class TieredLimiter implements Limiter<string> {
     this.rules = Object.fromEntries(limits.map((limit) => [limit.name, limit.rule]))
     this.shadows = limits.filter(({ shadow }) => shadow).map((limit) => limit.name)
     this.#parts = parts
+    this.#resolves = parts.resolvers.size > 0
     this.#only = limits[0]?.tier === undefined ? limits[0] : undefined
     this.#room = new WaitingRoom(name, maxWaiting, clock)
     const assertOpen = (): void => this.#assertOpen()
@@ -252,7 +256,7 @@ export class TieredLimiter implements Limiter<string> {
       this.#assertOpen()
       const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
       const subject = key as Subject
-      return this.#run([consumeKey({ limit, subject, key: encodeSubject(subject) }, amount)])
+      return this.#run([createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)])
     }
     const operations = parseOperations(this.#parts.limits, this.#keys(key), cost, COST, consumeKey)
     return this.#run(operations, id === undefined ? undefined : this.#idempotency(operations, id))
@@ -268,10 +272,7 @@ export class TieredLimiter implements Limiter<string> {
 
   /** Lets the store decide. The decision is there at once when the store can make it at once. */
   #run(operations: readonly Operation[], idempotency?: Idempotency): Decision | Promise<Decision> {
-    const { resolvers } = this.#parts
-    return resolvers.size === 0
-      ? this.#decide(operations, idempotency)
-      : this.#resolveAndDecide(operations, idempotency)
+    return this.#resolves ? this.#resolveAndDecide(operations, idempotency) : this.#decide(operations, idempotency)
   }
 
   async #resolveAndDecide(operations: readonly Operation[], idempotency?: Idempotency): Promise<Decision> {
@@ -286,8 +287,8 @@ export class TieredLimiter implements Limiter<string> {
   #decide(operations: readonly Operation[], idempotency: Idempotency | undefined): Decision | Promise<Decision> {
     const { store, clock, timeoutMs } = this.#parts
     const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
-    const pending = new PendingDecision(operations, store.kind)
-    const results = store.decide({ operations, nowMs, idempotency, timeoutMs }, pending)
+    const pending = new PendingDecision(operations, nowMs, idempotency, timeoutMs, store.kind)
+    const results = store.decide(pending, pending)
     return results === undefined ? pending.promise() : composeDecision(operations, results, store.kind)
   }
 
