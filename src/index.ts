@@ -39,7 +39,7 @@ export type {
   Scheduled,
   WaitOptions,
 } from './limiter/limiter.ts'
-export type { Policy } from './limiter/policy-cache.ts'
+export type { Policy } from './limiter/rule-resolver.ts'
 export * from './rules/index.ts'
 export type { Health } from './stores/failover/circuit-breaker.ts'
 export {

@@ -34,7 +34,10 @@ function played(rule: Rule, turns: readonly { cost: number; wait: number }[], st
 const usedOf = (rule: Rule, entry: KeyState, nowMs: number): number =>
   rule.limit - peek(rule, entry, 1, nowMs).remaining
 
-describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind, { knowsTimes }) => {
+// What remains of a shaper is what may still wait in time, and so tells less of what is used.
+const telling = outlivingKinds.filter(([title]) => !title.endsWith('as a shaper'))
+
+describe.each(telling)('when the numbers of a %s change', (_, kind, { knowsTimes }) => {
   it('what is used stays used', () => {
     fc.assert(
       fc.property(kind, kind, takes, fc.nat(300), starts, (before, after, turns, laterMs, startMs) => {
@@ -49,7 +52,9 @@ describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind, { kno
       { numRuns: runs('schedule') },
     )
   })
+})
 
+describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind) => {
   it('a refusal tells the truth, however often the client tries', () => {
     fc.assert(
       fc.property(kind, kind, takes, fc.integer({ min: 1, max: 5 }), starts, (before, after, turns, cost, startMs) => {

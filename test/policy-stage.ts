@@ -1,7 +1,7 @@
 import { type Mock, vi } from 'vitest'
 import type { Subject } from '../src/core/key.ts'
 import type { Rule } from '../src/core/rule.ts'
-import { type Policy, PolicyCache, type PolicyCacheOptions } from '../src/limiter/policy-cache.ts'
+import { type Policy, type PolicyCacheOptions, RuleResolver } from '../src/limiter/rule-resolver.ts'
 import { slidingWindow } from '../src/rules/sliding-window/sliding-window.ts'
 import { type ManualClock, manualClock } from '../src/testing/manual-clock.ts'
 
@@ -12,7 +12,7 @@ export const fallback: Rule = plan(10)
 
 /** What a test of the cache works with. */
 export interface Stage {
-  readonly cache: PolicyCache
+  readonly cache: RuleResolver
   readonly policy: Mock<Policy>
   readonly clock: ManualClock
   readonly failures: [unknown, Subject][]
@@ -33,7 +33,7 @@ export function setUp(script: Policy, options: Partial<PolicyCacheOptions> = {})
   const policy = vi.fn(script)
   const failures: [unknown, Subject][] = []
   const timers: Stage['timers'] = { started: 0, running: new Set() }
-  const cache = new PolicyCache({
+  const cache = new RuleResolver({
     policy,
     fallback,
     freshMs: 100,

@@ -11,10 +11,10 @@ import { type FailoverEvents, withFailover } from '../stores/failover/failover.t
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { Listeners } from './events.ts'
 import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from './failure-options.ts'
-import { checkLimit, demand, type LimitOptions } from './limit-options.ts'
+import { assertMethod, checkLimit, type LimitOptions } from './limit-options.ts'
 import type { Limiter } from './limiter.ts'
 import { checkShare } from './near-limit.ts'
-import { PolicyCache } from './policy-cache.ts'
+import { RuleResolver } from './rule-resolver.ts'
 import { TieredLimiter } from './tiered-limiter.ts'
 
 /** What every limiter may be told. */
@@ -106,8 +106,8 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
   const givenLimits = isTiered ? limitsOf(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
-  if (store !== undefined) demand('store', 'store', 'a store such as memoryStore()', store)
-  if (clock !== undefined) demand('clock', 'clock', 'an object with nowMs()', clock)
+  if (store !== undefined) assertMethod('store', 'store', 'a store such as memoryStore()', store)
+  if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
   const sharedTag = isTiered && options.sharedTag
   if (typeof sharedTag !== 'boolean' && sharedTag !== undefined) {
     throw new LimiterError('INVALID_OPTION', `sharedTag must be true or false, got ${show(sharedTag)}`)
@@ -118,7 +118,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   const base = store ?? memoryStore()
   const listeners = new Listeners()
   const limits: Limit[] = []
-  const resolvers = new Map<Limit, PolicyCache>()
+  const resolvers = new Map<Limit, RuleResolver>()
   for (const [limitName, given] of Object.entries(givenLimits)) {
     const { rule, shadow = false, blockForMs = 0, policy, onStoreFailure = failure.onStoreFailure } = given
     const limit = createLimit({
@@ -136,7 +136,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     if (policy === undefined) continue
     const onFailure = (error: unknown, subject: Subject): void =>
       listeners.emit('policyFailed', { error, subject, tier: limitName })
-    resolvers.set(limit, new PolicyCache({ ...policies, policy, fallback: rule, onFailure }))
+    resolvers.set(limit, new RuleResolver({ ...policies, policy, fallback: rule, onFailure }))
   }
   // What is in this process answers at once, or has a fault that no layer should hide.
   const isLocal = base.kind === 'memory'
@@ -178,7 +178,7 @@ function policySettings({
   clock,
   policyCacheMs = 10_000,
   policyCacheSize = 10_000,
-}: CommonOptions): Pick<ConstructorParameters<typeof PolicyCache>[0], 'freshMs' | 'maxSubjects' | 'nowMs' | 'timer'> {
+}: CommonOptions): Pick<ConstructorParameters<typeof RuleResolver>[0], 'freshMs' | 'maxSubjects' | 'nowMs' | 'timer'> {
   return {
     freshMs: milliseconds('policyCacheMs', policyCacheMs),
     maxSubjects: wholeNumber('policyCacheSize', policyCacheSize, 1),

@@ -1,6 +1,6 @@
 import type { Decision } from '../core/decision.ts'
-import type { Ending, Endings, Held } from './holder.ts'
 import type { Amounts } from './limiter.ts'
+import type { Ending, Endings, Held } from './reservations.ts'
 
 /** What was taken by `reserve`, here or by another process, until it is ended. Going out of scope cancels it, unless it was settled. */
 export interface OpenHold<Tier extends string = never> extends AsyncDisposable {

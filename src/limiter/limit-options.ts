@@ -2,7 +2,7 @@ import { milliseconds, oneOf, show } from '../core/check.ts'
 import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Policy } from './policy-cache.ts'
+import type { Policy } from './rule-resolver.ts'
 
 /** A limit: a rule, and what to do beyond it. */
 export interface LimitOptions {
@@ -34,7 +34,7 @@ export interface LimitOptions {
 const METHODS = { rule: 'step', store: 'decide', clock: 'nowMs' } as const
 
 /** Throws unless `value` is an object with the method that makes it a rule, a store or a clock. */
-export function demand(what: string, kind: keyof typeof METHODS, example: string, value: unknown): void {
+export function assertMethod(what: string, kind: keyof typeof METHODS, example: string, value: unknown): void {
   const given = value as Record<string, unknown> | null | undefined
   if (typeof given === 'object' && given !== null && typeof given[METHODS[kind]] === 'function') return
   throw new LimiterError('INVALID_OPTION', `${what} must be ${example}, got ${show(value)}`)
@@ -43,7 +43,7 @@ export function demand(what: string, kind: keyof typeof METHODS, example: string
 /** Checks a limit's options and returns them. */
 export function checkLimit(what: string, limit: LimitOptions): LimitOptions {
   const { rule, shadow, blockForMs, policy, onStoreFailure } = limit
-  demand(what, 'rule', 'a rule such as slidingWindow({ limit: 100, windowMs: 60_000 })', rule)
+  assertMethod(what, 'rule', 'a rule such as slidingWindow({ limit: 100, windowMs: 60_000 })', rule)
   if (shadow !== undefined && typeof shadow !== 'boolean') {
     throw new LimiterError('INVALID_OPTION', `shadow must be true or false, got ${show(shadow)}`)
   }

@@ -16,9 +16,9 @@ import type { Rule } from '../core/rule.ts'
 import type { Idempotency, Store } from '../core/store.ts'
 import type { Health } from '../stores/failover/circuit-breaker.ts'
 import { composeDecision } from './compose-decision.ts'
+import { DecisionEvents, type DecisionEventsOptions } from './decision-events.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
 import { createHold, type Hold, type OpenHold, openHold } from './hold.ts'
-import { isLeased, Reservations } from './holder.ts'
 import type { Lease } from './lease.ts'
 import type {
   AcquireOptions,
@@ -43,16 +43,16 @@ import {
   parseOperations,
 } from './parse-call.ts'
 import { PendingDecision } from './pending-decision.ts'
-import type { PolicyCache } from './policy-cache.ts'
-import { Teller, type TellerOptions } from './teller.ts'
-import { WaitingRoom } from './waiting-room.ts'
+import { isLeased, Reservations } from './reservations.ts'
+import type { RuleResolver } from './rule-resolver.ts'
+import { WaitQueues } from './wait-queues.ts'
 
 /** What a limiter is made of. Trusted: `createLimiter` has checked it. */
-export interface LimiterParts extends TellerOptions {
+export interface LimiterParts extends DecisionEventsOptions {
   readonly name: string
   readonly limits: readonly Limit[]
   /** Who finds the rule for a subject, where a limit has such. */
-  readonly resolvers: ReadonlyMap<Limit, PolicyCache>
+  readonly resolvers: ReadonlyMap<Limit, RuleResolver>
   readonly store: Store
   readonly closesStore: boolean
   readonly health: () => Health
@@ -76,10 +76,10 @@ export class TieredLimiter implements Limiter<string> {
   readonly #parts: LimiterParts
   /** The one limit of a limiter without tiers. */
   readonly #only: Limit | undefined
-  readonly #room: WaitingRoom
+  readonly #queues: WaitQueues
   readonly #reservations: Reservations
   readonly #listeners: Listeners
-  readonly #teller: Teller
+  readonly #events: DecisionEvents
   /** Whether a limit finds the rule for each subject. */
   readonly #resolves: boolean
   #isOpen = true
@@ -92,12 +92,12 @@ export class TieredLimiter implements Limiter<string> {
     this.#parts = parts
     this.#resolves = parts.resolvers.size > 0
     this.#only = limits[0]?.tier === undefined ? limits[0] : undefined
-    this.#room = new WaitingRoom(name, maxWaiting, clock)
+    this.#queues = new WaitQueues(name, maxWaiting, clock)
     const assertOpen = (): void => this.#assertOpen()
     const run = (operations: readonly Operation[]): Decision | Promise<Decision> => this.#run(operations)
-    this.#reservations = new Reservations({ name, limits, clock, assertOpen, run }, this.#room)
+    this.#reservations = new Reservations({ name, limits, clock, assertOpen, run }, this.#queues)
     this.#listeners = listeners
-    this.#teller = new Teller(parts)
+    this.#events = new DecisionEvents(parts)
   }
 
   get health(): Health {
@@ -138,9 +138,9 @@ export class TieredLimiter implements Limiter<string> {
     knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
     const { estimate, holdMs = 60_000 } = options
     milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
-    const startedMs = this.#teller.startedMs()
+    const startedMs = this.#events.startedMs()
     const held = await this.#reservations.hold(this.#keys(key), estimate, holdMs)
-    this.#teller.decided(key, estimate, held.decision, startedMs)
+    this.#events.decided(key, estimate, held.decision, startedMs)
     return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
   }
 
@@ -158,9 +158,9 @@ export class TieredLimiter implements Limiter<string> {
       const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
       throw new LimiterError('INVALID_ARGUMENT', message)
     }
-    const startedMs = this.#teller.startedMs()
+    const startedMs = this.#events.startedMs()
     const lease = await this.#reservations.lease(keys, cost, heartbeat, true)
-    this.#teller.decided(key, cost, lease.decision, startedMs)
+    this.#events.decided(key, cost, lease.decision, startedMs)
     return lease
   }
 
@@ -241,7 +241,7 @@ export class TieredLimiter implements Limiter<string> {
     const { store, closesStore, limits } = this.#parts
     if (!this.#isOpen) return
     this.#isOpen = false
-    this.#room.close()
+    this.#queues.close()
     if (closesStore) await store.close?.()
     for (const limit of limits) store.unregister?.(limit)
   }
@@ -264,9 +264,9 @@ export class TieredLimiter implements Limiter<string> {
 
   // Apart, so that a decision without listeners pays nothing for them.
   #consumeHeard(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
-    const startedMs = this.#teller.startedMs()
+    const startedMs = this.#events.startedMs()
     const answer = this.#consume(key, cost, id)
-    const tell = (decision: Decision): Decision => this.#teller.decided(key, cost, decision, startedMs)
+    const tell = (decision: Decision): Decision => this.#events.decided(key, cost, decision, startedMs)
     return answer instanceof Promise ? answer.then(tell) : tell(answer)
   }
 
@@ -308,13 +308,13 @@ export class TieredLimiter implements Limiter<string> {
     turn: { attempt(): Promise<Decision>; undo(): Promise<unknown> },
   ): Promise<Decision> {
     const { cost } = options
-    const startedMs = this.#teller.startedMs()
-    const decision = await this.#room.wait(keys, options, {
+    const startedMs = this.#events.startedMs()
+    const decision = await this.#queues.wait(keys, options, {
       ...turn,
       peek: () => this.#peek(keys, cost),
       isBlocked: () => this.#isBlocked(keys),
     })
-    return this.#teller.decided(key, cost, decision, startedMs, true)
+    return this.#events.decided(key, cost, decision, startedMs, true)
   }
 
   async #peek(keys: readonly LimitKey[], cost: unknown): Promise<Decision> {
@@ -330,14 +330,14 @@ export class TieredLimiter implements Limiter<string> {
 
   async #refund(keys: readonly LimitKey[], amounts: unknown): Promise<Decision> {
     const decision = await this.#run(this.#operations(keys, amounts, AMOUNT, 'refund'))
-    this.#room.wake(keys)
+    this.#queues.wake(keys)
     return decision
   }
 
   async #change(key: Key<string>, type: OperationType, parts: OperationParts): Promise<Decision> {
     const keys = this.#keys(key)
     const decision = await this.#run(keys.map((one) => createOperation(one, type, parts)))
-    this.#room.wake(keys)
+    this.#queues.wake(keys)
     return decision
   }
 

@@ -5,7 +5,7 @@ import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import type { CommonOptions } from '../../limiter/create-limiter.ts'
 import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from '../../limiter/failure-options.ts'
-import { demand } from '../../limiter/limit-options.ts'
+import { assertMethod } from '../../limiter/limit-options.ts'
 import { fixedWindow, slidingLog } from '../../rules/index.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 
@@ -61,8 +61,8 @@ export function parseDropInOptions(caller: string, defaultName: string, options:
   knownOptions(caller, options, ['store', 'rule', 'name', 'clock', 'denialCacheMs', ...FAILURE_OPTIONS])
   const { instances, ...failure } = failureSettings(options)
   const { store, rule, name = defaultName, clock, denialCacheMs = 1_000 } = options
-  if (store !== undefined) demand('store', 'store', 'a store such as redisStore(redis)', store)
-  if (clock !== undefined) demand('clock', 'clock', 'an object with nowMs()', clock)
+  if (store !== undefined) assertMethod('store', 'store', 'a store such as redisStore(redis)', store)
+  if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
   if (rule !== undefined && typeof rule !== 'function') {
     throw new LimiterError('INVALID_OPTION', `rule must be a function of limit and windowMs, got ${show(rule)}`)
   }
@@ -112,7 +112,7 @@ export function createRule(
 ): Rule {
   const { rule: make = byDefault } = settings
   const rule = make(limit, windowMs)
-  demand('rule', 'rule', 'a function that returns a rule such as slidingWindow({ limit, windowMs })', rule)
+  assertMethod('rule', 'rule', 'a function that returns a rule such as slidingWindow({ limit, windowMs })', rule)
   if (rule.holds === 'leased') {
     const message = `rule must return a rule that counts requests, got ${show(rule.kind)}, which waits for their end`
     throw new LimiterError('INVALID_OPTION', message)

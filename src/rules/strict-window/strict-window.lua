@@ -6,12 +6,12 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
 --
--- valid #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct.unpack('<d', state), struct.unpack('<d', state, #state - 7))
+-- valid #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct.unpack('<d', state), struct.unpack('<d', state, #state - 7), #state / 8 - 3)
 -- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, minus the length of a slice
-local function timeOf(atMs, minusSliceMs)
+local function timeOf(atMs, minusSliceMs, slices)
   local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
   -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
-  return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs >= -EXACT and atMs
+  return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs * slices >= -EXACT and atMs
 end
 
 local function liveCounts(state, atMs, live, sliceMs)

@@ -1,6 +1,6 @@
-import type { Waiting } from '../../core/deadlines.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import type { Reply, StoreCall } from '../../core/store.ts'
+import type { Timed } from '../../core/timeouts.ts'
 import type { Marks } from './circuit-breaker.ts'
 import { failureOf, kindOfFailure } from './store-failure.ts'
 import type { StoreWatch } from './store-watch.ts'
@@ -17,7 +17,7 @@ export interface Sender {
 }
 
 /** A call that waits for its store, until its timeout at the latest. */
-export class PendingCall implements Waiting, Marks, Reply {
+export class PendingCall implements Timed, Marks, Reply {
   dueMs = 0
   isOver = false
   answers = 0

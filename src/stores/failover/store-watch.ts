@@ -1,17 +1,17 @@
 import { type Clock, startTimer } from '../../core/clock.ts'
-import { Deadlines, type Waiting } from '../../core/deadlines.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { isNoAnswer, NoAnswer } from '../../core/no-answer.ts'
 import type { Store } from '../../core/store.ts'
+import { type Timed, Timeouts } from '../../core/timeouts.ts'
 import { type BreakerListener, type CircuitBreaker, type Health, joinBreaker, type Marks } from './circuit-breaker.ts'
 import { failureOf, kindOfFailure } from './store-failure.ts'
 
 /** A call that waits for its store. */
-interface Timed extends Waiting, Marks {}
+interface WatchedCall extends Timed, Marks {}
 
 /** Times a limiter's calls to its store, and tells the circuit breaker how they end. */
 export class StoreWatch {
-  readonly #deadlines: Deadlines
+  readonly #timeouts: Timeouts
   readonly #breaker: CircuitBreaker
   readonly #clock: Clock | undefined
   readonly #leave: () => void
@@ -21,7 +21,7 @@ export class StoreWatch {
   /** @param listener hears when the store is left alone and when it is back. */
   constructor(store: Store, deadlineMs: number, clock: Clock | undefined, listener: BreakerListener) {
     this.#store = store
-    this.#deadlines = new Deadlines(deadlineMs, clock)
+    this.#timeouts = new Timeouts(deadlineMs, clock)
     this.#breaker = joinBreaker(store, clock)
     this.#leave = this.#breaker.join(listener)
     this.#clock = clock
@@ -37,23 +37,23 @@ export class StoreWatch {
   }
 
   /** A call goes to the store: its time runs from now. */
-  begin(call: Timed): void {
+  begin(call: WatchedCall): void {
     const { answers, failures } = this.#breaker
     call.answers = answers
     call.failures = failures
-    this.#deadlines.add(call)
+    this.#timeouts.add(call)
   }
 
   /** The store has answered. Says false when that was too late. */
-  answered(call: Timed): boolean {
-    if (!this.#deadlines.end(call)) return false
+  answered(call: WatchedCall): boolean {
+    if (!this.#timeouts.end(call)) return false
     this.#breaker.answered()
     return true
   }
 
   /** The store has failed. Says false when that was too late. */
-  failed(call: Timed, given: unknown): boolean {
-    if (!this.#deadlines.end(call)) return false
+  failed(call: WatchedCall, given: unknown): boolean {
+    if (!this.#timeouts.end(call)) return false
     const error = failureOf(given)
     const kind = kindOfFailure(error)
     // Who gives up first, the store, its client or this limiter, makes no difference.
@@ -65,7 +65,7 @@ export class StoreWatch {
   }
 
   /** There was no answer in time. Makes the error that says so. */
-  missed(call: Timed): Error {
+  missed(call: WatchedCall): Error {
     const error = this.#late ?? this.#lateness()
     this.#breaker.missed(error, call)
     return error
@@ -73,7 +73,7 @@ export class StoreWatch {
 
   // One for all that are late at once: it takes longer to make than a decision.
   #lateness(): Error {
-    const { deadlineMs } = this.#deadlines
+    const { deadlineMs } = this.#timeouts
     const cause = new NoAnswer(`no answer within ${deadlineMs} ms`)
     const message = `the store gave no answer within ${deadlineMs} ms, the deadline`
     const error = this.#store.trouble?.() ?? new LimiterError('STORE_FAILED', message, { cause })
@@ -108,12 +108,12 @@ export class StoreWatch {
 
   /** Resolves when nothing waits for the store any more: by the deadline of what was asked last. */
   idle(): Promise<void> {
-    return this.#deadlines.idle()
+    return this.#timeouts.idle()
   }
 
   /** Ends the watch. */
   close(): void {
     this.#leave()
-    this.#deadlines.close()
+    this.#timeouts.close()
   }
 }

@@ -198,10 +198,10 @@ export class Keyspace {
   hasRoom(key: string, found: Found, transition: Transition, rule: Rule, nowMs: number): boolean {
     if (transition.block !== found.block && transition.block !== undefined) {
       this.#forgetBlock(nowMs)
-      this.#demandRoom(this.#blocks, key, 'blocks')
+      this.#assertRoom(this.#blocks, key, 'blocks')
     }
     if (transition.holds !== found.holds && transition.holds?.length)
-      this.#demandRoom(this.#holds, key, 'keys with holds')
+      this.#assertRoom(this.#holds, key, 'keys with holds')
     const isNew = !found.isKept && transition.state !== undefined && transition.state !== found.state
     return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
   }
@@ -213,14 +213,19 @@ export class Keyspace {
     const restamped =
       countedBy !== found.countedBy || (this.#changing && convertedOnRefusal !== found.convertedOnRefusal)
     const changed = state !== found.state || restamped
+    // A refusal leaves a state that another rule counted as it is: block and holds last as long as that does.
+    const lastsMs =
+      state === undefined || countedBy === undefined
+        ? resetAfterMs
+        : Math.max(resetAfterMs, freshAfterMs(countedBy, state, nowMs))
     if (block !== found.block || (changed && block !== undefined)) {
-      writeKept(this.#blocks, key, block && { ...block, freshMs: nowMs + resetAfterMs }, nowMs, resetAfterMs)
+      writeKept(this.#blocks, key, block && { ...block, freshMs: nowMs + lastsMs }, nowMs, lastsMs)
     }
     if (holds !== found.holds || (changed && holds !== undefined)) {
       const list = holds?.length
-        ? { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + resetAfterMs }
+        ? { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
         : undefined
-      writeKept(this.#holds, key, list, nowMs, resetAfterMs)
+      writeKept(this.#holds, key, list, nowMs, lastsMs)
     }
     if (found.shared) this.shared++
     if (!changed) return
@@ -285,7 +290,7 @@ export class Keyspace {
     }
   }
 
-  #demandRoom<State extends RuleState>(table: Table<State>, key: string, what: string): void {
+  #assertRoom<State extends RuleState>(table: Table<State>, key: string, what: string): void {
     if (!table.isFull || table.find(key) >= 0) return
     const message = `the memory store holds ${this.#maxKeys} ${what} already, its maxKeys: nothing was changed`
     throw new LimiterError('STORE_FULL', message)

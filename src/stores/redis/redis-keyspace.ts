@@ -5,8 +5,8 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Reply, StoreCall } from '../../core/store.ts'
-import { Batch, type BatchOptions } from './batch.ts'
-import type { Batcher } from './batcher.ts'
+import type { BatchScheduler } from './batch-scheduler.ts'
+import { RuleBatch, type RuleBatchOptions } from './rule-batch.ts'
 import { type RuleTexts, ruleTexts } from './rule-texts.ts'
 import { listScripts, type Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
@@ -15,7 +15,7 @@ import type { SlotLayout } from './slot-layout.ts'
 /** What the keyspaces of a store share. */
 export interface KeyspaceOptions {
   readonly runner: ScriptRunner
-  readonly batcher: Batcher
+  readonly batcher: BatchScheduler
   readonly layout: SlotLayout
   readonly prefix: string
 }
@@ -39,11 +39,11 @@ export class RedisKeyspace {
   /** What all its keys start with. */
   readonly start: string
   readonly #limit: Limit
-  readonly #batcher: Batcher
-  readonly #batches: BatchOptions
+  readonly #batcher: BatchScheduler
+  readonly #batches: RuleBatchOptions
   readonly #texts = new WeakMap<Rule, RuleTexts>()
   readonly #ownTexts: RuleTexts
-  #batch: Batch | undefined
+  #batch: RuleBatch | undefined
 
   constructor({ runner, layout, batcher, prefix }: KeyspaceOptions, limit: Limit) {
     const { rule } = limit
@@ -61,7 +61,7 @@ export class RedisKeyspace {
     const texts = this.textsOf(operation.rule)
     let batch = this.#batch
     if (batch === undefined || !batch.takes(texts, nowMs)) {
-      batch = new Batch(this.#batches, texts, nowMs, timeoutMs)
+      batch = new RuleBatch(this.#batches, texts, nowMs, timeoutMs)
       this.#batch = batch
       this.#batcher.open(batch)
     }

@@ -5,7 +5,7 @@ import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Store } from '../../core/store.ts'
-import { Batcher } from './batcher.ts'
+import { BatchScheduler } from './batch-scheduler.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
@@ -61,7 +61,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
   const connection = connectionOf(client)
   const runner = new ScriptRunner(connection, garnetLuaTransactions)
-  const batcher = new Batcher(wholeNumber('maxBatch', maxBatch, 1, 1_000))
+  const batcher = new BatchScheduler(wholeNumber('maxBatch', maxBatch, 1, 1_000))
   const layout = new SlotLayout(connection.isCluster === true, connection.keepsKeysApart !== true)
   const keyspaces = new WeakMap<Limit, RedisKeyspace>()
   const keyspaceOf = (limit: Limit): RedisKeyspace => {

@@ -1,6 +1,6 @@
 import type { LimitResult } from '../../core/decision.ts'
 import type { Reply } from '../../core/store.ts'
-import type { Parcel } from './batcher.ts'
+import type { Batch } from './batch-scheduler.ts'
 import { hasDoneNothing } from './clients/server-words.ts'
 import {
   type Located,
@@ -25,7 +25,7 @@ interface Member {
 type DecideAlone = (located: readonly Located[]) => Promise<readonly LimitResult[]>
 
 /** Decisions over the same tiers at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
-export class TierBatch implements Parcel {
+export class TierBatch implements Batch {
   readonly #runner: ScriptRunner
   readonly most: number
   readonly #nowMs: number
@@ -67,7 +67,7 @@ export class TierBatch implements Parcel {
     this.#members.push({ located, reply })
   }
 
-  async send(arrived: (parcel: Parcel) => void): Promise<void> {
+  async send(arrived: (batch: Batch) => void): Promise<void> {
     this.#isSent = true
     const answers = this.#members.length === 1 ? undefined : await this.#sendTogether()
     if (Array.isArray(answers)) {

@@ -1,6 +1,6 @@
 import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
-import type { Deadlines, Waiting } from '../../core/deadlines.ts'
 import { NoAnswer } from '../../core/no-answer.ts'
+import type { Timed, Timeouts } from '../../core/timeouts.ts'
 import { NotSent } from './clients/not-connected.ts'
 import { isOnTheMove } from './clients/server-words.ts'
 import type { Delivery, Trouble } from './redis-connection.ts'
@@ -8,7 +8,7 @@ import type { Delivery, Trouble } from './redis-connection.ts'
 /** What a call needs to know of its time, and who waits for it. */
 export interface TimedCallOptions {
   /** Those that it is given up by; absent: never. */
-  readonly deadlines: Deadlines | undefined
+  readonly deadlines: Timeouts | undefined
   readonly clock: Clock | undefined
   readonly trouble: Trouble | undefined
   /** When it is not sent again any more, by the timers' time. Absent: when it is given up. */
@@ -24,7 +24,7 @@ const LONGEST_PAUSE_MS = 80
 const PATIENCE_MS = 1_000
 
 /** A command that was not answered yet. */
-export class TimedCall implements Delivery, Waiting {
+export class TimedCall implements Delivery, Timed {
   dueMs = 0
   isOver = false
   readonly #send: (call: TimedCall) => Promise<unknown>

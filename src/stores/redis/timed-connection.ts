@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { Deadlines } from '../../core/deadlines.ts'
+import { Timeouts } from '../../core/timeouts.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import { TimedCall } from './timed-call.ts'
 
@@ -11,7 +11,7 @@ import { TimedCall } from './timed-call.ts'
 export class TimedConnection {
   readonly #connection: RedisConnection
   readonly #clock: Clock | undefined
-  #deadlines: Deadlines | undefined
+  #timeouts: Timeouts | undefined
 
   /** @param clock whose timers it goes by; absent: real time. */
   constructor(connection: RedisConnection, clock?: Clock) {
@@ -21,9 +21,9 @@ export class TimedConnection {
 
   /** Tells how long somebody waits for a reply. The longest that was told counts; as long as none was, commands wait for ever. */
   waitAtMost(deadlineMs: number): void {
-    const known = this.#deadlines
+    const known = this.#timeouts
     if (known !== undefined && known.deadlineMs >= deadlineMs) return
-    this.#deadlines = new Deadlines(deadlineMs, this.#clock, { keepsAlive: false })
+    this.#timeouts = new Timeouts(deadlineMs, this.#clock, { keepsAlive: false })
     // What was sent before keeps its deadline.
     known?.close()
   }
@@ -34,7 +34,7 @@ export class TimedConnection {
    * @param untilMs when it is not to be sent again any more, by the timers' time.
    */
   send(key: string, command: readonly string[], untilMs?: number): Promise<unknown> {
-    const isTimed = this.#deadlines !== undefined
+    const isTimed = this.#timeouts !== undefined
     return this.#timed((call) => this.#connection.send(key, command, isTimed ? call : undefined), untilMs)
   }
 
@@ -47,7 +47,7 @@ export class TimedConnection {
   #timed(send: (call: TimedCall) => Promise<unknown>, untilMs?: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const { trouble } = this.#connection
-      new TimedCall(send, { deadlines: this.#deadlines, clock: this.#clock, trouble, untilMs, resolve, reject }).begin()
+      new TimedCall(send, { deadlines: this.#timeouts, clock: this.#clock, trouble, untilMs, resolve, reject }).begin()
     })
   }
 }

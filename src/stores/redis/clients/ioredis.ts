@@ -1,7 +1,7 @@
 import type { RedisConnection } from '../redis-connection.ts'
 import { troubleOf } from './client-trouble.ts'
 import { hasMethods } from './has-methods.ts'
-import { courierOf } from './ioredis-courier.ts'
+import { findSender } from './ioredis-sender.ts'
 import { notConnected } from './not-connected.ts'
 import { type Send, sweep } from './sweep.ts'
 
@@ -40,20 +40,20 @@ export function ioredisConnection(client: IoredisLike): RedisConnection {
 }
 
 function singleConnection(client: IoredisLike): RedisConnection {
-  const courier = courierOf(client)
+  const sender = findSender(client)
   return {
     trouble: troubleOf(client),
-    send: (_key, command, delivery) => courier.send(command, delivery),
-    sendToAll: (command) => courier.send(command),
-    sweep: (start) => sweep((command) => courier.send(command), start, client.options?.keyPrefix),
+    send: (_key, command, delivery) => sender.send(command, delivery),
+    sendToAll: (command) => sender.send(command),
+    sweep: (start) => sweep((command) => sender.send(command), start, client.options?.keyPrefix),
   }
 }
 
 function clusterConnection(client: IoredisClusterLike): RedisConnection {
-  const courier = courierOf(client)
+  const sender = findSender(client)
   const primaries = async (): Promise<readonly IoredisLike[]> => {
     // Until it is ready, a cluster takes the nodes that it starts with for primaries. It queues a command until then.
-    if (client.status !== 'ready') await courier.send(['PING'])
+    if (client.status !== 'ready') await sender.send(['PING'])
     const nodes = client.nodes('master')
     // A node that is lost is no longer listed, but still named as the owner of its slots.
     const owners = new Set(client.slots.flatMap((keys) => keys.slice(0, 1)))
@@ -63,7 +63,7 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
   return {
     isCluster: true,
     trouble: troubleOf(client),
-    send: (_key, command, delivery) => courier.send(command, delivery),
+    send: (_key, command, delivery) => sender.send(command, delivery),
     sendToAll: async (command) => {
       const [name, ...args] = command as [string, ...string[]]
       const nodes = await primaries()

@@ -68,10 +68,10 @@ local function stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, 
   return retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned, false, sooner
 end
 
-local function timeOf(atMs, minusSliceMs)
+local function timeOf(atMs, minusSliceMs, slices)
   local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
   -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
-  return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs >= -EXACT and atMs
+  return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs * slices >= -EXACT and atMs
 end
 
 local function liveCounts(state, atMs, live, sliceMs)
@@ -823,7 +823,7 @@ local rule = {
   limit = limit,
   holds = 'dated',
   timeOf = function(state)
-    return #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct_unpack('<d', state), struct_unpack('<d', state, #state - 7))
+    return #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct_unpack('<d', state), struct_unpack('<d', state, #state - 7), #state / 8 - 3)
   end,
   step = function(state, timeMs, cost, force, takenMs)
     return step(limit, windowMs, slices, maxDebt, state, timeMs, cost, force, takenMs)
@@ -836,7 +836,7 @@ local rule = {
 local function decidePlainly(rule, value, cost, nowMs)
   local timeMs = nowMs
   if value then
-    local atMs = (#value >= 32 and #value <= 8024 and #value % 8 == 0 and timeOf(struct_unpack('<d', value), struct_unpack('<d', value, #value - 7)))
+    local atMs = (#value >= 32 and #value <= 8024 and #value % 8 == 0 and timeOf(struct_unpack('<d', value), struct_unpack('<d', value, #value - 7), #value / 8 - 3))
     if not atMs or atMs - nowMs > 60000 then
       return nil
     end

@@ -1298,10 +1298,10 @@ local function ruleOf(name, args, at)
       end,
     }
   elseif name == 'strict-window' then
-    local function timeOf(atMs, minusSliceMs)
+    local function timeOf(atMs, minusSliceMs, slices)
       local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
       -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
-      return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs >= -EXACT and atMs
+      return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs * slices >= -EXACT and atMs
     end
 
     local function liveCounts(state, atMs, live, sliceMs)
@@ -1405,7 +1405,7 @@ local function ruleOf(name, args, at)
       limit = limit,
       holds = 'dated',
       timeOf = function(state)
-        return #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct_unpack('<d', state), struct_unpack('<d', state, #state - 7))
+        return #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct_unpack('<d', state), struct_unpack('<d', state, #state - 7), #state / 8 - 3)
       end,
       step = function(state, timeMs, cost, force, takenMs)
         return step(limit, windowMs, slices, maxDebt, state, timeMs, cost, force, takenMs)

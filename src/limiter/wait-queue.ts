@@ -1,8 +1,8 @@
 import type { Decision, Reason } from '../core/decision.ts'
 import { onAbort } from './abort-listeners.ts'
 
-/** Options of `WaitingLine`. */
-export interface WaitingLineOptions {
+/** Options of `WaitQueue`. */
+export interface WaitQueueOptions {
   /** `limitedBy` of the refusals that the line makes by itself. */
   readonly name: string
   /** How many may be in line, at least 1. One more is refused at once with the reason `queue-full`. */
@@ -40,8 +40,8 @@ export interface Waiter {
  * First come, first served: a line of waiters in front of one key. Only its head tries, when it arrives and then exactly when the
  * last refusal told it to, so waiting costs no more attempts than it has to, and a small cost never overtakes a large one.
  */
-export class WaitingLine {
-  readonly #options: WaitingLineOptions
+export class WaitQueue {
+  readonly #options: WaitQueueOptions
   readonly #line = new Set<Visit>()
   #sleep: { readonly untilMs: number; end(): void } | undefined
   #serving = false
@@ -50,7 +50,7 @@ export class WaitingLine {
   /** How many were admitted and sit out their delay. */
   #delayed = 0
 
-  constructor(options: WaitingLineOptions) {
+  constructor(options: WaitQueueOptions) {
     this.#options = options
   }
 

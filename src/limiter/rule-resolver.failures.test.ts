@@ -3,7 +3,7 @@ import { deferred, fallback, limitOf, nextTurn, plan, raise, setUp } from '../..
 import type { Rule } from '../core/rule.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
-import type { Policy } from './policy-cache.ts'
+import type { Policy } from './rule-resolver.ts'
 
 describe('a policy that fails', () => {
   const broken = new Error('no database')

@@ -10,13 +10,13 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
-import { type Waiter, WaitingLine } from './waiting-line.ts'
+import { type Waiter, WaitQueue } from './wait-queue.ts'
 
 /** A line under a manual clock, and who has left it, in words. */
 function stage(clock = manualClock()) {
   const log: string[] = []
   const { nowMs, timer } = clock
-  const line = new WaitingLine({ name: 'line', maxWaiting: 99, nowMs, timer })
+  const line = new WaitQueue({ name: 'line', maxWaiting: 99, nowMs, timer })
   const enter = (name: string, waiter: Waiter) =>
     void line.wait(waiter).then(({ allowed, reason, retryAfterMs }) => {
       log.push(`${nowMs()}: ${name} ${allowed ? 'passes' : `refused ${reason} ${retryAfterMs}`}`)
@@ -192,7 +192,7 @@ const A_SECOND = 7
 class Schedule {
   readonly clock: ManualClock = manualClock()
   readonly emptied = vi.fn(() => {})
-  readonly line = new WaitingLine({ name: 'line', maxWaiting: 8, ...this.clock, emptied: this.emptied })
+  readonly line = new WaitQueue({ name: 'line', maxWaiting: 8, ...this.clock, emptied: this.emptied })
   readonly limiter: Limiter
   readonly signals: AbortSignal[] = []
   readonly order: number[] = []

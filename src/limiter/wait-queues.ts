@@ -4,16 +4,16 @@ import type { Decision } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { LimitKey } from '../core/operation.ts'
 import type { WaitOptions } from './limiter.ts'
-import { type Waiter, WaitingLine } from './waiting-line.ts'
+import { type Waiter, WaitQueue } from './wait-queue.ts'
 
 /** How long to sleep at most where a place may be released, in another process, sooner than any rule can tell. */
 const PLACE_POLL_MS = 250
 
 /** The lines of a limiter, one for each key that somebody waits for. */
-export class WaitingRoom {
-  readonly #lines = new Map<string, WaitingLine>()
+export class WaitQueues {
+  readonly #lines = new Map<string, WaitQueue>()
   /** The lines by each of the keys that they are about. */
-  readonly #linesOf = new Map<string, Set<WaitingLine>>()
+  readonly #linesOf = new Map<string, Set<WaitQueue>>()
   readonly #name: string
   readonly #maxWaiting: number
   readonly #clock: Clock | undefined
@@ -53,8 +53,8 @@ export class WaitingRoom {
     for (const line of this.#lines.values()) line.wake()
   }
 
-  #open(names: readonly string[], keys: readonly LimitKey[]): WaitingLine {
-    const line = new WaitingLine({
+  #open(names: readonly string[], keys: readonly LimitKey[]): WaitQueue {
+    const line = new WaitQueue({
       name: this.#name,
       maxWaiting: this.#maxWaiting,
       longestSleepMs: keys.some(({ limit }) => limit.rule.holds === 'leased') ? PLACE_POLL_MS : undefined,
@@ -67,7 +67,7 @@ export class WaitingRoom {
     return line
   }
 
-  #remove(names: readonly string[], line: WaitingLine): void {
+  #remove(names: readonly string[], line: WaitQueue): void {
     this.#lines.delete(names.join('\n'))
     for (const name of names) {
       const lines = this.#linesOf.get(name)

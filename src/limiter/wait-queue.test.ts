@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Decision } from '../core/decision.ts'
 import { manualClock } from '../testing/manual-clock.ts'
-import { type Waiter, WaitingLine, type WaitingLineOptions } from './waiting-line.ts'
+import { type Waiter, WaitQueue, type WaitQueueOptions } from './wait-queue.ts'
 
 const NUMBERS = { limit: 9, remaining: 4, retryAfterMs: 0, resetAfterMs: 50, delayMs: 0, wouldRefuse: [], tiers: {} }
 const PASSES: Decision = {
@@ -13,13 +13,13 @@ const refusal = (retryAfterMs: number): Decision => {
 }
 
 /** A line and everything that happens at it, in words. Attempts stay in flight until `answer`. */
-function stage(options: Partial<WaitingLineOptions> = {}) {
+function stage(options: Partial<WaitQueueOptions> = {}) {
   const clock = manualClock()
   const log: string[] = []
   const inFlight: ((answer: Decision | Error) => void)[] = []
   const note = (text: string) => void log.push(`${clock.nowMs()}: ${text}`)
   const emptied = vi.fn(() => {})
-  const line = new WaitingLine({ name: 'line', maxWaiting: 3, ...clock, emptied, ...options })
+  const line = new WaitQueue({ name: 'line', maxWaiting: 3, ...clock, emptied, ...options })
   const enter = (name: string, waiter: Partial<Waiter> = {}) => {
     const leaving = new AbortController()
     const answer = line.wait({

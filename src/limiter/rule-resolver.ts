@@ -6,7 +6,7 @@ import type { Rule } from '../core/rule.ts'
 /** Says which rule a subject has, at once or later. `undefined` stands for the limiter's default rule. */
 export type Policy = (subject: Subject) => Rule | undefined | Promise<Rule | undefined>
 
-/** What a `PolicyCache` works with. Trusted: whoever takes them from a user checks them. */
+/** What a `RuleResolver` works with. Trusted: whoever takes them from a user checks them. */
 export interface PolicyCacheOptions {
   readonly policy: Policy
   /** The default rule. The policy's rules must have its `stateName`. */
@@ -31,7 +31,7 @@ export interface PolicyCacheOptions {
  * The rules of subjects as a policy says them, each asked for once in `freshMs`. While the policy fails, a subject keeps its last
  * known rule, or else has the default one. Rules of equal parameters are one object as long as any subject has them.
  */
-export class PolicyCache {
+export class RuleResolver {
   readonly #options: Required<PolicyCacheOptions>
   // From the one whose last use is longest ago.
   readonly #entries = new Map<string, Entry>()

@@ -9,7 +9,7 @@ import { readHoldToken, writeHoldToken } from './hold-token.ts'
 import { createLease, type Lease } from './lease.ts'
 import type { Key } from './limiter.ts'
 import { type AmountRule, COST, composeKey, parseAmounts, parseKey, parseOperations } from './parse-call.ts'
-import type { WaitingRoom } from './waiting-room.ts'
+import type { WaitQueues } from './wait-queues.ts'
 
 const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }
 const USED: AmountRule = { what: 'used', least: 0 }
@@ -50,16 +50,16 @@ export interface ReservationHost {
 /** Takes for a time: reservations that are settled, and leases that are released. */
 export class Reservations {
   readonly #host: ReservationHost
-  readonly #room: WaitingRoom
+  readonly #queues: WaitQueues
 
-  constructor(host: ReservationHost, room: WaitingRoom) {
+  constructor(host: ReservationHost, room: WaitQueues) {
     this.#host = host
-    this.#room = room
+    this.#queues = room
   }
 
   async hold(keys: readonly LimitKey[], estimate: unknown, holdMs: number): Promise<Held> {
     const { name, limits } = this.#host
-    demandAmount(estimate, ESTIMATE)
+    assertAmount(estimate, ESTIMATE)
     const holdId = newId()
     const held = parseOperations(limits, keys, estimate, ESTIMATE, (key, amount) => {
       const { blockMs } = key.limit
@@ -121,7 +121,7 @@ export class Reservations {
   #endings(held: readonly Operation[], estimate: unknown, holdId: number): Endings {
     return {
       settling: (used) => {
-        demandAmount(used, USED, typeof estimate === 'object')
+        assertAmount(used, USED, typeof estimate === 'object')
         const amounts = parseAmounts(this.#host.limits, held, used, USED)
         return () => this.#settle(held, holdId, ({ amount }, index) => amounts[index] ?? amount)
       },
@@ -140,7 +140,7 @@ export class Reservations {
       return createOperation(operation, 'settle', { amount, holdId })
     })
     const decision = await this.#host.run(operations)
-    this.#room.wake(held)
+    this.#queues.wake(held)
     return decision
   }
 }
@@ -164,7 +164,7 @@ function newId(): number {
   return randomInt(1, LARGEST_ID + 1)
 }
 
-function demandAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {
+function assertAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {
   if (byTier && (typeof given !== 'object' || given === null)) {
     const got = show(given)
     throw new LimiterError('INVALID_ARGUMENT', `${what} must be amounts by tier, as the estimate was, got ${got}`)

@@ -2,7 +2,7 @@ import { nextTurn } from '../../core/next-turn.ts'
 import type { Rule } from '../../core/rule.ts'
 
 /** Decisions that go to the server in one call. */
-export interface Parcel {
+export interface Batch {
   /** How many decisions it holds. */
   readonly size: number
   /** How many it may hold: a call must not hold the server for long. */
@@ -11,17 +11,17 @@ export interface Parcel {
    * Sends it. From now on nothing joins. Each decision is told by itself, well or badly, and right before that `arrived` is called: who
    * asks again at once must not find it still under way.
    */
-  send(arrived: (parcel: Parcel) => void): Promise<void>
+  send(arrived: (batch: Batch) => void): Promise<void>
 }
 
 /**
  * Lets decisions travel together. One that comes when nothing is under way leaves at once. Those that come later wait for the end
- * of this turn of the event loop, or until their parcel holds half of all that have been waiting for an answer at once lately, and no
+ * of this turn of the event loop, or until their batch holds half of all that have been waiting for an answer at once lately, and no
  * longer: so that server and process work at the same time, and neither waits for the other to be done with everything.
  */
-export class Batcher {
+export class BatchScheduler {
   readonly #most: number
-  #open: Parcel[] = []
+  #open: Batch[] = []
   #underway = 0
   /** How many decisions wait for an answer, and how many did at most, lately. */
   #waiting = 0
@@ -40,16 +40,16 @@ export class Batcher {
     return Math.max(1, Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs)))
   }
 
-  /** Notes a new parcel. Those opened earlier are sent earlier. */
-  open(parcel: Parcel): void {
-    this.#open.push(parcel)
+  /** Notes a new batch. Those opened earlier are sent earlier. */
+  open(batch: Batch): void {
+    this.#open.push(batch)
   }
 
-  /** To be called when a decision has joined a parcel. */
-  joined(parcel: Parcel): void {
+  /** To be called when a decision has joined a batch. */
+  joined(batch: Batch): void {
     this.#waiting++
     if (this.#waiting > this.#mostWaiting) this.#mostWaiting = this.#waiting
-    if (this.#underway === 0 || parcel.size >= this.#enoughFor(parcel)) this.flush()
+    if (this.#underway === 0 || batch.size >= this.#enoughFor(batch)) this.flush()
     else if (!this.#isTurnEnding) {
       this.#isTurnEnding = true
       nextTurn(this.#endTurn)
@@ -58,11 +58,11 @@ export class Batcher {
 
   /** Sends everything that waits, before something that must come after it. */
   flush(): void {
-    const parcels = this.#open
-    if (parcels.length === 0) return
+    const batches = this.#open
+    if (batches.length === 0) return
     this.#open = []
-    this.#underway += parcels.length
-    for (const parcel of parcels) void parcel.send(this.#arrived)
+    this.#underway += batches.length
+    for (const batch of batches) void batch.send(this.#arrived)
   }
 
   readonly #endTurn = (): void => {
@@ -71,12 +71,12 @@ export class Batcher {
     this.#mostWaiting = Math.max(this.#waiting, this.#mostWaiting - (this.#mostWaiting >> 3))
   }
 
-  readonly #arrived = ({ size }: Parcel): void => {
+  readonly #arrived = ({ size }: Batch): void => {
     this.#underway--
     this.#waiting -= size
   }
 
-  #enoughFor({ most }: Parcel): number {
+  #enoughFor({ most }: Batch): number {
     return Math.min(most, Math.max(WORTHWHILE, this.#mostWaiting >> 1))
   }
 }

@@ -1,7 +1,7 @@
 import { timerNowMs } from '../../core/clock.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Reply } from '../../core/store.ts'
-import type { Parcel } from './batcher.ts'
+import type { Batch } from './batch-scheduler.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import { ShortReply } from './decode-result.ts'
 import { operationText } from './operation-text.ts'
@@ -12,7 +12,7 @@ import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
 
 /** What all batches of a limit have in common. */
-export interface BatchOptions {
+export interface RuleBatchOptions {
   readonly runner: ScriptRunner
   readonly layout: SlotLayout
   readonly script: Script
@@ -42,8 +42,8 @@ interface Member {
 }
 
 /** Decisions by one rule at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
-export class Batch implements Parcel {
-  readonly #options: BatchOptions
+export class RuleBatch implements Batch {
+  readonly #options: RuleBatchOptions
   readonly #texts: RuleTexts
   readonly #nowMs: number
   readonly #runs: Run[] = []
@@ -53,7 +53,7 @@ export class Batch implements Parcel {
   #isSent = false
 
   /** @param timeoutMs how long a decision is waited for; 0 for ever. */
-  constructor(options: BatchOptions, texts: RuleTexts, nowMs: number, timeoutMs: number) {
+  constructor(options: RuleBatchOptions, texts: RuleTexts, nowMs: number, timeoutMs: number) {
     this.#options = options
     this.#untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
     this.#texts = texts
@@ -79,7 +79,7 @@ export class Batch implements Parcel {
     this.#members.push({ run, place: run.times++, operation, reply })
   }
 
-  async send(arrived: (parcel: Parcel) => void): Promise<void> {
+  async send(arrived: (batch: Batch) => void): Promise<void> {
     this.#isSent = true
     const { layout } = this.#options
     await this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)

@@ -22,20 +22,20 @@ interface IoredisSender extends IoredisLike {
 
 type Builtin = (this: IoredisLike, args: readonly string[]) => Promise<unknown>
 
-/** The courier of a client: one for all stores on it, so that it gets one listener of ours. */
-export function courierOf(client: IoredisLike): IoredisCourier {
-  const known = COURIERS.get(client) ?? new IoredisCourier(client as IoredisSender)
-  COURIERS.set(client, known)
+/** The sender of a client: one for all stores on it, so that it gets one listener of ours. */
+export function findSender(client: IoredisLike): CommandSender {
+  const known = SENDERS.get(client) ?? new CommandSender(client as IoredisSender)
+  SENDERS.set(client, known)
   return known
 }
 
-const COURIERS = new WeakMap<IoredisLike, IoredisCourier>()
+const SENDERS = new WeakMap<IoredisLike, CommandSender>()
 
 /**
  * Sends commands through a client and keeps hold of them. ioredis queues a command while it is not connected, and writes again what
  * was not answered when a connection broke: a command that was withdrawn becomes a PING, and one whose reply was lost rejects.
  */
-class IoredisCourier {
+class CommandSender {
   readonly #client: IoredisSender
   readonly #builtins = new Map<string, Builtin>()
   readonly #standIn: IoredisLike

@@ -5,7 +5,7 @@ import type { Amounts, Key } from './limiter.ts'
 import { crossings } from './near-limit.ts'
 
 /** What tells listeners of decisions. */
-export interface TellerOptions {
+export interface DecisionEventsOptions {
   readonly name: string
   readonly listeners: Listeners
   readonly clock: Clock | undefined
@@ -13,10 +13,10 @@ export interface TellerOptions {
 }
 
 /** Tells listeners what was decided and how long it took. */
-export class Teller {
-  readonly #options: TellerOptions
+export class DecisionEvents {
+  readonly #options: DecisionEventsOptions
 
-  constructor(options: TellerOptions) {
+  constructor(options: DecisionEventsOptions) {
     this.#options = options
   }
 

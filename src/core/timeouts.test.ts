@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
 import { collectGarbage } from '../../test/collect-garbage.ts'
 import { manualClock } from '../testing/manual-clock.ts'
-import { Deadlines, type Waiting } from './deadlines.ts'
+import { type Timed, Timeouts } from './timeouts.ts'
 
 let expired: string[]
 beforeEach(() => {
@@ -11,12 +11,12 @@ beforeEach(() => {
 })
 
 /** Waits, and notes when it waited in vain. */
-function waitingAs(name: string): Waiting {
+function waitingAs(name: string): Timed {
   return { dueMs: 0, isOver: false, expire: () => void expired.push(name) }
 }
 
 /** Lets one more wait. */
-function add(deadlines: Deadlines, name: string): Waiting {
+function add(deadlines: Timeouts, name: string): Timed {
   const waiting = waitingAs(name)
   deadlines.add(waiting)
   return waiting
@@ -25,7 +25,7 @@ function add(deadlines: Deadlines, name: string): Waiting {
 describe('what waits', () => {
   it('is given up when it is due, and not before, with one timer for all', () => {
     const clock = manualClock(1_000)
-    const deadlines = new Deadlines(100, clock)
+    const deadlines = new Timeouts(100, clock)
     const first = add(deadlines, 'first')
     add(deadlines, 'second')
     clock.advance(60)
@@ -45,7 +45,7 @@ describe('what waits', () => {
 
   it('and has its answer is not given up, and keeps nobody else from it', () => {
     const clock = manualClock()
-    const deadlines = new Deadlines(100, clock)
+    const deadlines = new Timeouts(100, clock)
     const first = add(deadlines, 'first')
     add(deadlines, 'second')
     const third = add(deadlines, 'third')
@@ -56,7 +56,7 @@ describe('what waits', () => {
 
   it('does not wait when its timer could not be started', async () => {
     const clock = manualClock()
-    const deadlines = new Deadlines(100, { nowMs: clock.nowMs, timer: () => assert.fail('no timers here') })
+    const deadlines = new Timeouts(100, { nowMs: clock.nowMs, timer: () => assert.fail('no timers here') })
     expect(() => add(deadlines, 'first')).toThrow('no timers here')
     await deadlines.idle()
     expect(expired).toEqual([])
@@ -64,7 +64,7 @@ describe('what waits', () => {
 
   it('does not wait longer when the clock is set back', () => {
     const clock = manualClock(1_000_000)
-    const deadlines = new Deadlines(100, clock)
+    const deadlines = new Timeouts(100, clock)
     add(deadlines, 'first')
     clock.set(0)
     clock.advance(100)
@@ -73,7 +73,7 @@ describe('what waits', () => {
 
   it('may be added by what is given up', () => {
     const clock = manualClock()
-    const deadlines = new Deadlines(100, clock)
+    const deadlines = new Timeouts(100, clock)
     deadlines.add({ dueMs: 0, isOver: false, expire: () => void add(deadlines, 'again') })
     clock.advance(199)
     expect([expired, clock.pendingTimers]).toEqual([[], 1])
@@ -83,7 +83,7 @@ describe('what waits', () => {
 
   it('is told of when nothing of it is left, at once when there was nothing', async () => {
     const clock = manualClock()
-    const deadlines = new Deadlines(100, clock)
+    const deadlines = new Timeouts(100, clock)
     await deadlines.idle()
     const first = add(deadlines, 'first')
     let isIdle = false
@@ -98,7 +98,7 @@ describe('what waits', () => {
   })
 
   it('is forgotten when it has its answer, also behind one that has none', async () => {
-    const deadlines = new Deadlines(1_000, manualClock())
+    const deadlines = new Timeouts(1_000, manualClock())
     add(deadlines, 'never answered')
     const answered = Array.from({ length: 5_000 }, (_, count) => {
       const waiting = add(deadlines, `${count}`)
@@ -132,7 +132,7 @@ describe('in real time', () => {
   })
 
   it('nobody waits in vain: the process is kept alive for so long, and no longer', () => {
-    const deadlines = new Deadlines(100, undefined)
+    const deadlines = new Timeouts(100, undefined)
     const first = add(deadlines, 'first')
     expect(keepAlive()).toEqual([true])
     deadlines.end(first)
@@ -142,7 +142,7 @@ describe('in real time', () => {
   })
 
   it('no process is kept alive where that is not wanted', async () => {
-    const deadlines = new Deadlines(100, undefined, { keepsAlive: false })
+    const deadlines = new Timeouts(100, undefined, { keepsAlive: false })
     deadlines.end(add(deadlines, 'first'))
     vi.advanceTimersByTime(50)
     add(deadlines, 'second')
@@ -156,7 +156,7 @@ describe('in real time', () => {
   })
 
   it('a timer that is left for whoever asks next is not set again for nobody, and can be taken away', async () => {
-    const deadlines = new Deadlines(100, undefined)
+    const deadlines = new Timeouts(100, undefined)
     deadlines.end(add(deadlines, 'first'))
     deadlines.end(add(deadlines, 'second'))
     expect([vi.getTimerCount(), timeouts.mock.calls.length]).toEqual([1, 1])
@@ -172,7 +172,7 @@ describe('in real time', () => {
   })
 
   it('answers that have come while the process was busy are read before anything is given up', async () => {
-    const deadlines = new Deadlines(100, undefined)
+    const deadlines = new Timeouts(100, undefined)
     const first = add(deadlines, 'first')
     add(deadlines, 'second')
     vi.advanceTimersByTime(150)

@@ -2,7 +2,7 @@ import { type Alarm, type Clock, startAlarm, timerNowMs } from './clock.ts'
 import { nextTurn } from './next-turn.ts'
 
 /** Something that waits for an answer, and does not wait for ever. */
-export interface Waiting {
+export interface Timed {
   /** When it is due, by the deadlines' own time. They set it. */
   dueMs: number
   /** Whether it has its answer, whatever that is. They set it. */
@@ -12,11 +12,11 @@ export interface Waiting {
 }
 
 /** What waits for answers, all of it equally long: so the first to come is the first to be due, and one timer does. */
-export class Deadlines {
+export class Timeouts {
   readonly deadlineMs: number
   readonly #clock: Clock | undefined
   readonly #keepsAlive: boolean
-  #waiting: Waiting[] = []
+  #waiting: Timed[] = []
   #first = 0
   #pending = 0
   #alarm: Alarm | undefined
@@ -36,7 +36,7 @@ export class Deadlines {
   }
 
   /** Lets something wait, from now on. */
-  add(waiting: Waiting): void {
+  add(waiting: Timed): void {
     const nowMs = timerNowMs(this.#clock)
     waiting.dueMs = nowMs + this.deadlineMs
     if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
@@ -47,7 +47,7 @@ export class Deadlines {
   }
 
   /** It has its answer. Says false when it had one before. */
-  end(waiting: Waiting): boolean {
+  end(waiting: Timed): boolean {
     if (waiting.isOver) return false
     waiting.isOver = true
     this.#pending--
@@ -95,7 +95,7 @@ export class Deadlines {
     if (next !== undefined && this.#alarm === undefined) this.#arm(nowMs, next.dueMs)
   }
 
-  #head(): Waiting | undefined {
+  #head(): Timed | undefined {
     return this.#waiting[this.#first]
   }
 
