@@ -93,8 +93,10 @@ export function currentState<S extends RuleState>(rule: Rule<S>, stored: KeyStat
       takesOver: false,
     }
   }
-  const takesOver = stored.convertedOnRefusal !== true && (state !== undefined || holds.length > 0)
-  return { ...recounted(maker, rule, held, timeMs), block, timeMs, moved, takesOver }
+  const converted = recounted(maker, rule, held, timeMs)
+  // A state in which nothing is used any more may have been forgotten, and then there is nothing to take over either.
+  const isUsed = converted.state !== undefined || converted.holds.length > 0
+  return { ...converted, block, timeMs, moved, takesOver: isUsed && stored.convertedOnRefusal !== true }
 }
 
 /** Time until a block ends, zero when there is none. */

@@ -2,7 +2,7 @@ import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import { createOperation, type Operation, type OperationParts, type OperationType } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Store } from '../../core/store.ts'
+import type { MemoryStore } from '../memory/memory-store.ts'
 import { type PendingWrite, ReplayLog } from './replay-log.ts'
 import { kindOfFailure } from './store-failure.ts'
 
@@ -14,7 +14,7 @@ export class FallbackLimit {
   /** The limit in memory. */
   readonly limit: Limit
   readonly log: ReplayLog = new ReplayLog()
-  readonly #memory: Store
+  readonly #memory: MemoryStore
   readonly #stored: Limit
   readonly #instances: () => number
   /** What is being written to the store, by key. */
@@ -22,7 +22,7 @@ export class FallbackLimit {
   #shares = new WeakMap<Rule, Rule>()
   #sharedAmong = 1
 
-  constructor(memory: Store, stored: Limit, instances: () => number) {
+  constructor(memory: MemoryStore, stored: Limit, instances: () => number) {
     const { limiter, name: tier, rule, shadow } = stored
     this.limit = createLimit({ limiter, tier, rule, shadow, rulesVary: true })
     this.#memory = memory
@@ -100,8 +100,6 @@ export class FallbackLimit {
   #decide(key: string, type: OperationType, parts: OperationParts, nowMs: number): LimitResult {
     const operations = [createOperation({ limit: this.limit, subject: key, key }, type, parts)]
     const call = { operations, nowMs, idempotency: undefined, timeoutMs: 0 }
-    // The memory store answers at once.
-    const [result] = this.#memory.decide(call, { done() {}, failed() {} }) as readonly [LimitResult]
-    return result
+    return this.#memory.decide(call)[0] as LimitResult
   }
 }

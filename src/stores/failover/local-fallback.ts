@@ -3,7 +3,7 @@ import type { LimitResult } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import { asPeek, createOperation, isTaking, type LimitKey, type Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Idempotency, Store, StoreCall } from '../../core/store.ts'
 import { type MemoryStore, memoryStore } from '../memory/memory-store.ts'
 import { FallbackLimit, type Write } from './fallback-limit.ts'
 import { allowed, inShare, refused } from './results.ts'
@@ -124,7 +124,7 @@ export class LocalFallback {
     const operations = parts.map(({ here }) => here as Operation)
     const decide = (given: Idempotency | undefined): readonly LimitResult[] => {
       const call = { operations, nowMs, idempotency: given, timeoutMs: 0 }
-      return this.#memory.decide(call, NEVER) as readonly LimitResult[]
+      return this.#memory.decide(call)
     }
     if (idempotency === undefined) return decide(undefined)
     try {
@@ -193,9 +193,6 @@ export class LocalFallback {
     return local
   }
 }
-
-// The memory store answers at once.
-const NEVER: Reply = { done() {}, failed() {} }
 
 // Limiters of one name share their keys, here as well as there.
 const memories = new WeakMap<Store, MemoryStore>()

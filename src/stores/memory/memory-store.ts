@@ -3,7 +3,7 @@ import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { RuleState } from '../../core/rule.ts'
-import type { Store } from '../../core/store.ts'
+import type { Store, StoreCall } from '../../core/store.ts'
 import type { JointTransition } from '../../engine/decide-all.ts'
 import { decideJointly } from './decide-jointly.ts'
 import { Keyspaces } from './keyspaces.ts'
@@ -35,6 +35,8 @@ export interface MemoryStats {
 /** A store in this process's memory. */
 export interface MemoryStore extends Store {
   readonly kind: 'memory'
+  /** Answers at once. */
+  decide(call: StoreCall): readonly LimitResult[]
   stats(): MemoryStats
 }
 

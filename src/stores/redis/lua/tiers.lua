@@ -62,9 +62,9 @@ local function readChanging(rule, ruleText, value, nowMs)
   entry.stamp = stampOf(-0.5)
   entry.asMade = { stamp = madeStamp or entry.stamp, state = entry.state, holds = entry.holds }
   if maker ~= rule then
-    local isTakenOver = mark == -0.5 and (entry.state or entry.holds)
     recount(maker, entry)
-    if isTakenOver then
+    -- A state in which nothing is used any more may have been forgotten, and then there is nothing to take over either.
+    if mark == -0.5 and (entry.state or entry.holds) then
       -- Stored even by a refusal: if it were not, it would be used anew at every request. But only by one, until something is
       -- counted: callers who disagree about the rule for long must not use it anew at every request either.
       entry.changed = true

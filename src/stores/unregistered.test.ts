@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { operationOn } from '../../test/open-limit.ts'
+import { createLimit } from '../core/limit.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { memoryStore } from './memory/memory-store.ts'
+import { redisStore } from './redis/redis-store.ts'
+
+it.each([
+  ['memory', () => memoryStore()],
+  ['redis', () => redisStore({ send: async () => 'unasked', sendToAll: async () => 'unasked' })],
+])('the store %s decides nothing of a limit that it was never told of', (_, createStore) => {
+  const limit = createLimit({ limiter: 'api', rule: fixedWindow({ limit: 1, windowMs: 1_000 }) })
+  const operations = [operationOn(limit, 'ann', { type: 'consume', amount: 1 })]
+  const call = { operations, nowMs: 0, idempotency: undefined, timeoutMs: 0 }
+  const reply = { done: () => expect.fail('decided'), failed: () => expect.fail('failed later') }
+  expect(() => createStore().decide(call, reply)).toThrow(
+    new LimiterError('INVALID_ARGUMENT', 'the limit "api" has not been registered with this store'),
+  )
+})
