@@ -3,7 +3,7 @@ import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { RuleState } from '../../core/rule.ts'
-import type { Store, StoreCall } from '../../core/store.ts'
+import type { Reply, Store, StoreCall } from '../../core/store.ts'
 import type { JointTransition } from '../../engine/decide-all.ts'
 import { decideJointly } from './decide-jointly.ts'
 import { Keyspaces } from './keyspaces.ts'
@@ -36,7 +36,7 @@ export interface MemoryStats {
 export interface MemoryStore extends Store {
   readonly kind: 'memory'
   /** Answers at once. */
-  decide(call: StoreCall): readonly LimitResult[]
+  decide(call: StoreCall, reply?: Reply): readonly LimitResult[]
   stats(): MemoryStats
 }
 
