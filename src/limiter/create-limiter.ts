@@ -131,7 +131,6 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
       hashTag: sharedTag === true,
       onStoreFailure,
     })
-    base.register(limit)
     limits.push(limit)
     if (policy === undefined) continue
     const onFailure = (error: unknown, subject: Subject): void =>
@@ -145,11 +144,14 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   const failover = isLocal
     ? undefined
     : withFailover(base, { limiter: name, limits, clock, timeoutMs, instances, events })
+  const layered =
+    failover === undefined ? base : withDenialCache(failover, { base, limiter: name, maxAgeMs: denialCacheMs })
+  for (const limit of limits) layered.register(limit)
   return new TieredLimiter({
     name,
     limits,
     resolvers,
-    store: failover === undefined ? base : withDenialCache(failover, { base, limiter: name, maxAgeMs: denialCacheMs }),
+    store: layered,
     health: () => failover?.health ?? HEALTHY,
     // A layer is the limiter's own, and so is a store that it made itself.
     closesStore: failover !== undefined || store === undefined,

@@ -201,4 +201,22 @@ describe('middleware', () => {
       '3 limiters named "tenant" were made, and each was asked once: make it once, outside of the handler, or nothing is ever counted',
     ])
   })
+
+  it('looks at a preflight and waits for its turn also where something has to be awaited first', async () => {
+    const preflight: RequestAccessor<object> = {
+      ...accessor,
+      method: () => 'OPTIONS',
+      header: (_, name) => (name === 'access-control-request-method' ? 'POST' : undefined),
+    }
+    const rule = leakyBucket({ capacity: 2, leak: 1, periodMs: 5, mode: 'shape' })
+    const limiter = createLimiter({ name: 'shaped', rule })
+    const options = { limiter, key: async () => 'somebody', skip: async () => false }
+    expect((await createMiddleware('x', options, preflight)({})).decision).toBeUndefined()
+    const middleware = createMiddleware('x', options, accessor)
+    await middleware({})
+    const startedMs = performance.now()
+    const { decision } = await middleware({})
+    expect(decision?.delayMs).toBeGreaterThan(0)
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(Number(decision?.delayMs) - 1)
+  })
 })
