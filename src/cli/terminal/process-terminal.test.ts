@@ -79,7 +79,8 @@ describe('the terminal of a process', () => {
     const answer = processTerminal(process).keyboard?.ask('Sure? ')
     stdin.write('yes\n')
     expect(await answer).toBe('yes')
-    expect(stdout.read().toString()).toContain('Sure? ')
+    stdout.end()
+    expect((await stdout.toArray()).join('')).toContain('Sure? ')
   })
 
   it('hears nothing when there is nobody any more', async () => {
