@@ -97,9 +97,10 @@ function describePromise(promise: RulePromise): void {
     it('says it with every step, also with one that is refused or goes into debt', () => {
       check(everything, (history, rule) => {
         for (const { action, amount, before, nowMs } of history) {
-          const cost = action === 'giveBack' ? -amount : amount
-          const { state, remaining, nextAfterMs } = rule.step(before.state, nowMs, cost, action !== 'consume')
-          const { retryAfterMs } = rule.step(state, nowMs, remaining + 1, false)
+          const adjusted = rule.adjust(before.state, nowMs, action === 'giveBack' ? -amount : amount)
+          const { state, remaining, nextAfterMs } =
+            action === 'consume' ? rule.step(before.state, nowMs, amount) : rule.step(adjusted.state, nowMs, 0)
+          const { retryAfterMs } = rule.step(state, nowMs, remaining + 1)
           expect(nextAfterMs).toBe(remaining >= rule.limit ? 0 : retryAfterMs)
         }
       })

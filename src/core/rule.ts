@@ -1,5 +1,5 @@
 /**
- * How much may pass: options already checked, and one pure step.
+ * How much may pass: options already checked, and two pure functions.
  * Made by a factory such as `slidingWindow()`; a store keeps the state, a limiter asks.
  */
 export interface Rule<State extends RuleState = RuleState> {
@@ -34,19 +34,22 @@ export interface Rule<State extends RuleState = RuleState> {
    */
   readonly share?: (instances: number) => Rule
   /**
-   * Takes `cost` from `state` and says what comes of it. Pure: `state` is never changed, and what is not wanted
-   * (a peek, a refusal) is simply not stored.
+   * Says what taking `cost` would do; zero looks. Pure: `state` is never changed, and what is not wanted (a peek, a refusal) is simply
+   * not stored.
    *
    * @param state absent when the key is untouched.
    * @param nowMs the time of the decision. Earlier than `state.atMs` only when the clock was set back for good:
    *   the step then moves the state to `nowMs` and keeps its level.
-   * @param cost negative to give back, zero to look.
-   * @param force take the cost whatever is left, into bounded debt.
-   * @param takenMs only for a negative cost: gives back at most what is still counted of what a step took at this time, and
+   */
+  step(state: State | undefined, nowMs: number, cost: number): StepResult<State>
+  /**
+   * Adds `amount` whatever is left, into bounded debt, or gives it back when it is negative. Pure as `step` is.
+   *
+   * @param takenMs only for a negative amount: gives back at most what is still counted of what was taken at this time, and
    *   nothing once that has left. A pool caps what comes back and does not look at the time. Absent: gives back whatever
    *   the rule gives back first.
    */
-  step(state: State | undefined, nowMs: number, cost: number, force: boolean, takenMs?: number): Outcome<State>
+  adjust(state: State | undefined, nowMs: number, amount: number, takenMs?: number): AdjustResult<State>
   /**
    * A state that other parameters of the same kind of rule have counted, as if what is used of it had just been used: only when it is
    * fresh sooner so. That is kept even when nothing is taken. Absent: such a state is read as it is.
@@ -61,7 +64,7 @@ export interface RuleState {
 }
 
 /** What one step says. */
-export interface Outcome<State extends RuleState = RuleState> {
+export interface StepResult<State extends RuleState = RuleState> {
   /** Zero when the cost passes, otherwise the time until it would if nobody else came. */
   readonly retryAfterMs: number
   /** How many requests of cost 1 would pass right now. */
@@ -72,10 +75,16 @@ export interface Outcome<State extends RuleState = RuleState> {
   readonly nextAfterMs: number
   /** How long an admitted request has to wait for its turn. Zero for every rule that does not queue. */
   readonly delayMs: number
-  /** How much was really given back, zero unless the cost is negative. */
-  readonly returned: number
   /** The state to store when the cost is taken. */
   readonly state: State
+}
+
+/** What one adjustment comes to. */
+export interface AdjustResult<State extends RuleState = RuleState> {
+  /** The state to store, absent when it is as if the key had never been used. */
+  readonly state: State | undefined
+  /** How much was really given back, zero unless the amount is negative. */
+  readonly returned: number
 }
 
 /** A state as a row of numbers, so that a store can keep millions of them without an object each. */
@@ -93,7 +102,7 @@ export interface PackedCells<State extends RuleState = RuleState> extends StateC
   fits(state: State): boolean
 }
 
-/** The count after `cost`: never below zero, and above `ceiling` only if it already was. */
-export function addBounded(used: number, cost: number, ceiling: number): number {
-  return cost < 0 ? Math.max(0, used + cost) : Math.max(used, Math.min(used + cost, ceiling))
+/** The count after `amount`: never below zero, and above `ceiling` only if it already was. */
+export function addBounded(used: number, amount: number, ceiling: number): number {
+  return amount < 0 ? Math.max(0, used + amount) : Math.max(used, Math.min(used + amount, ceiling))
 }

@@ -1,6 +1,6 @@
 import type { LimitResult, Reason } from '../core/decision.ts'
 import type { Operation } from '../core/operation.ts'
-import type { Outcome, Rule, RuleState } from '../core/rule.ts'
+import type { Rule, RuleState, StepResult } from '../core/rule.ts'
 import { clipped, freshWithHoldsMs, type Hold, MOST_HOLDS, passesAfterMs, remembered } from './holds.ts'
 import {
   after,
@@ -51,7 +51,7 @@ export function consume<S extends RuleState>(
 }
 
 /** What `consume` answers when only the rule has a say: no block, no holds, a cost within the limit, and a clock that is not behind. */
-export function plainResult({ retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs }: Outcome): LimitResult {
+export function plainResult({ retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs }: StepResult): LimitResult {
   const allowed = retryAfterMs === 0
   return {
     allowed,
@@ -155,9 +155,9 @@ function extend<S extends RuleState>(
   let { takenMs } = renewed
   if (rule.holds === 'leased') {
     // A lease counts from when it was taken: to last longer it is taken again.
-    const released = rule.step(state, timeMs, -renewed.amount, true, takenMs)
+    const released = rule.adjust(state, timeMs, -renewed.amount, takenMs)
     if (released.returned < renewed.amount) return ended(peek(rule, stored, 1, nowMs))
-    state = rule.step(remembered(released), timeMs, renewed.amount, true).state
+    state = rule.adjust(released.state, timeMs, renewed.amount).state
     takenMs = timeMs
   }
   const next = holds.map((other) => (other === renewed ? { ...other, takenMs, untilMs: timeMs + holdMs } : other))
@@ -177,12 +177,12 @@ function judge<S extends RuleState>(
   const lagMs = timeMs - nowMs
   const blockedMs = blockedForMs(held.block, nowMs)
   const never = cost > rule.limit
-  const outcome = rule.step(held.state, timeMs, never ? 0 : cost, false)
+  const outcome = rule.step(held.state, timeMs, never ? 0 : cost)
   const passes = outcome.retryAfterMs === 0
   const allowed = passes && !never && blockedMs === 0
   const taken = allowed && take
   // The step has counted a cost that is not taken after all: show the state as it stays.
-  const shown = passes && !taken ? rule.step(held.state, timeMs, 0, true) : outcome
+  const shown = passes && !taken ? rule.step(held.state, timeMs, 0) : outcome
   const state = taken ? remembered(outcome) : held.state
   const holds = taken ? holdsAfter(rule, held, newHold) : held.holds
   const retryMs =
@@ -234,7 +234,7 @@ function holdsAfter<S extends RuleState>(
 
 function adjusted<S extends RuleState>(rule: Rule<S>, held: CurrentState<S>, cost: number, takenMs?: number): Kept<S> {
   const holds = cost > 0 ? clipped(rule, held.state, held.holds, held.timeMs) : held.holds
-  return { state: remembered(rule.step(held.state, held.timeMs, cost, true, takenMs)), holds }
+  return { state: rule.adjust(held.state, held.timeMs, cost, takenMs).state, holds }
 }
 
 // How the key stands after a change. A block that is over goes with it.

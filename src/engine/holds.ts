@@ -1,4 +1,4 @@
-import type { Outcome, Rule, RuleState } from '../core/rule.ts'
+import type { Rule, RuleState, StepResult } from '../core/rule.ts'
 
 /** What was taken for a time: it goes back by itself at `untilMs` unless it is settled before. */
 export interface Hold {
@@ -17,7 +17,7 @@ export const MOST_HOLDS = 1_000
 export const NO_HOLDS: readonly Hold[] = Object.freeze([])
 
 /** The state to keep: none when it is as if the key had never been used. */
-export function remembered<S extends RuleState>(outcome: Outcome<S>): S | undefined {
+export function remembered<S extends RuleState>(outcome: StepResult<S>): S | undefined {
   return outcome.resetAfterMs === 0 ? undefined : outcome.state
 }
 
@@ -63,7 +63,7 @@ export function clipped<S extends RuleState>(
   timeMs: number,
 ): readonly Hold[] {
   if (holds.length === 0 || rule.holds !== 'pooled') return holds
-  return holds.map((hold) => ({ ...hold, left: rule.step(state, timeMs, -hold.left, true, hold.takenMs).returned }))
+  return holds.map((hold) => ({ ...hold, left: rule.adjust(state, timeMs, -hold.left, hold.takenMs).returned }))
 }
 
 /** When a refused cost passes if nobody comes but holds expire, from `timeMs`. */
@@ -78,12 +78,12 @@ export function passesAfterMs<S extends RuleState>(
   let atMs = timeMs
   const pending = rule.holds === 'leased' ? NO_HOLDS : [...holds].sort((one, other) => one.untilMs - other.untilMs)
   for (const hold of pending) {
-    const passesMs = atMs + rule.step(current, atMs, cost, false).retryAfterMs
+    const passesMs = atMs + rule.step(current, atMs, cost).retryAfterMs
     if (passesMs <= hold.untilMs) return passesMs - timeMs
     atMs = hold.untilMs
     current = returned(rule, current, [hold], atMs)
   }
-  return atMs + rule.step(current, atMs, cost, false).retryAfterMs - timeMs
+  return atMs + rule.step(current, atMs, cost).retryAfterMs - timeMs
 }
 
 /** Time until a key with holds is as if it had never been used: all of them have expired, and what they gave back is fresh. */
@@ -95,7 +95,7 @@ export function freshWithHoldsMs<S extends RuleState>(
 ): number {
   const last = holds.reduce((latestMs, hold) => Math.max(latestMs, hold.untilMs), timeMs)
   const emptied = returned(rule, state, holds, timeMs)
-  return Math.max(last - timeMs, emptied === undefined ? 0 : rule.step(emptied, timeMs, 0, true).resetAfterMs)
+  return Math.max(last - timeMs, emptied === undefined ? 0 : rule.step(emptied, timeMs, 0).resetAfterMs)
 }
 
 function returned<S extends RuleState>(
@@ -108,7 +108,7 @@ function returned<S extends RuleState>(
   let current = state
   for (const hold of holds) {
     if (current === undefined) return undefined
-    current = remembered(rule.step(current, timeMs, -hold.left, true, hold.takenMs))
+    current = rule.adjust(current, timeMs, -hold.left, hold.takenMs).state
   }
   return current
 }

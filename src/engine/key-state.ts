@@ -65,7 +65,7 @@ export function currentState<S extends RuleState>(rule: Rule<S>, stored: KeyStat
     block = { atMs: nowMs, untilMs: nowMs + block.untilMs - block.atMs }
   }
   if (state !== undefined && isFarAhead(state.atMs, nowMs)) {
-    const outcome = maker.step(state, nowMs, 0, true)
+    const outcome = maker.step(state, nowMs, 0)
     const backMs = state.atMs - nowMs
     // A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
     const takenBackMs = state.atMs - outcome.state.atMs
@@ -107,7 +107,7 @@ export function blockedForMs(block: Block | undefined, nowMs: number): number {
 /** Time until a state is as if the key had never been used. Zero: forget it. */
 export function freshAfterMs<S extends RuleState>(rule: Rule<S>, state: S, nowMs: number): number {
   const timeMs = Math.max(nowMs, state.atMs)
-  return after(rule.step(state, timeMs, 0, true).resetAfterMs, timeMs - nowMs)
+  return after(rule.step(state, timeMs, 0).resetAfterMs, timeMs - nowMs)
 }
 
 /** A duration from the key's own time as one from the clock's. */
@@ -130,14 +130,14 @@ function recounted<S extends RuleState>(
   timeMs: number,
 ): Pick<CurrentState<S>, 'state' | 'holds'> {
   // A place is a place, whatever the limit.
-  if (rule.holds === 'leased') return { state: state && remembered(maker.step(state, timeMs, 0, true)), holds }
+  if (rule.holds === 'leased') return { state: state && remembered(maker.step(state, timeMs, 0)), holds }
   const share = (amount: number): number => (amount * rule.limit) / maker.limit
   const used = state === undefined ? 0 : Math.ceil(share(usedOf(maker, state, timeMs)))
   return {
-    state: remembered(rule.step(undefined, timeMs, used, true)),
+    state: rule.adjust(undefined, timeMs, used).state,
     holds: holds.map((hold) => {
       // What was counted by the old rule's time and is counted no more must not go back from what is counted now.
-      const { returned } = maker.step(state, timeMs, -hold.left, true, hold.takenMs)
+      const { returned } = maker.adjust(state, timeMs, -hold.left, hold.takenMs)
       return { ...hold, left: Math.floor(share(returned)), takenMs: timeMs }
     }),
   }
@@ -145,9 +145,9 @@ function recounted<S extends RuleState>(
 
 /** What is used of the limit. */
 function usedOf<S extends RuleState>(rule: Rule<S>, state: S, timeMs: number): number {
-  if (rule.holds !== 'pooled') return rule.limit - rule.step(state, timeMs, 0, true).remaining
+  if (rule.holds !== 'pooled') return rule.limit - rule.step(state, timeMs, 0).remaining
   // A rule that shapes has less remaining than is free: what could be given back tells.
-  return rule.step(state, timeMs, -Number.MAX_SAFE_INTEGER, true).returned
+  return rule.adjust(state, timeMs, -Number.MAX_SAFE_INTEGER).returned
 }
 
 function sameParameters(one: Rule['parameters'], other: Rule['parameters']): boolean {

@@ -40,7 +40,7 @@ it.each(rules.map((rule) => [rule.kind, rule] as const))(
           // The same to every question that a step can be asked; a timeline may have had another buffer.
           for (const cost of [0, 1, 20, -3]) {
             const nowMs = state.atMs + 100
-            expect(seen(rule.step(read, nowMs, cost, false))).toEqual(seen(rule.step(state, nowMs, cost, false)))
+            expect(seen(rule.step(read, nowMs, cost))).toEqual(seen(rule.step(state, nowMs, cost)))
           }
         }
       }),
@@ -108,9 +108,9 @@ it.each([
 it('a log packs two times, and leaves longer ones as they are', () => {
   const rule = slidingLog({ limit: 20, windowMs: 1_000 }) as unknown as Rule<Timeline>
   const { fits } = rule.packed as PackedCells<Timeline>
-  const one = rule.step(undefined, 1, 3, false).state
-  const two = rule.step(one, 2, 4, false).state
-  const three = rule.step(two, 3, 5, false).state
+  const one = rule.step(undefined, 1, 3).state
+  const two = rule.step(one, 2, 4).state
+  const three = rule.step(two, 3, 5).state
   expect([one, two, three].map(fits)).toEqual([true, true, false])
 })
 

@@ -1,5 +1,5 @@
-import type { Outcome } from '../../core/rule.ts'
-import { stepTimeline, type Timeline } from '../timeline.ts'
+import type { AdjustResult, StepResult } from '../../core/rule.ts'
+import { adjustTimeline, stepTimeline, type Timeline } from '../timeline.ts'
 
 interface Parameters {
   readonly limit: number
@@ -9,12 +9,21 @@ interface Parameters {
 
 /** One step of the concurrency limit. */
 export function stepConcurrency(
-  { limit, leaseMs, maxDebt }: Parameters,
+  { limit, leaseMs }: Parameters,
   state: Timeline | undefined,
   nowMs: number,
   cost: number,
-  force: boolean,
+): StepResult<Timeline> {
+  return stepTimeline(limit, leaseMs, state, nowMs, cost)
+}
+
+/** One adjustment of the concurrency limit. */
+export function adjustConcurrency(
+  { limit, leaseMs, maxDebt }: Parameters,
+  state: Timeline | undefined,
+  nowMs: number,
+  amount: number,
   takenMs?: number,
-): Outcome<Timeline> {
-  return stepTimeline({ limit, maxDebt, spanMs: leaseMs, returns: 'oldest' }, state, nowMs, cost, force, takenMs)
+): AdjustResult<Timeline> {
+  return adjustTimeline({ limit, maxDebt, spanMs: leaseMs, returns: 'oldest' }, state, nowMs, amount, takenMs)
 }

@@ -3,7 +3,7 @@ import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
 import { part, partOfDebt } from '../part.ts'
 import { packedTimeline, type Timeline } from '../timeline.ts'
-import { stepConcurrency } from './concurrency.memory.ts'
+import { adjustConcurrency, stepConcurrency } from './concurrency.memory.ts'
 
 /** Options of `concurrency`. */
 export interface ConcurrencyOptions {
@@ -48,7 +48,8 @@ export function concurrency(options: ConcurrencyOptions): Rule {
         maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
       })
     },
-    step: (state, nowMs, cost, force, takenMs) => stepConcurrency(parameters, state, nowMs, cost, force, takenMs),
+    step: (state, nowMs, cost) => stepConcurrency(parameters, state, nowMs, cost),
+    adjust: (state, nowMs, amount, takenMs) => adjustConcurrency(parameters, state, nowMs, amount, takenMs),
   }
   return rule
 }

@@ -1,9 +1,9 @@
 import { knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { outlivingWindow } from '../outliving.ts'
+import { outliveWindow } from '../outlive.ts'
 import { part, partOfDebt } from '../part.ts'
-import { type FixedWindowState, fixedWindowCells, stepFixedWindow } from './fixed-window.memory.ts'
+import { adjustFixedWindow, type FixedWindowState, fixedWindowCells, stepFixedWindow } from './fixed-window.memory.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions {
@@ -56,9 +56,13 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
         maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
       })
     },
-    ...outlivingWindow<typeof parameters, FixedWindowState>(stepFixedWindow, parameters, ({ windowMs }) =>
-      windowMs === parameters.windowMs ? parameters : { ...parameters, windowMs },
-    ),
+    ...outliveWindow<typeof parameters, FixedWindowState>({
+      step: stepFixedWindow,
+      adjust: adjustFixedWindow,
+      parameters,
+      readCounting: (state) =>
+        state.windowMs === parameters.windowMs ? parameters : { ...parameters, windowMs: state.windowMs },
+    }),
   }
   return rule
 }

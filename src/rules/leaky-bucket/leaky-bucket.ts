@@ -2,7 +2,7 @@ import { exactProduct, knownOptions, LONGEST_MS, milliseconds, oneOf, wholeNumbe
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { type Level, levelCells, outlivingLevel, packedLevel } from '../level.ts'
+import { type Level, levelCells, outliveLevel, packedLevel } from '../level.ts'
 import { part, partOfDebt } from '../part.ts'
 import { stepLeakyBucket } from './leaky-bucket.memory.ts'
 
@@ -76,7 +76,7 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
         ...(mode === 'shape' && { maxWaitMs: parameters.maxWaitMs }),
         maxDebt: partOfDebt(parameters.maxDebt, capacity, instances),
       }),
-    ...outlivingLevel(stepLeakyBucket, { ...parameters, rate: leak }),
+    ...outliveLevel(stepLeakyBucket, { ...parameters, rate: leak }),
   }
   return rule
 }

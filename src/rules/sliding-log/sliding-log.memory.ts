@@ -1,5 +1,5 @@
-import type { Outcome } from '../../core/rule.ts'
-import { stepTimeline, type Timeline } from '../timeline.ts'
+import type { AdjustResult, StepResult } from '../../core/rule.ts'
+import { adjustTimeline, stepTimeline, type Timeline } from '../timeline.ts'
 
 interface Parameters {
   readonly limit: number
@@ -9,12 +9,21 @@ interface Parameters {
 
 /** One step of the sliding log. */
 export function stepSlidingLog(
-  { limit, windowMs, maxDebt }: Parameters,
+  { limit, windowMs }: Parameters,
   state: Timeline | undefined,
   nowMs: number,
   cost: number,
-  force: boolean,
+): StepResult<Timeline> {
+  return stepTimeline(limit, windowMs, state, nowMs, cost)
+}
+
+/** One adjustment of the sliding log. */
+export function adjustSlidingLog(
+  { limit, windowMs, maxDebt }: Parameters,
+  state: Timeline | undefined,
+  nowMs: number,
+  amount: number,
   takenMs?: number,
-): Outcome<Timeline> {
-  return stepTimeline({ limit, maxDebt, spanMs: windowMs, returns: 'newest' }, state, nowMs, cost, force, takenMs)
+): AdjustResult<Timeline> {
+  return adjustTimeline({ limit, maxDebt, spanMs: windowMs, returns: 'newest' }, state, nowMs, amount, takenMs)
 }

@@ -3,7 +3,7 @@ import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
 import { part, partOfDebt } from '../part.ts'
 import { packedTimeline, type Timeline } from '../timeline.ts'
-import { stepSlidingLog } from './sliding-log.memory.ts'
+import { adjustSlidingLog, stepSlidingLog } from './sliding-log.memory.ts'
 
 /** Options of `slidingLog`. */
 export interface SlidingLogOptions {
@@ -47,7 +47,8 @@ export function slidingLog(options: SlidingLogOptions): Rule {
         maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
       })
     },
-    step: (state, nowMs, cost, force, takenMs) => stepSlidingLog(parameters, state, nowMs, cost, force, takenMs),
+    step: (state, nowMs, cost) => stepSlidingLog(parameters, state, nowMs, cost),
+    adjust: (state, nowMs, amount, takenMs) => adjustSlidingLog(parameters, state, nowMs, amount, takenMs),
   }
   return rule
 }

@@ -1,9 +1,14 @@
 import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { outlivingWindow } from '../outliving.ts'
+import { outliveWindow } from '../outlive.ts'
 import { part, partOfDebt } from '../part.ts'
-import { type SlidingWindowState, slidingWindowCells, stepSlidingWindow } from './sliding-window.memory.ts'
+import {
+  adjustSlidingWindow,
+  type SlidingWindowState,
+  slidingWindowCells,
+  stepSlidingWindow,
+} from './sliding-window.memory.ts'
 
 /** Options of `slidingWindow`. */
 export interface SlidingWindowOptions {
@@ -42,9 +47,13 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
       const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
       return slidingWindow({ limit: part(limit, instances), windowMs, maxDebt })
     },
-    ...outlivingWindow<typeof parameters, SlidingWindowState>(stepSlidingWindow, parameters, (state) =>
-      state.windowMs === windowMs ? parameters : { ...parameters, windowMs: state.windowMs },
-    ),
+    ...outliveWindow<typeof parameters, SlidingWindowState>({
+      step: stepSlidingWindow,
+      adjust: adjustSlidingWindow,
+      parameters,
+      readCounting: (state) =>
+        state.windowMs === parameters.windowMs ? parameters : { ...parameters, windowMs: state.windowMs },
+    }),
   }
   return rule
 }

@@ -1,14 +1,15 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { outlivingWindow } from '../outliving.ts'
+import { outliveWindow } from '../outlive.ts'
 import { part, partOfDebt } from '../part.ts'
 import {
+  adjustStrictWindow,
   packedStrictWindow,
+  readStrictWindow,
   type StrictWindowState,
   stepStrictWindow,
   strictWindowCells,
-  strictWindowMaker,
 } from './strict-window.memory.ts'
 
 /** Options of `strictWindow`. */
@@ -56,9 +57,12 @@ export function strictWindow(options: StrictWindowOptions): Rule {
       const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
       return strictWindow({ limit: part(limit, instances), windowMs, slices, maxDebt })
     },
-    ...outlivingWindow<typeof parameters, StrictWindowState>(stepStrictWindow, parameters, (state) =>
-      strictWindowMaker(parameters, state),
-    ),
+    ...outliveWindow<typeof parameters, StrictWindowState>({
+      step: stepStrictWindow,
+      adjust: adjustStrictWindow,
+      parameters,
+      readCounting: (state) => readStrictWindow(parameters, state),
+    }),
   }
   return rule
 }

@@ -1,7 +1,7 @@
 import { exactProduct, knownOptions, LONGEST_MS, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { type Level, levelCells, outlivingLevel, packedLevel } from '../level.ts'
+import { type Level, levelCells, outliveLevel, packedLevel } from '../level.ts'
 import { part, partOfDebt } from '../part.ts'
 import { stepTokenBucket } from './token-bucket.memory.ts'
 
@@ -69,7 +69,7 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
         maxDebt,
       })
     },
-    ...outlivingLevel(stepTokenBucket, { ...parameters, rate: refill }),
+    ...outliveLevel(stepTokenBucket, { ...parameters, rate: refill }),
   }
   return rule
 }

@@ -154,7 +154,7 @@ export class Keyspace {
     const slot = states.find(key)
     const state = slot < 0 ? undefined : states.read(slot)
     if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
-    const outcome = rule.step(state, nowMs, cost, false)
+    const outcome = rule.step(state, nowMs, cost)
     if (outcome.retryAfterMs > 0) return plainResult(outcome)
     if (outcome.resetAfterMs === 0) return undefined
     if (slot >= 0) states.write(slot, outcome.state)
@@ -304,7 +304,7 @@ export class Keyspace {
       const slot = this.#states.sample()
       const kept = this.#states.read(slot)
       const maker = this.#stampOf(kept)?.countedBy ?? rule
-      const { remaining } = maker.step(this.#stateIn(kept), Math.max(nowMs, kept.atMs), 0, true)
+      const { remaining } = maker.step(this.#stateIn(kept), Math.max(nowMs, kept.atMs), 0)
       if (remaining <= most) continue
       victim = slot
       most = remaining
