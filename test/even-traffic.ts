@@ -43,7 +43,7 @@ export function countPassed(rule: Rule, asked: number, timeMs: (request: number)
   let passed = 0
   for (let request = 0; request < asked; request++) {
     const nowMs = timeMs(request)
-    if (rule.comesBack === 'on-release' && request >= rule.limit) entry = decide.adjust(rule, entry, -1, nowMs)
+    if (rule.replenishes === 'on-release' && request >= rule.limit) entry = decide.adjust(rule, entry, -1, nowMs)
     const ruling = decide.consume(rule, entry, 1, nowMs)
     if (ruling.allowed) passed++
     entry = ruling

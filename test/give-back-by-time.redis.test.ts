@@ -36,8 +36,11 @@ describe.each(byHand)('%s gives back', (_, rule, { givesBack }) => {
   })
 })
 
-it.each(described)('%s says in both languages how it holds', (_, rule) => {
-  expect(readRule(rule.kind).holds).toBe(rule.holds)
+/** How a refund finds what it gives back, by the words of the Lua headers. */
+const REFUNDS = { pooled: 'pool', dated: 'by-time', leased: 'lease' } as const
+
+it.each(described)('%s says in both languages how a refund finds what it gives back', (_, rule) => {
+  expect(REFUNDS[readRule(rule.kind).holds]).toBe(rule.refunds)
 })
 
 /** A take or a give-back, which names the time of the take as many takes ago, a millisecond beside it, or none. */
@@ -68,7 +71,7 @@ const numbers = {
   parts: fc.constantFrom(1, 3, 7),
   maxDebt: fc.nat(30),
 }
-const arbitraries = described.map(([title, { holds }, mode]) => [title, randomRules(mode, numbers), holds] as const)
+const arbitraries = described.map(([title, { refunds }, mode]) => [title, randomRules(mode, numbers), refunds] as const)
 
 describe.each(arbitraries)('%s on random schedules', (_, arbitrary) => {
   it('gives back the same in both languages, and says how much, whatever the clock does', async () => {
@@ -87,7 +90,7 @@ describe.each(arbitraries)('%s on random schedules', (_, arbitrary) => {
   })
 })
 
-describe.each(arbitraries.filter(([, , holds]) => holds !== 'pooled'))('%s on random schedules', (_, arbitrary) => {
+describe.each(arbitraries.filter(([, , refunds]) => refunds !== 'pool'))('%s on random schedules', (_, arbitrary) => {
   it('never gives back more than was taken at the time', () => {
     fc.assert(
       fc.property(arbitrary, turnsWith(waits), starts, (rule, turns, startMs) => {
@@ -159,14 +162,14 @@ function waitMs(wait: Wait, last: StepResult | undefined, periodMs: number): num
 function expectHonest({ outcome, ...call }: Moment): void {
   const { rule, state, nowMs, cost } = call
   const { returned, remaining } = outcome
-  if (cost > 0 || rule.holds === 'pooled')
+  if (cost > 0 || rule.refunds === 'pool')
     expect(rowOf(rule, stepInTypeScript({ ...call, takenMs: undefined }))).toEqual(rowOf(rule, outcome))
   expect(returned >= 0 && returned <= Math.max(0, -cost)).toBe(true)
-  if (rule.holds !== 'pooled') expect(Number.isSafeInteger(returned)).toBe(true)
+  if (rule.refunds !== 'pool') expect(Number.isSafeInteger(returned)).toBe(true)
   if (cost > 0) return
   const before = rule.step(state, nowMs, 0)
   const more = remaining - before.remaining
-  if (rule.holds === 'pooled') {
+  if (rule.refunds === 'pool') {
     // A bucket that gets full also gets the part of a unit that was missing: it may complete one.
     expect(more).toBeLessThanOrEqual(outcome.resetAfterMs === 0 ? returned + 1 : returned)
   } else {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 // One word an idea, and the field's word where the field has one. These were words of our own.
 const GONE =
-  /shel(f|ves)$|^desk|teller|parcel|courier|passage|manner$|telling|waitingroom|waitingline|^owed|scorebook|^lineup|^ahead$|demand(?!s)/i
+  /shel(f|ves)$|^desk|teller|parcel|courier|passage|manner$|telling|waitingroom|waitingline|^owed|scorebook|^lineup|^ahead$|demand(?!s)|statecells|packedcells|^comesback$/i
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const paths = readdirSync(`${root}/src`, { recursive: true, encoding: 'utf8' }).filter(

@@ -44,9 +44,9 @@ export function rowOf(
 
 /** A state as it is kept on Redis. */
 function cellsOf(rule: Rule, state: RuleState): Float64Array {
-  if (rule.cells !== undefined) {
-    const row = new Float64Array(rule.cells.count)
-    rule.cells.write(state, row, 0)
+  if (rule.codec !== undefined) {
+    const row = new Float64Array(rule.codec.count)
+    rule.codec.write(state, row, 0)
     return row
   }
   const { atMs, total, spanMs, older, from, to, newestCost } = state as Timeline

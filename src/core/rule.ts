@@ -11,23 +11,23 @@ export interface Rule<State extends RuleState = RuleState> {
   readonly limit: number
   /** What the step needs to know, checked and complete. */
   readonly parameters: Readonly<Record<string, number | string>>
-  /** How a state fits into a row of numbers. Absent when its size varies. */
-  readonly cells?: StateCells<State>
-  /** A shorter row, for a store in this process. Rules of one `stateName` have the same. Absent when `cells` are as short as it gets. */
-  readonly packed?: PackedCells<State>
+  /** How a state becomes a row of numbers. Absent when its size varies. */
+  readonly codec?: StateCodec<State>
+  /** A shorter row, for a store in this process. Rules of one `stateName` have the same. Absent when `codec` is as short as it gets. */
+  readonly compactCodec?: CompactCodec<State>
   /**
-   * How a hold on the rule goes back. `'pooled'`: everything comes from and goes back to one pool, so what was taken at some
-   * time cannot be told apart. `'dated'`: what was taken at a time leaves with that time. `'leased'`: what was taken comes
-   * back by itself after the lease.
+   * How a refund finds what it gives back. `'pool'`: everything comes from and goes back to one pool, so units taken at different
+   * times cannot be told apart. `'by-time'`: what was taken at a time leaves with that time. `'lease'`: the same, and what was taken
+   * comes back after the lease.
    */
-  readonly holds: 'pooled' | 'dated' | 'leased'
+  readonly refunds: 'pool' | 'by-time' | 'lease'
   /** The time in which `limit` passes at the rule's lasting rate, maybe not whole. Absent where no time brings anything back. */
   readonly windowMs: number | undefined
   /**
-   * How what was taken comes back. `'at-once'`: all of it when a window ends. `'in-parts'`: each part some time after it was
-   * taken. `'steadily'`: at a constant rate. `'on-release'`: when the holder says so.
+   * How capacity returns. `'at-window-end'`: all of it when a window ends. `'gradually'`: each part some time after it was taken.
+   * `'continuously'`: at a constant rate. `'on-release'`: when the holder gives it back.
    */
-  readonly comesBack: 'at-once' | 'in-parts' | 'steadily' | 'on-release'
+  readonly replenishes: 'at-window-end' | 'gradually' | 'continuously' | 'on-release'
   /**
    * The same rule for one of several that know nothing of each other: all of them together let no more pass than this one, or one each
    * where they are more than `limit`. Absent: there is no such rule, and each of them takes this one.
@@ -88,7 +88,7 @@ export interface AdjustResult<State extends RuleState = RuleState> {
 }
 
 /** A state as a row of numbers, so that a store can keep millions of them without an object each. */
-export interface StateCells<State extends RuleState = RuleState> {
+export interface StateCodec<State extends RuleState = RuleState> {
   readonly count: number
   /** The fewest numbers of a state, where one that other parameters have counted may have another `count`. */
   readonly least?: number
@@ -98,7 +98,7 @@ export interface StateCells<State extends RuleState = RuleState> {
 }
 
 /** A row that only small states fit into; a store keeps the others as they are. The first cell is never NaN. */
-export interface PackedCells<State extends RuleState = RuleState> extends StateCells<State> {
+export interface CompactCodec<State extends RuleState = RuleState> extends StateCodec<State> {
   fits(state: State): boolean
 }
 

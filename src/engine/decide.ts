@@ -153,7 +153,7 @@ function extend<S extends RuleState>(
   if (renewed === undefined) return ended(peek(rule, stored, 1, nowMs))
   let { state } = held
   let { takenMs } = renewed
-  if (rule.holds === 'leased') {
+  if (rule.refunds === 'lease') {
     // A lease counts from when it was taken: to last longer it is taken again.
     const released = rule.adjust(state, timeMs, -renewed.amount, takenMs)
     if (released.returned < renewed.amount) return ended(peek(rule, stored, 1, nowMs))

@@ -62,7 +62,7 @@ export function clipped<S extends RuleState>(
   holds: readonly Hold[],
   timeMs: number,
 ): readonly Hold[] {
-  if (holds.length === 0 || rule.holds !== 'pooled') return holds
+  if (holds.length === 0 || rule.refunds !== 'pool') return holds
   return holds.map((hold) => ({ ...hold, left: rule.adjust(state, timeMs, -hold.left, hold.takenMs).returned }))
 }
 
@@ -76,7 +76,7 @@ export function passesAfterMs<S extends RuleState>(
 ): number {
   let current = state
   let atMs = timeMs
-  const pending = rule.holds === 'leased' ? NO_HOLDS : [...holds].sort((one, other) => one.untilMs - other.untilMs)
+  const pending = rule.refunds === 'lease' ? NO_HOLDS : [...holds].sort((one, other) => one.untilMs - other.untilMs)
   for (const hold of pending) {
     const passesMs = atMs + rule.step(current, atMs, cost).retryAfterMs
     if (passesMs <= hold.untilMs) return passesMs - timeMs
@@ -104,7 +104,7 @@ function returned<S extends RuleState>(
   holds: readonly Hold[],
   timeMs: number,
 ): S | undefined {
-  if (rule.holds === 'leased') return state
+  if (rule.refunds === 'lease') return state
   let current = state
   for (const hold of holds) {
     if (current === undefined) return undefined

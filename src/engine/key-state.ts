@@ -130,7 +130,7 @@ function recounted<S extends RuleState>(
   timeMs: number,
 ): Pick<CurrentState<S>, 'state' | 'holds'> {
   // A place is a place, whatever the limit.
-  if (rule.holds === 'leased') return { state: state && remembered(maker.step(state, timeMs, 0)), holds }
+  if (rule.refunds === 'lease') return { state: state && remembered(maker.step(state, timeMs, 0)), holds }
   const share = (amount: number): number => (amount * rule.limit) / maker.limit
   const used = state === undefined ? 0 : Math.ceil(share(usedOf(maker, state, timeMs)))
   return {
@@ -145,7 +145,7 @@ function recounted<S extends RuleState>(
 
 /** What is used of the limit. */
 function usedOf<S extends RuleState>(rule: Rule<S>, state: S, timeMs: number): number {
-  if (rule.holds !== 'pooled') return rule.limit - rule.step(state, timeMs, 0).remaining
+  if (rule.refunds !== 'pool') return rule.limit - rule.step(state, timeMs, 0).remaining
   // A rule that shapes has less remaining than is free: what could be given back tells.
   return rule.adjust(state, timeMs, -Number.MAX_SAFE_INTEGER).returned
 }

@@ -1,10 +1,10 @@
 import {
   type AdjustResult,
   addBounded,
-  type PackedCells,
+  type CompactCodec,
   type Rule,
   type RuleState,
-  type StateCells,
+  type StateCodec,
 } from '../core/rule.ts'
 import { type CountedStep, outlive } from './outlive.ts'
 
@@ -83,7 +83,7 @@ function rescale(used: number, fromMs: number, toMs: number): number {
 }
 
 /** A level as numbers. */
-export const levelCells: StateCells<Level> = {
+export const levelCodec: StateCodec<Level> = {
   count: 4,
   write(state, row, at) {
     row[at] = state.atMs
@@ -104,7 +104,7 @@ const SMALL = 2 ** 13
 const HALF = 2 ** 26
 
 /** A level as one number less: period and rate share one. Negative where each has one half of it. */
-export const packedLevel: PackedCells<Level> = {
+export const compactLevelCodec: CompactCodec<Level> = {
   count: 3,
   fits: ({ periodMs, rate }) => rate < SMALL || (rate < HALF && periodMs < HALF),
   write({ atMs, used, periodMs, rate }, row, at) {

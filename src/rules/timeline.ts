@@ -1,4 +1,4 @@
-import { type AdjustResult, addBounded, type PackedCells, type RuleState, type StepResult } from '../core/rule.ts'
+import { type AdjustResult, addBounded, type CompactCodec, type RuleState, type StepResult } from '../core/rule.ts'
 
 /**
  * Costs in the order they were taken: `newestCost` at `atMs`, and before it pairs of time and cost in `older[from..to)`. Each counts for
@@ -63,7 +63,7 @@ export function adjustTimeline(
 }
 
 /** A timeline of one or two pairs as numbers. A longer one is better kept whole: to unpack it would take longer than to decide. */
-export const packedTimeline: PackedCells<Timeline> = {
+export const compactTimelineCodec: CompactCodec<Timeline> = {
   count: 5,
   fits: ({ from, to }) => to - from <= 2,
   write({ atMs, newestCost, spanMs, older, from, to }, row, at) {

@@ -2,7 +2,7 @@ import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
 import { part, partOfDebt } from '../part.ts'
-import { packedTimeline, type Timeline } from '../timeline.ts'
+import { compactTimelineCodec, type Timeline } from '../timeline.ts'
 import { adjustConcurrency, stepConcurrency } from './concurrency.memory.ts'
 
 /** Options of `concurrency`. */
@@ -36,10 +36,10 @@ export function concurrency(options: ConcurrencyOptions): Rule {
     stateName: 'concurrency@1',
     limit,
     parameters,
-    packed: packedTimeline,
-    holds: 'leased',
+    compactCodec: compactTimelineCodec,
+    refunds: 'lease',
     windowMs: undefined,
-    comesBack: 'on-release',
+    replenishes: 'on-release',
     share: (instances) => {
       const { leaseMs } = parameters
       return concurrency({

@@ -1,4 +1,4 @@
-import { type AdjustResult, addBounded, type RuleState, type StateCells, type StepResult } from '../../core/rule.ts'
+import { type AdjustResult, addBounded, type RuleState, type StateCodec, type StepResult } from '../../core/rule.ts'
 
 /** The count of one window, which opened at `atMs` and lasts for `windowMs`. */
 export interface FixedWindowState extends RuleState {
@@ -72,7 +72,7 @@ function findStart(
 }
 
 /** A state as numbers. */
-export const fixedWindowCells: StateCells<FixedWindowState> = {
+export const fixedWindowCodec: StateCodec<FixedWindowState> = {
   count: 3,
   write(state, row, at) {
     row[at] = state.atMs

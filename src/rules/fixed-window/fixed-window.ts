@@ -3,7 +3,7 @@ import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
 import { outliveWindow } from '../outlive.ts'
 import { part, partOfDebt } from '../part.ts'
-import { adjustFixedWindow, type FixedWindowState, fixedWindowCells, stepFixedWindow } from './fixed-window.memory.ts'
+import { adjustFixedWindow, type FixedWindowState, fixedWindowCodec, stepFixedWindow } from './fixed-window.memory.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions {
@@ -43,10 +43,10 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
     stateName: 'fixed-window@1',
     limit,
     parameters,
-    cells: fixedWindowCells,
-    holds: 'dated',
+    codec: fixedWindowCodec,
+    refunds: 'by-time',
     windowMs: parameters.windowMs,
-    comesBack: 'at-once',
+    replenishes: 'at-window-end',
     share: (instances) => {
       const { windowMs, anchor } = parameters
       return fixedWindow({

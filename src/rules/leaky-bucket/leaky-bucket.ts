@@ -2,7 +2,7 @@ import { exactProduct, knownOptions, LONGEST_MS, milliseconds, oneOf, wholeNumbe
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { type Level, levelCells, outliveLevel, packedLevel } from '../level.ts'
+import { compactLevelCodec, type Level, levelCodec, outliveLevel } from '../level.ts'
 import { part, partOfDebt } from '../part.ts'
 import { stepLeakyBucket } from './leaky-bucket.memory.ts'
 
@@ -61,11 +61,11 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
     stateName: 'leaky-bucket@1',
     limit: capacity,
     parameters,
-    cells: levelCells,
-    packed: packedLevel,
-    holds: 'pooled',
+    codec: levelCodec,
+    compactCodec: compactLevelCodec,
+    refunds: 'pool',
     windowMs: (capacity * periodMs) / leak,
-    comesBack: 'steadily',
+    replenishes: 'continuously',
     // A rate need not be whole, so it is the period that grows.
     share: (instances) =>
       leakyBucket({

@@ -2,7 +2,7 @@ import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
 import { part, partOfDebt } from '../part.ts'
-import { packedTimeline, type Timeline } from '../timeline.ts'
+import { compactTimelineCodec, type Timeline } from '../timeline.ts'
 import { adjustSlidingLog, stepSlidingLog } from './sliding-log.memory.ts'
 
 /** Options of `slidingLog`. */
@@ -35,10 +35,10 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     stateName: 'sliding-log@1',
     limit,
     parameters,
-    packed: packedTimeline,
-    holds: 'dated',
+    compactCodec: compactTimelineCodec,
+    refunds: 'by-time',
     windowMs: parameters.windowMs,
-    comesBack: 'in-parts',
+    replenishes: 'gradually',
     share: (instances) => {
       const { windowMs } = parameters
       return slidingLog({

@@ -1,4 +1,4 @@
-import { type AdjustResult, addBounded, type RuleState, type StateCells, type StepResult } from '../../core/rule.ts'
+import { type AdjustResult, addBounded, type RuleState, type StateCodec, type StepResult } from '../../core/rule.ts'
 
 /** The counts of the window that started at `atMs` and of the one before it, both of `windowMs`. */
 export interface SlidingWindowState extends RuleState {
@@ -94,7 +94,7 @@ function msUntilOverlap(windowMs: number, previous: number, free: number): numbe
 }
 
 /** A state as numbers. */
-export const slidingWindowCells: StateCells<SlidingWindowState> = {
+export const slidingWindowCodec: StateCodec<SlidingWindowState> = {
   count: 4,
   write(state, row, at) {
     row[at] = state.atMs

@@ -6,7 +6,7 @@ import { part, partOfDebt } from '../part.ts'
 import {
   adjustSlidingWindow,
   type SlidingWindowState,
-  slidingWindowCells,
+  slidingWindowCodec,
   stepSlidingWindow,
 } from './sliding-window.memory.ts'
 
@@ -39,10 +39,10 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
     stateName: 'sliding-window@1',
     limit,
     parameters,
-    cells: slidingWindowCells,
-    holds: 'dated',
+    codec: slidingWindowCodec,
+    refunds: 'by-time',
     windowMs,
-    comesBack: 'in-parts',
+    replenishes: 'gradually',
     share: (instances) => {
       const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
       return slidingWindow({ limit: part(limit, instances), windowMs, maxDebt })

@@ -1,9 +1,9 @@
 import {
   type AdjustResult,
   addBounded,
-  type PackedCells,
+  type CompactCodec,
   type RuleState,
-  type StateCells,
+  type StateCodec,
   type StepResult,
 } from '../../core/rule.ts'
 
@@ -127,7 +127,7 @@ function slicesUntilEmpty(counts: readonly number[]): number {
 }
 
 /** A state as numbers, for `live` slices, as its script keeps it: the length of a slice is below zero, which no count is. */
-export function strictWindowCells(live: number): StateCells<StrictWindowState> {
+export function createStrictWindowCodec(live: number): StateCodec<StrictWindowState> {
   return {
     count: live + 2,
     least: 4,
@@ -149,7 +149,7 @@ export function strictWindowCells(live: number): StateCells<StrictWindowState> {
 const PACKED = 2 ** 26
 
 /** A state as half as many numbers, for `live` slices. One of other slices is left as it is. */
-export function packedStrictWindow(live: number): PackedCells<StrictWindowState> {
+export function createCompactStrictWindowCodec(live: number): CompactCodec<StrictWindowState> {
   const odd = live % 2
   return {
     count: 2 + (live + odd) / 2,

@@ -5,11 +5,11 @@ import { outliveWindow } from '../outlive.ts'
 import { part, partOfDebt } from '../part.ts'
 import {
   adjustStrictWindow,
-  packedStrictWindow,
+  createCompactStrictWindowCodec,
+  createStrictWindowCodec,
   readStrictWindow,
   type StrictWindowState,
   stepStrictWindow,
-  strictWindowCells,
 } from './strict-window.memory.ts'
 
 /** Options of `strictWindow`. */
@@ -48,11 +48,11 @@ export function strictWindow(options: StrictWindowOptions): Rule {
     stateName: 'strict-window@1',
     limit,
     parameters,
-    cells: strictWindowCells(slices + 1),
-    packed: packedStrictWindow(slices + 1),
-    holds: 'dated',
+    codec: createStrictWindowCodec(slices + 1),
+    compactCodec: createCompactStrictWindowCodec(slices + 1),
+    refunds: 'by-time',
     windowMs: parameters.windowMs,
-    comesBack: 'in-parts',
+    replenishes: 'gradually',
     share: (instances) => {
       const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
       return strictWindow({ limit: part(limit, instances), windowMs, slices, maxDebt })

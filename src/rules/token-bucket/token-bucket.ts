@@ -1,7 +1,7 @@
 import { exactProduct, knownOptions, LONGEST_MS, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
 import { debt } from '../debt.ts'
-import { type Level, levelCells, outliveLevel, packedLevel } from '../level.ts'
+import { compactLevelCodec, type Level, levelCodec, outliveLevel } from '../level.ts'
 import { part, partOfDebt } from '../part.ts'
 import { stepTokenBucket } from './token-bucket.memory.ts'
 
@@ -54,11 +54,11 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
     stateName: 'token-bucket@1',
     limit: capacity,
     parameters,
-    cells: levelCells,
-    packed: packedLevel,
-    holds: 'pooled',
+    codec: levelCodec,
+    compactCodec: compactLevelCodec,
+    refunds: 'pool',
     windowMs: (capacity * periodMs) / refill,
-    comesBack: 'steadily',
+    replenishes: 'continuously',
     // A rate need not be whole, so it is the period that grows.
     share: (instances) => {
       const maxDebt = partOfDebt(parameters.maxDebt, capacity, instances)

@@ -1,7 +1,7 @@
 import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
-import type { PackedCells, Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { CompactCodec, Rule, RuleState, StateCodec } from '../../core/rule.ts'
 import { decide, plainResult } from '../../engine/decide.ts'
 import { freshAfterMs, type KeyState, type Transition } from '../../engine/key-state.ts'
 import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
@@ -49,7 +49,7 @@ export class Keyspace {
   #holds: Table<HoldList>
   readonly #maxKeys: number
   readonly #changing: boolean
-  readonly #cells: StateCells | PackedCells | undefined
+  readonly #cells: StateCodec | CompactCodec | undefined
   #strangers: RuleState | undefined
   evicted = 0
   shared = 0
@@ -60,7 +60,7 @@ export class Keyspace {
    * @param changing whether every state has a rule of its own.
    * @param deserted is told when there is no limit any more that could ask.
    */
-  constructor(maxKeys: number, cells: StateCells | PackedCells | undefined, changing: boolean, deserted?: () => void) {
+  constructor(maxKeys: number, cells: StateCodec | CompactCodec | undefined, changing: boolean, deserted?: () => void) {
     this.#deserted = deserted
     this.#maxKeys = maxKeys
     this.#changing = changing
