@@ -27,3 +27,14 @@ it('nothing that src declares has a word of our own in its name', () => {
   })
   expect(found).toEqual([])
 })
+
+it('functions of the engine and the rules are verbs', () => {
+  const inside = paths.filter((path) => /^(engine|rules)\//.test(path))
+  const declared = inside.flatMap((path) => {
+    return [...readFileSync(`${root}/src/${path}`, 'utf8').matchAll(/\bfunction ([A-Za-z]+)/g)].map(
+      ([, name]) => name ?? '',
+    )
+  })
+  expect(declared).toContain('consumePlain')
+  expect(declared.filter((name) => /^([a-z]+(ed|ing)|found|judge)$|Of$/.test(name))).toEqual([])
+})

@@ -1,4 +1,4 @@
-import type { Rule, RuleState, StepResult } from '../core/rule.ts'
+import type { Rule, RuleState } from '../core/rule.ts'
 
 /** What was taken for a time: it goes back by itself at `untilMs` unless it is settled before. */
 export interface Hold {
@@ -16,18 +16,18 @@ export const MOST_HOLDS = 1_000
 /** No holds. */
 export const NO_HOLDS: readonly Hold[] = Object.freeze([])
 
-/** The state to keep: none when it is as if the key had never been used. */
-export function remembered<S extends RuleState>(outcome: StepResult<S>): S | undefined {
-  return outcome.resetAfterMs === 0 ? undefined : outcome.state
-}
-
 interface Held<S extends RuleState> {
   readonly state: S | undefined
   readonly holds: readonly Hold[]
 }
 
 /** The holds with those moved back that were taken more than `mostLagMs` after `nowMs`: to `timeMs`, the key's own time. */
-export function caughtUp(holds: readonly Hold[], nowMs: number, timeMs: number, mostLagMs: number): readonly Hold[] {
+export function pullBackHolds(
+  holds: readonly Hold[],
+  nowMs: number,
+  timeMs: number,
+  mostLagMs: number,
+): readonly Hold[] {
   if (holds.every(({ takenMs }) => takenMs - nowMs <= mostLagMs)) return holds
   return holds.map((hold) => {
     const { takenMs, untilMs } = hold
@@ -45,7 +45,7 @@ export function returnExpired<S extends RuleState>(
   const live = holds.filter((hold) => hold.untilMs > timeMs)
   if (live.length === holds.length) return { state, holds }
   return {
-    state: returned(
+    state: giveBackHolds(
       rule,
       state,
       holds.filter((hold) => hold.untilMs <= timeMs),
@@ -56,7 +56,7 @@ export function returnExpired<S extends RuleState>(
 }
 
 /** The holds as they are after a take: what has been refilled since they took it can no longer go back. */
-export function clipped<S extends RuleState>(
+export function clipHolds<S extends RuleState>(
   rule: Rule<S>,
   state: S | undefined,
   holds: readonly Hold[],
@@ -81,7 +81,7 @@ export function passesAfterMs<S extends RuleState>(
     const passesMs = atMs + rule.step(current, atMs, cost).retryAfterMs
     if (passesMs <= hold.untilMs) return passesMs - timeMs
     atMs = hold.untilMs
-    current = returned(rule, current, [hold], atMs)
+    current = giveBackHolds(rule, current, [hold], atMs)
   }
   return atMs + rule.step(current, atMs, cost).retryAfterMs - timeMs
 }
@@ -94,11 +94,11 @@ export function freshWithHoldsMs<S extends RuleState>(
   timeMs: number,
 ): number {
   const last = holds.reduce((latestMs, hold) => Math.max(latestMs, hold.untilMs), timeMs)
-  const emptied = returned(rule, state, holds, timeMs)
+  const emptied = giveBackHolds(rule, state, holds, timeMs)
   return Math.max(last - timeMs, emptied === undefined ? 0 : rule.step(emptied, timeMs, 0).resetAfterMs)
 }
 
-function returned<S extends RuleState>(
+function giveBackHolds<S extends RuleState>(
   rule: Rule<S>,
   state: S | undefined,
   holds: readonly Hold[],

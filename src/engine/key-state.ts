@@ -1,6 +1,6 @@
 import type { LimitResult } from '../core/decision.ts'
-import type { Rule, RuleState } from '../core/rule.ts'
-import { caughtUp, type Hold, NO_HOLDS, remembered, returnExpired } from './holds.ts'
+import type { Rule, RuleState, StepResult } from '../core/rule.ts'
+import { type Hold, NO_HOLDS, pullBackHolds, returnExpired } from './holds.ts'
 
 /** How far a key's own time may be ahead of the clock before the clock counts as set back for good. */
 export const MOST_LAG_MS = 60_000
@@ -51,7 +51,7 @@ export interface CurrentState<State extends RuleState = RuleState> {
 // always refused would start over at every request and never get out.
 
 /** The stored state at `nowMs`: moved back with the clock, without the holds that have expired, and counted by `rule`. */
-export function currentState<S extends RuleState>(rule: Rule<S>, stored: KeyState<S>, nowMs: number): CurrentState<S> {
+export function bringUpToDate<S extends RuleState>(rule: Rule<S>, stored: KeyState<S>, nowMs: number): CurrentState<S> {
   const { countedBy: maker = rule } = stored
   let { state, block, holds = NO_HOLDS } = stored
   const isPlain = maker === rule && holds.length === 0 && block === undefined
@@ -72,11 +72,11 @@ export function currentState<S extends RuleState>(rule: Rule<S>, stored: KeyStat
     holds = holds.map((hold) => {
       return { ...hold, takenMs: hold.takenMs - takenBackMs, untilMs: hold.untilMs - backMs }
     })
-    state = remembered(outcome)
+    state = dropFresh(outcome)
     moved = true
   }
   const stateMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
-  const caught = caughtUp(holds, nowMs, stateMs, MOST_LAG_MS)
+  const caught = pullBackHolds(holds, nowMs, stateMs, MOST_LAG_MS)
   moved ||= caught !== holds
   holds = caught
   // The key was there when a hold was taken, also if nothing else tells of that any more.
@@ -93,10 +93,15 @@ export function currentState<S extends RuleState>(rule: Rule<S>, stored: KeyStat
       takesOver: false,
     }
   }
-  const converted = recounted(maker, rule, held, timeMs)
+  const converted = recount(maker, rule, held, timeMs)
   // A state in which nothing is used any more may have been forgotten, and then there is nothing to take over either.
   const isUsed = converted.state !== undefined || converted.holds.length > 0
   return { ...converted, block, timeMs, moved, takesOver: isUsed && stored.convertedOnRefusal !== true }
+}
+
+/** The state to keep: none when it is as if the key had never been used. */
+export function dropFresh<S extends RuleState>({ resetAfterMs, state }: StepResult<S>): S | undefined {
+  return resetAfterMs === 0 ? undefined : state
 }
 
 /** Time until a block ends, zero when there is none. */
@@ -107,11 +112,11 @@ export function blockedForMs(block: Block | undefined, nowMs: number): number {
 /** Time until a state is as if the key had never been used. Zero: forget it. */
 export function freshAfterMs<S extends RuleState>(rule: Rule<S>, state: S, nowMs: number): number {
   const timeMs = Math.max(nowMs, state.atMs)
-  return after(rule.step(state, timeMs, 0).resetAfterMs, timeMs - nowMs)
+  return addLag(rule.step(state, timeMs, 0).resetAfterMs, timeMs - nowMs)
 }
 
 /** A duration from the key's own time as one from the clock's. */
-export function after(durationMs: number, lagMs: number): number {
+export function addLag(durationMs: number, lagMs: number): number {
   return durationMs === 0 ? 0 : durationMs + lagMs
 }
 
@@ -123,16 +128,16 @@ function isFarAhead(atMs: number, nowMs: number): boolean {
 // a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up. That is stored
 // even by a refusal: if it were not, it would be used anew at every request. But only by one, until something is counted: callers
 // who disagree about the rule for long must not use it anew at every request either.
-function recounted<S extends RuleState>(
+function recount<S extends RuleState>(
   maker: Rule<S>,
   rule: Rule<S>,
   { state, holds }: Pick<CurrentState<S>, 'state' | 'holds'>,
   timeMs: number,
 ): Pick<CurrentState<S>, 'state' | 'holds'> {
   // A place is a place, whatever the limit.
-  if (rule.refunds === 'lease') return { state: state && remembered(maker.step(state, timeMs, 0)), holds }
+  if (rule.refunds === 'lease') return { state: state && dropFresh(maker.step(state, timeMs, 0)), holds }
   const share = (amount: number): number => (amount * rule.limit) / maker.limit
-  const used = state === undefined ? 0 : Math.ceil(share(usedOf(maker, state, timeMs)))
+  const used = state === undefined ? 0 : Math.ceil(share(countUsed(maker, state, timeMs)))
   return {
     state: rule.adjust(undefined, timeMs, used).state,
     holds: holds.map((hold) => {
@@ -143,8 +148,8 @@ function recounted<S extends RuleState>(
   }
 }
 
-/** What is used of the limit. */
-function usedOf<S extends RuleState>(rule: Rule<S>, state: S, timeMs: number): number {
+/** What is used of the limit, in requests. */
+function countUsed<S extends RuleState>(rule: Rule<S>, state: S, timeMs: number): number {
   if (rule.refunds !== 'pool') return rule.limit - rule.step(state, timeMs, 0).remaining
   // A rule that shapes has less remaining than is free: what could be given back tells.
   return rule.adjust(state, timeMs, -Number.MAX_SAFE_INTEGER).returned

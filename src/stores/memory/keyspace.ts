@@ -2,7 +2,8 @@ import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { CompactCodec, Rule, RuleState, StateCodec } from '../../core/rule.ts'
-import { decide, plainResult } from '../../engine/decide.ts'
+import { consumePlain } from '../../engine/consume.ts'
+import { decide } from '../../engine/decide.ts'
 import { freshAfterMs, type KeyState, type Transition } from '../../engine/key-state.ts'
 import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
 import { Table } from './table.ts'
@@ -144,22 +145,17 @@ export class Keyspace {
     return transition
   }
 
-  /**
-   * Decides what nearly every decision is, at the cost of one look: a key without block or holds, and a clock that is not behind.
-   * Answers undefined, with nothing changed, when it is not that simple.
-   */
+  /** The same at the cost of one look, where a key has a state and nothing else. Undefined, with nothing changed, when it is not that simple. */
   #consumePlain(key: string, rule: Rule, cost: number, nowMs: number): LimitResult | undefined {
-    if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0 || cost > rule.limit) return undefined
+    if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0) return undefined
     const states = this.#states
     const slot = states.find(key)
-    const state = slot < 0 ? undefined : states.read(slot)
-    if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
-    const outcome = rule.step(state, nowMs, cost)
-    if (outcome.retryAfterMs > 0) return plainResult(outcome)
-    if (outcome.resetAfterMs === 0) return undefined
-    if (slot >= 0) states.write(slot, outcome.state)
-    else if (!states.append(outcome.state, nowMs, outcome.resetAfterMs)) return undefined
-    return plainResult(outcome)
+    const transition = consumePlain(rule, slot < 0 ? undefined : states.read(slot), cost, nowMs)
+    if (transition === undefined || !transition.allowed) return transition
+    const state = transition.state as RuleState
+    if (slot >= 0) states.write(slot, state)
+    else if (!states.append(state, nowMs, transition.resetAfterMs)) return undefined
+    return transition
   }
 
   /**

@@ -1,0 +1,165 @@
+import type { Reason } from '../core/decision.ts'
+import type { Rule, RuleState } from '../core/rule.ts'
+import { clipHolds, freshWithHoldsMs, type Hold, passesAfterMs } from './holds.ts'
+import {
+  addLag,
+  blockedForMs,
+  bringUpToDate,
+  type CurrentState,
+  dropFresh,
+  type KeyState,
+  type Transition,
+} from './key-state.ts'
+
+/** Takes `cost` if rule and block allow it. A refusal changes nothing, unless it is to block the key. */
+export function consume<S extends RuleState>(
+  rule: Rule<S>,
+  stored: KeyState<S>,
+  cost: number,
+  nowMs: number,
+  blockMs = 0,
+  newHold?: Hold,
+): Transition<S> {
+  const isPlain =
+    stored.block === undefined && stored.holds === undefined && stored.countedBy === undefined && newHold === undefined
+  const transition =
+    (isPlain ? consumePlain(rule, stored.state, cost, nowMs) : undefined) ??
+    evaluate(rule, stored, cost, nowMs, true, newHold)
+  return blockMs === 0 ? transition : blockRefused(transition, nowMs, blockMs)
+}
+
+/**
+ * What nearly every consume is: the rule alone decides, on a key that has a state and nothing else. Undefined when the state is ahead of
+ * the clock or counted by other parameters, when the cost never passes, and when nothing was taken after all.
+ */
+export function consumePlain<S extends RuleState>(
+  rule: Rule<S>,
+  state: S | undefined,
+  cost: number,
+  nowMs: number,
+): Transition<S> | undefined {
+  if (cost > rule.limit) return undefined
+  if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
+  const result = rule.step(state, nowMs, cost)
+  const allowed = result.retryAfterMs === 0
+  if (allowed && result.resetAfterMs === 0) return undefined
+  return {
+    allowed,
+    remaining: result.remaining,
+    retryAfterMs: result.retryAfterMs,
+    resetAfterMs: result.resetAfterMs,
+    delayMs: allowed ? result.delayMs : 0,
+    reason: allowed ? undefined : 'limit',
+    nextAfterMs: allowed ? result.nextAfterMs : undefined,
+    blockedMs: undefined,
+    state: allowed ? result.state : state,
+    block: undefined,
+    holds: undefined,
+    countedBy: allowed ? rule : undefined,
+    convertedOnRefusal: allowed ? false : undefined,
+  }
+}
+
+/** What `consume` would answer. */
+export function peek<S extends RuleState>(
+  rule: Rule<S>,
+  stored: KeyState<S>,
+  cost: number,
+  nowMs: number,
+): Transition<S> {
+  return evaluate(rule, stored, cost, nowMs, false)
+}
+
+function evaluate<S extends RuleState>(
+  rule: Rule<S>,
+  stored: KeyState<S>,
+  cost: number,
+  nowMs: number,
+  takes: boolean,
+  newHold?: Hold,
+): Transition<S> {
+  const current = bringUpToDate(rule, stored, nowMs)
+  const { timeMs } = current
+  const lagMs = timeMs - nowMs
+  const blockedMs = blockedForMs(current.block, nowMs)
+  const neverPasses = cost > rule.limit
+  const result = rule.step(current.state, timeMs, neverPasses ? 0 : cost)
+  const passes = result.retryAfterMs === 0
+  const allowed = passes && !neverPasses && blockedMs === 0
+  const isTaken = allowed && takes
+  // The step has counted a cost that is not taken after all: show the state as it stays.
+  const shown = passes && !isTaken ? rule.step(current.state, timeMs, 0) : result
+  const state = isTaken ? dropFresh(result) : current.state
+  const holds = isTaken ? takeHolds(rule, current, newHold) : current.holds
+  const retryMs =
+    passes || neverPasses || current.holds.length === 0
+      ? result.retryAfterMs
+      : passesAfterMs(rule, current.state, current.holds, timeMs, cost)
+  const resetMs = holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, state, holds, timeMs)
+  const nextMs =
+    holds.length === 0 || !allowed || shown.remaining === rule.limit
+      ? shown.nextAfterMs
+      : passesAfterMs(rule, state, holds, timeMs, shown.remaining + 1)
+  return {
+    allowed,
+    remaining: blockedMs > 0 ? 0 : shown.remaining,
+    retryAfterMs: neverPasses ? Number.POSITIVE_INFINITY : Math.max(blockedMs, addLag(retryMs, lagMs)),
+    resetAfterMs: Math.max(blockedMs, addLag(resetMs, lagMs)),
+    delayMs: allowed ? result.delayMs : 0,
+    reason: allowed ? undefined : explainRefusal(neverPasses, blockedMs),
+    nextAfterMs: allowed ? addLag(nextMs, lagMs) : undefined,
+    blockedMs: blockedMs > 0 && !neverPasses ? blockedMs : undefined,
+    ...selectKept(rule, stored, { ...current, state, holds }, isTaken, resetMs === 0 && blockedMs === 0),
+  }
+}
+
+function explainRefusal(neverPasses: boolean, blockedMs: number): Reason {
+  if (neverPasses) return 'cost-exceeds-limit'
+  return blockedMs > 0 ? 'blocked' : 'limit'
+}
+
+function takeHolds<S extends RuleState>(rule: Rule<S>, current: CurrentState<S>, newHold?: Hold): readonly Hold[] {
+  const holds = clipHolds(rule, current.state, current.holds, current.timeMs)
+  return newHold === undefined ? holds : [...holds, newHold]
+}
+
+/** What the key is afterwards: the parts that went in when nothing has to be stored. */
+function selectKept<S extends RuleState>(
+  rule: Rule<S>,
+  stored: KeyState<S>,
+  next: CurrentState<S>,
+  isTaken: boolean,
+  isUntouched: boolean,
+): KeyState<S> {
+  const { state, block, holds, moved, takesOver } = next
+  const hasMoved = moved || takesOver
+  if (!isTaken && !hasMoved) {
+    const { countedBy, convertedOnRefusal } = stored
+    return { state: stored.state, block, holds: stored.holds, countedBy, convertedOnRefusal }
+  }
+  // What has to be stored and is as if untouched is forgotten, with all its parts.
+  const isForgotten = hasMoved && isUntouched
+  return {
+    state: isForgotten ? undefined : state,
+    // What passes proves that a block is over.
+    block: isTaken || isForgotten ? undefined : block,
+    holds: isForgotten || holds.length === 0 ? undefined : holds,
+    countedBy: rule,
+    convertedOnRefusal: takesOver && !moved && !isTaken,
+  }
+}
+
+// Only a refusal for want of room blocks, and only once until something has passed: a client that was told during a block when its
+// cost passes, and tries before that, must not be told a later time.
+function blockRefused<S extends RuleState>(transition: Transition<S>, nowMs: number, blockMs: number): Transition<S> {
+  if (transition.reason !== 'limit' || transition.block !== undefined) return transition
+  // A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
+  const blockedMs = Math.max(transition.retryAfterMs, blockMs)
+  return {
+    ...transition,
+    remaining: 0,
+    retryAfterMs: blockedMs,
+    resetAfterMs: Math.max(transition.resetAfterMs, blockedMs),
+    block: { atMs: nowMs, untilMs: nowMs + blockedMs },
+  }
+}
