@@ -107,6 +107,20 @@ function describePromise(promise: RulePromise): void {
       })
     })
 
+    it('decides of a key that has a state and nothing else as of any other key', () => {
+      check(fc.oneof(everything, anyClock), (history, rule) => {
+        for (const { amount, before, nowMs } of history) {
+          const known = { countedBy: rule, convertedOnRefusal: false }
+          // A key that says which rule has counted it takes the long way.
+          const [plain, long] = [{}, known].map((stamp) => {
+            const transition = consume(rule, { ...UNTOUCHED, state: before.state, ...stamp }, amount, nowMs)
+            return [{ ...transition, ...known, state: undefined }, peek(rule, transition, 1, nowMs).resetAfterMs]
+          })
+          expect(plain).toEqual(long)
+        }
+      })
+    })
+
     it('changes nothing by a refusal or a peek', () => {
       check(everything, (history, rule) => {
         for (const { action, amount, before, ruling, nowMs } of history) {

@@ -9,7 +9,9 @@ export interface Rule<State extends RuleState = RuleState> {
   readonly stateName: string
   /** The most that can ever pass at once; a greater cost never passes. */
   readonly limit: number
-  /** What the step needs to know, checked and complete. */
+  /** Says which rules of one `stateName` count alike: those whose identity is the same text. */
+  readonly identity: string
+  /** What the step needs to know, checked and complete; a script takes it by these names. */
   readonly parameters: Readonly<Record<string, number | string>>
   /** How a state becomes a row of numbers. Absent when its size varies. */
   readonly codec?: StateCodec<State>

@@ -12,14 +12,14 @@ import {
 } from './key-state.ts'
 
 /** Takes `cost` if rule and block allow it. A refusal changes nothing, unless it is to block the key. */
-export function consume<S extends RuleState>(
-  rule: Rule<S>,
-  stored: KeyState<S>,
+export function consume(
+  rule: Rule,
+  stored: KeyState,
   cost: number,
   nowMs: number,
   blockMs = 0,
   newHold?: Hold,
-): Transition<S> {
+): Transition {
   const isPlain =
     stored.block === undefined && stored.holds === undefined && stored.countedBy === undefined && newHold === undefined
   const transition =
@@ -32,12 +32,12 @@ export function consume<S extends RuleState>(
  * What nearly every consume is: the rule alone decides, on a key that has a state and nothing else. Undefined when the state is ahead of
  * the clock or counted by other parameters, when the cost never passes, and when nothing was taken after all.
  */
-export function consumePlain<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
+export function consumePlain(
+  rule: Rule,
+  state: RuleState | undefined,
   cost: number,
   nowMs: number,
-): Transition<S> | undefined {
+): Transition | undefined {
   if (cost > rule.limit) return undefined
   if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
   const result = rule.step(state, nowMs, cost)
@@ -61,23 +61,18 @@ export function consumePlain<S extends RuleState>(
 }
 
 /** What `consume` would answer. */
-export function peek<S extends RuleState>(
-  rule: Rule<S>,
-  stored: KeyState<S>,
-  cost: number,
-  nowMs: number,
-): Transition<S> {
+export function peek(rule: Rule, stored: KeyState, cost: number, nowMs: number): Transition {
   return evaluate(rule, stored, cost, nowMs, false)
 }
 
-function evaluate<S extends RuleState>(
-  rule: Rule<S>,
-  stored: KeyState<S>,
+function evaluate(
+  rule: Rule,
+  stored: KeyState,
   cost: number,
   nowMs: number,
   takes: boolean,
   newHold?: Hold,
-): Transition<S> {
+): Transition {
   const current = bringUpToDate(rule, stored, nowMs)
   const { timeMs } = current
   const lagMs = timeMs - nowMs
@@ -94,12 +89,12 @@ function evaluate<S extends RuleState>(
   const retryMs =
     passes || neverPasses || current.holds.length === 0
       ? result.retryAfterMs
-      : passesAfterMs(rule, current.state, current.holds, timeMs, cost)
-  const resetMs = holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, state, holds, timeMs)
+      : passesAfterMs(rule, current, timeMs, cost)
+  const resetMs = holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, { state, holds }, timeMs)
   const nextMs =
     holds.length === 0 || !allowed || shown.remaining === rule.limit
       ? shown.nextAfterMs
-      : passesAfterMs(rule, state, holds, timeMs, shown.remaining + 1)
+      : passesAfterMs(rule, { state, holds }, timeMs, shown.remaining + 1)
   return {
     allowed,
     remaining: blockedMs > 0 ? 0 : shown.remaining,
@@ -118,19 +113,19 @@ function explainRefusal(neverPasses: boolean, blockedMs: number): Reason {
   return blockedMs > 0 ? 'blocked' : 'limit'
 }
 
-function takeHolds<S extends RuleState>(rule: Rule<S>, current: CurrentState<S>, newHold?: Hold): readonly Hold[] {
-  const holds = clipHolds(rule, current.state, current.holds, current.timeMs)
+function takeHolds(rule: Rule, current: CurrentState, newHold?: Hold): readonly Hold[] {
+  const holds = clipHolds(rule, current, current.timeMs)
   return newHold === undefined ? holds : [...holds, newHold]
 }
 
 /** What the key is afterwards: the parts that went in when nothing has to be stored. */
-function selectKept<S extends RuleState>(
-  rule: Rule<S>,
-  stored: KeyState<S>,
-  next: CurrentState<S>,
+function selectKept(
+  rule: Rule,
+  stored: KeyState,
+  next: CurrentState,
   isTaken: boolean,
   isUntouched: boolean,
-): KeyState<S> {
+): KeyState {
   const { state, block, holds, moved, takesOver } = next
   const hasMoved = moved || takesOver
   if (!isTaken && !hasMoved) {
@@ -151,7 +146,7 @@ function selectKept<S extends RuleState>(
 
 // Only a refusal for want of room blocks, and only once until something has passed: a client that was told during a block when its
 // cost passes, and tries before that, must not be told a later time.
-function blockRefused<S extends RuleState>(transition: Transition<S>, nowMs: number, blockMs: number): Transition<S> {
+function blockRefused(transition: Transition, nowMs: number, blockMs: number): Transition {
   if (transition.reason !== 'limit' || transition.block !== undefined) return transition
   // A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
   const blockedMs = Math.max(transition.retryAfterMs, blockMs)

@@ -16,64 +16,28 @@ export const MOST_HOLDS = 1_000
 /** No holds. */
 export const NO_HOLDS: readonly Hold[] = Object.freeze([])
 
-interface Held<S extends RuleState> {
-  readonly state: S | undefined
+/** What a rule has counted of a key, and the holds on it. */
+export interface Held {
+  readonly state: RuleState | undefined
   readonly holds: readonly Hold[]
 }
 
-/** The holds with those moved back that were taken more than `mostLagMs` after `nowMs`: to `timeMs`, the key's own time. */
-export function pullBackHolds(
-  holds: readonly Hold[],
-  nowMs: number,
-  timeMs: number,
-  mostLagMs: number,
-): readonly Hold[] {
-  if (holds.every(({ takenMs }) => takenMs - nowMs <= mostLagMs)) return holds
-  return holds.map((hold) => {
-    const { takenMs, untilMs } = hold
-    return takenMs - nowMs <= mostLagMs ? hold : { ...hold, takenMs: timeMs, untilMs: untilMs - (takenMs - timeMs) }
-  })
-}
-
 /** Gives back what the expired holds took. What a lease took has come back by itself. */
-export function returnExpired<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-): Held<S> {
-  const live = holds.filter((hold) => hold.untilMs > timeMs)
-  if (live.length === holds.length) return { state, holds }
-  return {
-    state: giveBackHolds(
-      rule,
-      state,
-      holds.filter((hold) => hold.untilMs <= timeMs),
-      timeMs,
-    ),
-    holds: live,
-  }
+export function returnExpired(rule: Rule, held: Held, timeMs: number): Held {
+  const expired = held.holds.filter((hold) => hold.untilMs <= timeMs)
+  if (expired.length === 0) return held
+  const state = giveBackHolds(rule, held.state, expired, timeMs)
+  return { state, holds: held.holds.filter((hold) => hold.untilMs > timeMs) }
 }
 
 /** The holds as they are after a take: what has been refilled since they took it can no longer go back. */
-export function clipHolds<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-): readonly Hold[] {
+export function clipHolds(rule: Rule, { state, holds }: Held, timeMs: number): readonly Hold[] {
   if (holds.length === 0 || rule.refunds !== 'pool') return holds
   return holds.map((hold) => ({ ...hold, left: rule.adjust(state, timeMs, -hold.left, hold.takenMs).returned }))
 }
 
 /** When a refused cost passes if nobody comes but holds expire, from `timeMs`. */
-export function passesAfterMs<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-  cost: number,
-): number {
+export function passesAfterMs(rule: Rule, { state, holds }: Held, timeMs: number, cost: number): number {
   let current = state
   let atMs = timeMs
   const pending = rule.refunds === 'lease' ? NO_HOLDS : [...holds].sort((one, other) => one.untilMs - other.untilMs)
@@ -87,23 +51,13 @@ export function passesAfterMs<S extends RuleState>(
 }
 
 /** Time until a key with holds is as if it had never been used: all of them have expired, and what they gave back is fresh. */
-export function freshWithHoldsMs<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-): number {
+export function freshWithHoldsMs(rule: Rule, { state, holds }: Held, timeMs: number): number {
   const last = holds.reduce((latestMs, hold) => Math.max(latestMs, hold.untilMs), timeMs)
   const emptied = giveBackHolds(rule, state, holds, timeMs)
   return Math.max(last - timeMs, emptied === undefined ? 0 : rule.step(emptied, timeMs, 0).resetAfterMs)
 }
 
-function giveBackHolds<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-): S | undefined {
+function giveBackHolds(rule: Rule, state: Held['state'], holds: readonly Hold[], timeMs: number): Held['state'] {
   if (rule.refunds === 'lease') return state
   let current = state
   for (const hold of holds) {

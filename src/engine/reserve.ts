@@ -1,5 +1,5 @@
 import type { Operation } from '../core/operation.ts'
-import type { Rule, RuleState } from '../core/rule.ts'
+import type { Rule } from '../core/rule.ts'
 import { addAmount, peekAt } from './adjust.ts'
 import { consume, peek } from './consume.ts'
 import { MOST_HOLDS } from './holds.ts'
@@ -20,13 +20,7 @@ export function reserve(operation: Operation, stored: KeyState, nowMs: number): 
 }
 
 /** Ends a hold of which `used` was used: gives back the rest, or charges what is more than it had reserved. */
-export function settle<S extends RuleState>(
-  rule: Rule<S>,
-  stored: KeyState<S>,
-  id: number,
-  used: number,
-  nowMs: number,
-): Transition<S> {
+export function settle(rule: Rule, stored: KeyState, id: number, used: number, nowMs: number): Transition {
   const current = bringUpToDate(rule, stored, nowMs)
   const settled = current.holds.find((hold) => hold.id === id)
   if (settled === undefined) return refuseEnded(peek(rule, stored, 1, nowMs))
@@ -40,13 +34,7 @@ export function settle<S extends RuleState>(
 }
 
 /** Makes a hold last for `holdMs` from now. */
-export function extend<S extends RuleState>(
-  rule: Rule<S>,
-  stored: KeyState<S>,
-  id: number,
-  holdMs: number,
-  nowMs: number,
-): Transition<S> {
+export function extend(rule: Rule, stored: KeyState, id: number, holdMs: number, nowMs: number): Transition {
   const current = bringUpToDate(rule, stored, nowMs)
   const { holds, timeMs } = current
   const extended = holds.find((hold) => hold.id === id)
@@ -64,7 +52,7 @@ export function extend<S extends RuleState>(
   return allow(peekAt(rule, { ...current, state, holds: next }, nowMs))
 }
 
-function allow<S extends RuleState>(transition: Transition<S>): Transition<S> {
+function allow(transition: Transition): Transition {
   const { allowed, retryAfterMs } = transition
   // Where not even one passes, more than nothing passes when one does.
   const nextAfterMs = allowed ? transition.nextAfterMs : retryAfterMs
@@ -72,7 +60,7 @@ function allow<S extends RuleState>(transition: Transition<S>): Transition<S> {
   return { ...transition, ...passes }
 }
 
-function refuseEnded<S extends RuleState>(transition: Transition<S>): Transition<S> {
+function refuseEnded(transition: Transition): Transition {
   return {
     ...transition,
     allowed: false,

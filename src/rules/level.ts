@@ -1,12 +1,7 @@
-import {
-  type AdjustResult,
-  addBounded,
-  type CompactCodec,
-  type Rule,
-  type RuleState,
-  type StateCodec,
-} from '../core/rule.ts'
-import { type CountedStep, outlive } from './outlive.ts'
+import { LONGEST_MS } from '../core/check.ts'
+import { addBounded, type CompactCodec, type RuleState, type StateCodec } from '../core/rule.ts'
+import { type CountedAdjust, type CountedStep, outlive, type RuleFunctions } from './outlive.ts'
+import { shareLimit } from './share.ts'
 
 /**
  * What is used of a bucket at `atMs`, in units of request × millisecond of a period of `periodMs`, in which `rate` requests come back:
@@ -36,13 +31,8 @@ export function countUsed(state: Level | undefined, rate: number, nowMs: number)
   return Math.max(0, used - rate * backMs)
 }
 
-/** One adjustment of a bucket, on a level of that period and rate. */
-export function adjustLevel(
-  { capacity, rate, periodMs, maxDebt }: LevelParameters,
-  state: Level | undefined,
-  nowMs: number,
-  amount: number,
-): AdjustResult<Level> {
+const adjustLevel: CountedAdjust<LevelParameters, Level> = (parameters, state, nowMs, amount) => {
+  const { capacity, rate, periodMs, maxDebt } = parameters
   const before = countUsed(state, rate, nowMs)
   // A part of a request is a whole number of units, which the division that made it has blurred.
   // Inexact only for an amount so large that the bounds decide anyway.
@@ -58,7 +48,7 @@ export function adjustLevel(
 export function outliveLevel<P extends LevelParameters>(
   step: CountedStep<P, Level>,
   parameters: P,
-): Pick<Rule<Level>, 'step' | 'adjust' | 'adopt'> {
+): RuleFunctions<Level> {
   const { capacity, rate, periodMs, maxDebt } = parameters
   const most = (capacity + maxDebt) * periodMs
   return outlive({
@@ -74,6 +64,15 @@ export function outliveLevel<P extends LevelParameters>(
       return { atMs: nowMs, used, periodMs, rate }
     },
   })
+}
+
+/** The capacity, the period and the debt of one of so many. A rate need not be whole, so it is the period that grows. */
+export function shareLevel(
+  { capacity, periodMs, maxDebt }: Pick<LevelParameters, 'capacity' | 'periodMs' | 'maxDebt'>,
+  instances: number,
+): Pick<LevelParameters, 'capacity' | 'periodMs' | 'maxDebt'> {
+  const share = shareLimit({ limit: capacity, maxDebt }, instances)
+  return { capacity: share.limit, periodMs: Math.min(periodMs * instances, LONGEST_MS), maxDebt: share.maxDebt }
 }
 
 // Whole requests are exact. A part of one is rounded up, to no more than a whole one.

@@ -3,19 +3,24 @@ import type { AdjustResult, Rule, RuleState, StepResult } from '../core/rule.ts'
 /** A step of a rule, on a state that these parameters have counted. */
 export type CountedStep<P, S extends RuleState> = (
   parameters: P,
-  state: S | undefined,
-  nowMs: number,
-  cost: number,
+  ...given: Parameters<Rule<S>['step']>
 ) => StepResult<S>
 
 /** An adjustment of a rule, on a state that these parameters have counted. */
 export type CountedAdjust<P, S extends RuleState> = (
   parameters: P,
-  state: S | undefined,
-  nowMs: number,
-  amount: number,
-  takenMs?: number,
+  ...given: Parameters<Rule<S>['adjust']>
 ) => AdjustResult<S>
+
+/** What a rule does. */
+export type RuleFunctions<S extends RuleState> = Pick<Rule<S>, 'step' | 'adjust' | 'adopt'>
+
+/** What a rule of windows knows. */
+export interface WindowParameters {
+  readonly limit: number
+  readonly windowMs: number
+  readonly maxDebt: number
+}
 
 /** A rule whose states say which parameters have counted them. */
 export interface Outliving<P, S extends RuleState> {
@@ -38,7 +43,7 @@ export function outlive<P, S extends RuleState>({
   parameters,
   readCounting,
   recount,
-}: Outliving<P, S>): Pick<Rule<S>, 'step' | 'adjust' | 'adopt'> {
+}: Outliving<P, S>): RuleFunctions<S> {
   return {
     step(state, nowMs, cost) {
       const counting = state === undefined ? parameters : readCounting(state)
@@ -71,10 +76,10 @@ export function outlive<P, S extends RuleState>({
   }
 }
 
-/** The same for a rule that counts whole requests in windows. */
-export function outliveWindow<P extends { readonly limit: number }, S extends RuleState>(
+/** The same for a rule that counts whole requests. */
+export function outliveRequests<P extends WindowParameters, S extends RuleState>(
   rule: Omit<Outliving<P, S>, 'recount'>,
-): Pick<Rule<S>, 'step' | 'adjust' | 'adopt'> {
+): RuleFunctions<S> {
   const { step, adjust, parameters } = rule
   return outlive({
     ...rule,
@@ -85,4 +90,15 @@ export function outliveWindow<P extends { readonly limit: number }, S extends Ru
       return adjust(parameters, undefined, nowMs, used).state
     },
   })
+}
+
+/** The same for a rule that counts them in windows, of which each state says the length. */
+export function outliveWindow<P extends WindowParameters, S extends RuleState & { readonly windowMs: number }>(
+  step: CountedStep<P, S>,
+  adjust: CountedAdjust<P, S>,
+  parameters: P,
+): RuleFunctions<S> {
+  const readCounting = ({ windowMs }: S): P =>
+    windowMs === parameters.windowMs ? parameters : { ...parameters, windowMs }
+  return outliveRequests({ step, adjust, parameters, readCounting })
 }

@@ -1,4 +1,5 @@
-import { type AdjustResult, addBounded, type CompactCodec, type RuleState, type StepResult } from '../core/rule.ts'
+import { addBounded, type CompactCodec, type RuleState } from '../core/rule.ts'
+import type { CountedAdjust, CountedStep, RuleFunctions } from './outlive.ts'
 
 /**
  * Costs in the order they were taken: `newestCost` at `atMs`, and before it pairs of time and cost in `older[from..to)`. Each counts for
@@ -25,19 +26,20 @@ export interface TimelineParameters {
 }
 
 /**
- * One step of a rule that counts what was taken within the last `ownMs`, exactly. What another span has counted leaves when the shorter
- * of the two says so; something new makes all of it count for the rule's own.
+ * The functions of a rule that counts what was taken within the last `spanMs`, exactly. What another span has counted leaves when the
+ * shorter of the two says so; something new makes all of it count for the rule's own.
  */
-export function stepTimeline(
-  limit: number,
-  ownMs: number,
-  state: Timeline | undefined,
-  nowMs: number,
-  cost: number,
-): StepResult<Timeline> {
-  const live = findLive(state, ownMs, nowMs)
+export function createTimeline(parameters: TimelineParameters): RuleFunctions<Timeline> {
+  return {
+    step: (state, nowMs, cost) => stepTimeline(parameters, state, nowMs, cost),
+    adjust: (state, nowMs, amount, takenMs) => adjustTimeline(parameters, state, nowMs, amount, takenMs),
+  }
+}
+
+const stepTimeline: CountedStep<TimelineParameters, Timeline> = ({ limit, spanMs }, state, nowMs, cost) => {
+  const live = findLive(state, spanMs, nowMs)
   const passes = live.total + cost <= limit
-  const next = passes ? append(live, nowMs, cost, ownMs) : live
+  const next = passes ? append(live, nowMs, cost, spanMs) : live
   return {
     retryAfterMs: passes ? 0 : timeFreeing(live, cost - (limit - live.total)) + live.spanMs - nowMs,
     remaining: Math.max(0, limit - next.total),
@@ -48,14 +50,8 @@ export function stepTimeline(
   }
 }
 
-/** One adjustment of such a rule. */
-export function adjustTimeline(
-  { limit, maxDebt, spanMs, returns }: TimelineParameters,
-  state: Timeline | undefined,
-  nowMs: number,
-  amount: number,
-  takenMs?: number,
-): AdjustResult<Timeline> {
+const adjustTimeline: CountedAdjust<TimelineParameters, Timeline> = (parameters, state, nowMs, amount, takenMs) => {
+  const { limit, maxDebt, spanMs, returns } = parameters
   const live = findLive(state, spanMs, nowMs)
   const added = addBounded(live.total, amount, limit + maxDebt) - live.total
   const next = amount < 0 ? remove(live, -amount, returns, takenMs) : append(live, nowMs, added, spanMs)

@@ -1,5 +1,5 @@
-import type { AdjustResult, StepResult } from '../../core/rule.ts'
-import { adjustTimeline, stepTimeline, type Timeline } from '../timeline.ts'
+import type { RuleFunctions } from '../outlive.ts'
+import { createTimeline, type Timeline } from '../timeline.ts'
 
 interface Parameters {
   readonly limit: number
@@ -7,23 +7,7 @@ interface Parameters {
   readonly maxDebt: number
 }
 
-/** One step of the concurrency limit. */
-export function stepConcurrency(
-  { limit, leaseMs }: Parameters,
-  state: Timeline | undefined,
-  nowMs: number,
-  cost: number,
-): StepResult<Timeline> {
-  return stepTimeline(limit, leaseMs, state, nowMs, cost)
-}
-
-/** One adjustment of the concurrency limit. */
-export function adjustConcurrency(
-  { limit, leaseMs, maxDebt }: Parameters,
-  state: Timeline | undefined,
-  nowMs: number,
-  amount: number,
-  takenMs?: number,
-): AdjustResult<Timeline> {
-  return adjustTimeline({ limit, maxDebt, spanMs: leaseMs, returns: 'oldest' }, state, nowMs, amount, takenMs)
+/** The functions of the concurrency limit. A refund ends the lease that is the first to expire. */
+export function createConcurrency({ limit, leaseMs, maxDebt }: Parameters): RuleFunctions<Timeline> {
+  return createTimeline({ limit, maxDebt, spanMs: leaseMs, returns: 'oldest' })
 }

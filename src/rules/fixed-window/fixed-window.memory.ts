@@ -1,4 +1,5 @@
-import { type AdjustResult, addBounded, type RuleState, type StateCodec, type StepResult } from '../../core/rule.ts'
+import { addBounded, type RuleState, type StateCodec } from '../../core/rule.ts'
+import type { CountedAdjust, CountedStep, WindowParameters } from '../outlive.ts'
 
 /** The count of one window, which opened at `atMs` and lasts for `windowMs`. */
 export interface FixedWindowState extends RuleState {
@@ -6,23 +7,16 @@ export interface FixedWindowState extends RuleState {
   readonly windowMs: number
 }
 
-interface Parameters {
-  readonly limit: number
-  readonly windowMs: number
+interface Parameters extends WindowParameters {
   readonly anchor: 'clock' | 'first-hit'
-  readonly maxDebt: number
 }
 
 /** One step of the fixed window, on a window of that length. */
-export function stepFixedWindow(
-  { limit, windowMs, anchor }: Parameters,
-  state: FixedWindowState | undefined,
-  nowMs: number,
-  cost: number,
-): StepResult<FixedWindowState> {
+export const stepFixedWindow: CountedStep<Parameters, FixedWindowState> = (parameters, state, nowMs, cost) => {
+  const { limit, windowMs } = parameters
   const open = findOpen(state, windowMs, nowMs)
   const before = open?.count ?? 0
-  const atMs = findStart(open, windowMs, anchor, nowMs)
+  const atMs = findStart(open, parameters, nowMs)
   const leftMs = atMs + windowMs - nowMs
   const passes = before + cost <= limit
   const count = passes ? before + cost : before
@@ -38,16 +32,17 @@ export function stepFixedWindow(
 }
 
 /** One adjustment of the fixed window, on a window of that length. */
-export function adjustFixedWindow(
-  { limit, windowMs, anchor, maxDebt }: Parameters,
-  state: FixedWindowState | undefined,
-  nowMs: number,
-  amount: number,
-  takenMs?: number,
-): AdjustResult<FixedWindowState> {
+export const adjustFixedWindow: CountedAdjust<Parameters, FixedWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  amount,
+  takenMs,
+) => {
+  const { limit, windowMs, maxDebt } = parameters
   const open = findOpen(state, windowMs, nowMs)
   const before = open?.count ?? 0
-  const atMs = findStart(open, windowMs, anchor, nowMs)
+  const atMs = findStart(open, parameters, nowMs)
   // What was taken in an earlier window has left with it.
   const hasLeft = amount < 0 && takenMs !== undefined && takenMs < atMs
   const count = hasLeft ? before : addBounded(before, amount, limit + maxDebt)
@@ -57,16 +52,11 @@ export function adjustFixedWindow(
   }
 }
 
-function findOpen(state: FixedWindowState | undefined, windowMs: number, nowMs: number): FixedWindowState | undefined {
+function findOpen(state: FixedWindowState | undefined, windowMs: number, nowMs: number) {
   return state !== undefined && nowMs < state.atMs + windowMs ? state : undefined
 }
 
-function findStart(
-  open: FixedWindowState | undefined,
-  windowMs: number,
-  anchor: Parameters['anchor'],
-  nowMs: number,
-): number {
+function findStart(open: FixedWindowState | undefined, { windowMs, anchor }: Parameters, nowMs: number): number {
   if (open !== undefined && nowMs >= open.atMs) return open.atMs
   return anchor === 'clock' ? nowMs - (nowMs % windowMs) : nowMs
 }

@@ -1,5 +1,5 @@
-import type { StepResult } from '../../core/rule.ts'
 import { countUsed, type Level, type LevelParameters } from '../level.ts'
+import type { CountedStep } from '../outlive.ts'
 
 /** What the leaky bucket knows. */
 export interface LeakyBucketParameters extends LevelParameters {
@@ -8,12 +8,8 @@ export interface LeakyBucketParameters extends LevelParameters {
 }
 
 /** One step of the leaky bucket, on a level of that period and rate. */
-export function stepLeakyBucket(
-  { capacity, rate, periodMs, mode, maxWaitMs }: LeakyBucketParameters,
-  state: Level | undefined,
-  nowMs: number,
-  cost: number,
-): StepResult<Level> {
+export const stepLeakyBucket: CountedStep<LeakyBucketParameters, Level> = (parameters, state, nowMs, cost) => {
+  const { capacity, rate, periodMs, mode, maxWaitMs } = parameters
   const before = countUsed(state, rate, nowMs)
   const queueMs = mode === 'shape' ? Math.ceil(before / rate) : 0
   const fullMs = Math.ceil((before - (capacity - cost) * periodMs) / rate)

@@ -1,29 +1,7 @@
-import type { AdjustResult, StepResult } from '../../core/rule.ts'
-import { adjustTimeline, stepTimeline, type Timeline } from '../timeline.ts'
+import type { RuleFunctions, WindowParameters } from '../outlive.ts'
+import { createTimeline, type Timeline } from '../timeline.ts'
 
-interface Parameters {
-  readonly limit: number
-  readonly windowMs: number
-  readonly maxDebt: number
-}
-
-/** One step of the sliding log. */
-export function stepSlidingLog(
-  { limit, windowMs }: Parameters,
-  state: Timeline | undefined,
-  nowMs: number,
-  cost: number,
-): StepResult<Timeline> {
-  return stepTimeline(limit, windowMs, state, nowMs, cost)
-}
-
-/** One adjustment of the sliding log. */
-export function adjustSlidingLog(
-  { limit, windowMs, maxDebt }: Parameters,
-  state: Timeline | undefined,
-  nowMs: number,
-  amount: number,
-  takenMs?: number,
-): AdjustResult<Timeline> {
-  return adjustTimeline({ limit, maxDebt, spanMs: windowMs, returns: 'newest' }, state, nowMs, amount, takenMs)
+/** The functions of the sliding log. A refund removes what was taken last. */
+export function createSlidingLog({ limit, windowMs, maxDebt }: WindowParameters): RuleFunctions<Timeline> {
+  return createTimeline({ limit, maxDebt, spanMs: windowMs, returns: 'newest' })
 }

@@ -1,4 +1,5 @@
-import { type AdjustResult, addBounded, type RuleState, type StateCodec, type StepResult } from '../../core/rule.ts'
+import { addBounded, type RuleState, type StateCodec } from '../../core/rule.ts'
+import type { CountedAdjust, CountedStep, WindowParameters } from '../outlive.ts'
 
 /** The counts of the window that started at `atMs` and of the one before it, both of `windowMs`. */
 export interface SlidingWindowState extends RuleState {
@@ -7,19 +8,14 @@ export interface SlidingWindowState extends RuleState {
   readonly windowMs: number
 }
 
-interface Parameters {
-  readonly limit: number
-  readonly windowMs: number
-  readonly maxDebt: number
-}
-
 /** One step of the sliding window counter, on windows of that length. */
-export function stepSlidingWindow(
-  { limit, windowMs }: Parameters,
-  state: SlidingWindowState | undefined,
-  nowMs: number,
-  cost: number,
-): StepResult<SlidingWindowState> {
+export const stepSlidingWindow: CountedStep<WindowParameters, SlidingWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  cost,
+) => {
+  const { limit, windowMs } = parameters
   const atMs = nowMs - (nowMs % windowMs)
   const elapsedMs = nowMs - atMs
   const before = countCurrent(state, atMs)
@@ -39,13 +35,14 @@ export function stepSlidingWindow(
 }
 
 /** One adjustment of the sliding window counter, on windows of that length. */
-export function adjustSlidingWindow(
-  { limit, windowMs, maxDebt }: Parameters,
-  state: SlidingWindowState | undefined,
-  nowMs: number,
-  amount: number,
-  takenMs?: number,
-): AdjustResult<SlidingWindowState> {
+export const adjustSlidingWindow: CountedAdjust<WindowParameters, SlidingWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  amount,
+  takenMs,
+) => {
+  const { limit, windowMs, maxDebt } = parameters
   const atMs = nowMs - (nowMs % windowMs)
   let current = countCurrent(state, atMs)
   let previous = countPrevious(state, atMs, windowMs)

@@ -1,8 +1,8 @@
 import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
+import { parseDebt } from '../debt.ts'
 import { outliveWindow } from '../outlive.ts'
-import { part, partOfDebt } from '../part.ts'
+import { shareLimit } from '../share.ts'
 import {
   adjustSlidingWindow,
   type SlidingWindowState,
@@ -33,27 +33,19 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
   const limit = wholeNumber('limit', options.limit, 1)
   const windowMs = milliseconds('windowMs', options.windowMs)
   exactProduct('limit × windowMs', limit, windowMs)
-  const parameters = { limit, windowMs, maxDebt: debt(options.maxDebt, limit, windowMs) }
+  const parameters = { limit, windowMs, maxDebt: parseDebt(options.maxDebt, limit, windowMs) }
   const rule: Rule<SlidingWindowState> = {
     kind: 'sliding-window',
     stateName: 'sliding-window@1',
     limit,
+    identity: JSON.stringify(parameters),
     parameters,
     codec: slidingWindowCodec,
     refunds: 'by-time',
     windowMs,
     replenishes: 'gradually',
-    share: (instances) => {
-      const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
-      return slidingWindow({ limit: part(limit, instances), windowMs, maxDebt })
-    },
-    ...outliveWindow<typeof parameters, SlidingWindowState>({
-      step: stepSlidingWindow,
-      adjust: adjustSlidingWindow,
-      parameters,
-      readCounting: (state) =>
-        state.windowMs === parameters.windowMs ? parameters : { ...parameters, windowMs: state.windowMs },
-    }),
+    share: (instances) => slidingWindow({ ...parameters, ...shareLimit(parameters, instances) }),
+    ...outliveWindow<typeof parameters, SlidingWindowState>(stepSlidingWindow, adjustSlidingWindow, parameters),
   }
   return rule
 }

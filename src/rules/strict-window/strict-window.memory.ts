@@ -1,11 +1,5 @@
-import {
-  type AdjustResult,
-  addBounded,
-  type CompactCodec,
-  type RuleState,
-  type StateCodec,
-  type StepResult,
-} from '../../core/rule.ts'
+import { addBounded, type CompactCodec, type RuleState, type StateCodec } from '../../core/rule.ts'
+import type { CountedAdjust, CountedStep, WindowParameters } from '../outlive.ts'
 
 /** The counts of the slice that started at `atMs` (last) and of as many slices before it as the window has, each of `sliceMs`. */
 export interface StrictWindowState extends RuleState {
@@ -13,20 +7,13 @@ export interface StrictWindowState extends RuleState {
   readonly sliceMs: number
 }
 
-interface Parameters {
-  readonly limit: number
-  readonly windowMs: number
+interface Parameters extends WindowParameters {
   readonly slices: number
-  readonly maxDebt: number
 }
 
 /** One step of the strict window, on slices of that number and length. */
-export function stepStrictWindow(
-  { limit, windowMs, slices }: Parameters,
-  state: StrictWindowState | undefined,
-  nowMs: number,
-  cost: number,
-): StepResult<StrictWindowState> {
+export const stepStrictWindow: CountedStep<Parameters, StrictWindowState> = (parameters, state, nowMs, cost) => {
+  const { limit, windowMs, slices } = parameters
   const sliceMs = measureSlice(windowMs, slices)
   const atMs = findStart(nowMs, sliceMs)
   const counts = shiftCounts(state, atMs, slices + 1, sliceMs)
@@ -48,13 +35,14 @@ export function stepStrictWindow(
 }
 
 /** One adjustment of the strict window, on slices of that number and length. */
-export function adjustStrictWindow(
-  { limit, windowMs, slices, maxDebt }: Parameters,
-  state: StrictWindowState | undefined,
-  nowMs: number,
-  amount: number,
-  takenMs?: number,
-): AdjustResult<StrictWindowState> {
+export const adjustStrictWindow: CountedAdjust<Parameters, StrictWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  amount,
+  takenMs,
+) => {
+  const { limit, windowMs, slices, maxDebt } = parameters
   const sliceMs = measureSlice(windowMs, slices)
   const atMs = findStart(nowMs, sliceMs)
   const counts = shiftCounts(state, atMs, slices + 1, sliceMs)

@@ -1,8 +1,8 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
-import { outliveWindow } from '../outlive.ts'
-import { part, partOfDebt } from '../part.ts'
+import { parseDebt } from '../debt.ts'
+import { outliveRequests } from '../outlive.ts'
+import { shareLimit } from '../share.ts'
 import {
   adjustStrictWindow,
   createCompactStrictWindowCodec,
@@ -42,22 +42,20 @@ export function strictWindow(options: StrictWindowOptions): Rule {
   const mostSlices = Math.min(1_000, windowMs)
   const { slices = Math.min(10, mostSlices) } = options
   wholeNumber('slices', slices, 1, mostSlices)
-  const parameters = { limit, windowMs, slices, maxDebt: debt(options.maxDebt, limit) }
+  const parameters = { limit, windowMs, slices, maxDebt: parseDebt(options.maxDebt, limit) }
   const rule: Rule<StrictWindowState> = {
     kind: 'strict-window',
     stateName: 'strict-window@1',
     limit,
+    identity: JSON.stringify(parameters),
     parameters,
     codec: createStrictWindowCodec(slices + 1),
     compactCodec: createCompactStrictWindowCodec(slices + 1),
     refunds: 'by-time',
     windowMs: parameters.windowMs,
     replenishes: 'gradually',
-    share: (instances) => {
-      const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
-      return strictWindow({ limit: part(limit, instances), windowMs, slices, maxDebt })
-    },
-    ...outliveWindow<typeof parameters, StrictWindowState>({
+    share: (instances) => strictWindow({ ...parameters, ...shareLimit(parameters, instances) }),
+    ...outliveRequests<typeof parameters, StrictWindowState>({
       step: stepStrictWindow,
       adjust: adjustStrictWindow,
       parameters,

@@ -1,13 +1,9 @@
-import type { StepResult } from '../../core/rule.ts'
 import { countUsed, type Level, type LevelParameters } from '../level.ts'
+import type { CountedStep } from '../outlive.ts'
 
 /** One step of the token bucket, on a level of that period and rate. */
-export function stepTokenBucket(
-  { capacity, rate, periodMs }: LevelParameters,
-  state: Level | undefined,
-  nowMs: number,
-  cost: number,
-): StepResult<Level> {
+export const stepTokenBucket: CountedStep<LevelParameters, Level> = (parameters, state, nowMs, cost) => {
+  const { capacity, rate, periodMs } = parameters
   const before = countUsed(state, rate, nowMs)
   const retryAfterMs = Math.max(0, Math.ceil((before - (capacity - cost) * periodMs) / rate))
   const used = retryAfterMs === 0 ? before + cost * periodMs : before

@@ -33,7 +33,6 @@ interface Stamped extends RuleState {
 
 /** A rule, and how many limits count by its parameters. */
 export interface Counting {
-  readonly name: string
   readonly rule: Rule
   limits: number
 }
@@ -94,9 +93,8 @@ export class Keyspace {
 
   /** Notes that keys are counted by `rule`, for as long as there is the limit that does it, or until it leaves. */
   join(rule: Rule, limit: object): Counting {
-    const name = JSON.stringify(rule.parameters)
-    const known = this.#rules.find((counting) => counting.name === name)
-    const counting = known ?? { name, rule, limits: 0 }
+    const known = this.#rules.find((counting) => counting.rule.identity === rule.identity)
+    const counting = known ?? { rule, limits: 0 }
     counting.limits++
     if (known === undefined && !this.#changing) this.#rules = [...this.#rules, counting]
     this.#limits++
