@@ -36,6 +36,14 @@ export function clipHolds(rule: Rule, { state, holds }: Held, timeMs: number): r
   return holds.map((hold) => ({ ...hold, left: rule.adjust(state, timeMs, -hold.left, hold.takenMs).returned }))
 }
 
+/** What goes back of a hold of which `used` was used: all that can when that is nothing, as when the hold expires. */
+export function countUnused({ amount, left }: Hold, used: number): number {
+  if (used === 0) return left
+  const unused = amount - used
+  // After the limit was raised a hold counts for more than it reserved, and so does each request of it.
+  return left > amount ? Math.floor((unused * left) / amount) : Math.min(unused, left)
+}
+
 /** When a refused cost passes if nobody comes but holds expire, from `timeMs`. */
 export function passesAfterMs(rule: Rule, { state, holds }: Held, timeMs: number, cost: number): number {
   let current = state

@@ -2,7 +2,7 @@ import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
 import { addAmount, peekAt } from './adjust.ts'
 import { consume, peek } from './consume.ts'
-import { MOST_HOLDS } from './holds.ts'
+import { countUnused, MOST_HOLDS } from './holds.ts'
 import { bringUpToDate, type KeyState, type Transition } from './key-state.ts'
 
 /** Takes the amount and notes a hold on it, unless the key has as many holds as it can have. */
@@ -25,11 +25,10 @@ export function settle(rule: Rule, stored: KeyState, id: number, used: number, n
   const settled = current.holds.find((hold) => hold.id === id)
   if (settled === undefined) return refuseEnded(peek(rule, stored, 1, nowMs))
   const others = { ...current, holds: current.holds.filter((hold) => hold !== settled) }
-  const { amount, left, takenMs } = settled
   const next =
-    used > amount
-      ? addAmount(rule, others, used - amount)
-      : addAmount(rule, others, -Math.min(amount - used, left), takenMs)
+    used > settled.amount
+      ? addAmount(rule, others, used - settled.amount)
+      : addAmount(rule, others, -countUnused(settled, used), settled.takenMs)
   return allow(peekAt(rule, next, nowMs))
 }
 
