@@ -35,6 +35,6 @@ it('functions of the engine and the rules are verbs', () => {
       ([, name]) => name ?? '',
     )
   })
-  expect(declared).toContain('consumePlain')
+  expect(declared).toContain('stepPlain')
   expect(declared.filter((name) => /^([a-z]+(ed|ing)|found|judge)$|Of$/.test(name))).toEqual([])
 })

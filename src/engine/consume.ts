@@ -1,5 +1,5 @@
-import type { Reason } from '../core/decision.ts'
-import type { Rule, RuleState } from '../core/rule.ts'
+import type { LimitResult, Reason } from '../core/decision.ts'
+import type { Rule, RuleState, StepResult } from '../core/rule.ts'
 import { clipHolds, freshWithHoldsMs, type Hold, passesAfterMs } from './holds.ts'
 import {
   addLag,
@@ -9,6 +9,7 @@ import {
   dropFresh,
   type KeyState,
   type Transition,
+  UNTOUCHED,
 } from './key-state.ts'
 
 /** Takes `cost` if rule and block allow it. A refusal changes nothing, unless it is to block the key. */
@@ -20,11 +21,13 @@ export function consume(
   blockMs = 0,
   newHold?: Hold,
 ): Transition {
-  const isPlain =
-    stored.block === undefined && stored.holds === undefined && stored.countedBy === undefined && newHold === undefined
+  const { state, block, holds, countedBy } = stored
+  const isPlain = block === undefined && holds === undefined && countedBy === undefined && newHold === undefined
+  const result = isPlain ? stepPlain(rule, state, cost, nowMs) : undefined
   const transition =
-    (isPlain ? consumePlain(rule, stored.state, cost, nowMs) : undefined) ??
-    evaluate(rule, stored, cost, nowMs, true, newHold)
+    result === undefined
+      ? evaluate(rule, stored, cost, nowMs, true, newHold)
+      : { ...composeResult(result), ...keepPlain(rule, state, result) }
   return blockMs === 0 ? transition : blockRefused(transition, nowMs, blockMs)
 }
 
@@ -32,32 +35,42 @@ export function consume(
  * What nearly every consume is: the rule alone decides, on a key that has a state and nothing else. Undefined when the state is ahead of
  * the clock or counted by other parameters, when the cost never passes, and when nothing was taken after all.
  */
-export function consumePlain(
+export function stepPlain(
   rule: Rule,
   state: RuleState | undefined,
   cost: number,
   nowMs: number,
-): Transition | undefined {
+): StepResult | undefined {
   if (cost > rule.limit) return undefined
   if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
   const result = rule.step(state, nowMs, cost)
-  const allowed = result.retryAfterMs === 0
-  if (allowed && result.resetAfterMs === 0) return undefined
+  return result.retryAfterMs === 0 && result.resetAfterMs === 0 ? undefined : result
+}
+
+/** What the caller of a plain consume is answered. */
+export function composeResult({
+  retryAfterMs,
+  remaining,
+  resetAfterMs,
+  nextAfterMs,
+  delayMs,
+}: StepResult): LimitResult {
+  const allowed = retryAfterMs === 0
   return {
     allowed,
-    remaining: result.remaining,
-    retryAfterMs: result.retryAfterMs,
-    resetAfterMs: result.resetAfterMs,
-    delayMs: allowed ? result.delayMs : 0,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    delayMs: allowed ? delayMs : 0,
     reason: allowed ? undefined : 'limit',
-    nextAfterMs: allowed ? result.nextAfterMs : undefined,
+    nextAfterMs: allowed ? nextAfterMs : undefined,
     blockedMs: undefined,
-    state: allowed ? result.state : state,
-    block: undefined,
-    holds: undefined,
-    countedBy: allowed ? rule : undefined,
-    convertedOnRefusal: allowed ? false : undefined,
   }
+}
+
+function keepPlain(rule: Rule, state: RuleState | undefined, result: StepResult): KeyState {
+  if (result.retryAfterMs > 0) return { ...UNTOUCHED, state }
+  return { ...UNTOUCHED, state: result.state, countedBy: rule, convertedOnRefusal: false }
 }
 
 /** What `consume` would answer. */

@@ -2,7 +2,7 @@ import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { CompactCodec, Rule, RuleState, StateCodec } from '../../core/rule.ts'
-import { consumePlain } from '../../engine/consume.ts'
+import { composeResult, stepPlain } from '../../engine/consume.ts'
 import { decide } from '../../engine/decide.ts'
 import { freshAfterMs, type KeyState, type Transition } from '../../engine/key-state.ts'
 import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
@@ -148,12 +148,13 @@ export class Keyspace {
     if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0) return undefined
     const states = this.#states
     const slot = states.find(key)
-    const transition = consumePlain(rule, slot < 0 ? undefined : states.read(slot), cost, nowMs)
-    if (transition === undefined || !transition.allowed) return transition
-    const state = transition.state as RuleState
-    if (slot >= 0) states.write(slot, state)
-    else if (!states.append(state, nowMs, transition.resetAfterMs)) return undefined
-    return transition
+    const result = stepPlain(rule, slot < 0 ? undefined : states.read(slot), cost, nowMs)
+    if (result === undefined) return undefined
+    if (result.retryAfterMs === 0) {
+      if (slot >= 0) states.write(slot, result.state)
+      else if (!states.append(result.state, nowMs, result.resetAfterMs)) return undefined
+    }
+    return composeResult(result)
   }
 
   /**
