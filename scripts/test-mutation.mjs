@@ -12,8 +12,10 @@ const PARTS = {
   ...Object.fromEntries(
     rules.map(({ name }) => [name, [`src/rules/${name}/${name}.ts`, `src/rules/${name}/${name}.memory.ts`]]),
   ),
-  shared: ['debt', 'level', 'outliving', 'part', 'timeline'].map((name) => `src/rules/${name}.ts`),
-  engine: ['decide', 'decide-all', 'key-state', 'holds'].map((name) => `src/engine/${name}.ts`),
+  shared: ['debt', 'level', 'outlive', 'share', 'timeline'].map((name) => `src/rules/${name}.ts`),
+  engine: ['decide', 'decide-all', 'consume', 'adjust', 'reserve', 'key-state', 'holds'].map(
+    (name) => `src/engine/${name}.ts`,
+  ),
 }
 
 const asked = process.argv.slice(2)

@@ -11,7 +11,7 @@ export {
   type OperationParts,
   type OperationType,
 } from './core/operation.ts'
-export type { Outcome, Rule, RuleState, StateCells } from './core/rule.ts'
+export type { AdjustResult, Rule, RuleState, StateCodec, StepResult } from './core/rule.ts'
 export type { Idempotency, Reply, Store, StoreCall } from './core/store.ts'
 export { decide } from './engine/decide.ts'
 export { decideAll, type JointTransition } from './engine/decide-all.ts'

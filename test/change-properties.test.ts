@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Rule } from '../src/core/rule.ts'
-import { adjust, consume, peek } from '../src/engine/decide.ts'
+import { adjust } from '../src/engine/adjust.ts'
+import { consume, peek } from '../src/engine/consume.ts'
 import { type KeyState, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 import { decideBy } from './open-limit.ts'
@@ -14,8 +15,8 @@ const small = fc.integer({ min: 1, max: 40 })
 const numbers = { limit: small, timeMs: fc.constantFrom(7, 250, 999, 61_000), rate: small }
 // What is leased comes back by itself, and is not a share of anything.
 const kinds = everyMode
-  .map((mode) => [mode.title, randomRules(mode, numbers), ruleOf(mode, GOOD).holds] as const)
-  .filter(([, , holds]) => holds !== 'leased')
+  .map((mode) => [mode.title, randomRules(mode, numbers), ruleOf(mode, GOOD).refunds] as const)
+  .filter(([, , refunds]) => refunds !== 'lease')
 const takes = fc.array(fc.record({ cost: fc.integer({ min: 1, max: 12 }), wait: fc.nat(400) }), {
   maxLength: 20,
   size: 'max',
@@ -40,7 +41,7 @@ describe.each(kinds)('when the limit of a %s changes', (_, kind) => {
         const { remaining } = peek(after, entry, 1, nowMs)
         expect(remaining).toBeGreaterThanOrEqual(after.limit - Math.ceil((usedUnits * after.limit) / before.limit))
         // A bucket knows what is used to a part of a request.
-        const parts = before.holds === 'pooled' && usedUnits > 0 ? usedUnits - 1 : usedUnits
+        const parts = before.refunds === 'pool' && usedUnits > 0 ? usedUnits - 1 : usedUnits
         expect(remaining).toBeLessThanOrEqual(after.limit - Math.ceil((parts * after.limit) / before.limit))
       }),
       { numRuns: runs('schedule') },

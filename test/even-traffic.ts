@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Rule } from '../src/core/rule.ts'
-import * as decide from '../src/engine/decide.ts'
+import { adjust } from '../src/engine/adjust.ts'
+import { consume } from '../src/engine/consume.ts'
 import { type KeyState, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 
@@ -43,8 +44,8 @@ export function countPassed(rule: Rule, asked: number, timeMs: (request: number)
   let passed = 0
   for (let request = 0; request < asked; request++) {
     const nowMs = timeMs(request)
-    if (rule.comesBack === 'on-release' && request >= rule.limit) entry = decide.adjust(rule, entry, -1, nowMs)
-    const ruling = decide.consume(rule, entry, 1, nowMs)
+    if (rule.replenishes === 'on-release' && request >= rule.limit) entry = adjust(rule, entry, -1, nowMs)
+    const ruling = consume(rule, entry, 1, nowMs)
     if (ruling.allowed) passed++
     entry = ruling
   }

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRule } from '../scripts/lua/assemble.mjs'
-import type { Outcome, Rule, RuleState } from '../src/core/rule.ts'
+import type { Rule, RuleState, StepResult } from '../src/core/rule.ts'
 import { runs } from './effort.ts'
 import { everyMode, GOOD, randomRules, ruleOf } from './rule-registry.ts'
 import { starts, steps, type Wait, waits } from './schedules.ts'
 import type { Address } from './servers/ask.ts'
 import { useServer } from './servers/shared-servers.ts'
-import { type Call, rowOf, stepInLua } from './step-in-lua.ts'
+import { type Call, type LuaResult, rowOf, stepInLua, stepInTypeScript } from './step-in-lua.ts'
 
 // The step itself, in TypeScript and in Lua, without the frame around it.
 
@@ -28,23 +28,26 @@ const byHand = described.filter(([, , { givesBack }]) => givesBack.length > 0)
 describe.each(byHand)('%s gives back', (_, rule, { givesBack }) => {
   it.each(givesBack)('%s', async (_, takes, [nowMs, amount, takenMs], [returned, remaining, resetAfterMs]) => {
     let state: RuleState | undefined
-    for (const [atMs, cost] of Object.entries(takes)) state = rule.step(state, Number(atMs), cost, true).state
-    const outcome = rule.step(state, nowMs, -amount, true, takenMs)
+    for (const [atMs, cost] of Object.entries(takes)) state = rule.adjust(state, Number(atMs), cost).state
+    const call = { rule, state, nowMs, cost: -amount, force: true, takenMs }
+    const outcome = stepInTypeScript(call)
     expect(outcome).toMatchObject({ retryAfterMs: 0, returned, remaining, resetAfterMs })
-    const inLua = await stepInLua(redis, { rule, state, nowMs, cost: -amount, force: true, takenMs })
-    expect(inLua).toEqual(rowOf(rule, outcome))
+    expect(await stepInLua(redis, call)).toEqual(rowOf(rule, outcome))
   })
 })
 
-it.each(described)('%s says in both languages how it holds', (_, rule) => {
-  expect(readRule(rule.kind).holds).toBe(rule.holds)
+/** How a refund finds what it gives back, by the words of the Lua headers. */
+const REFUNDS = { pooled: 'pool', dated: 'by-time', leased: 'lease' } as const
+
+it.each(described)('%s says in both languages how a refund finds what it gives back', (_, rule) => {
+  expect(REFUNDS[readRule(rule.kind).holds]).toBe(rule.refunds)
 })
 
 /** A take or a give-back, which names the time of the take as many takes ago, a millisecond beside it, or none. */
 interface Turn {
   readonly wait: Wait
   readonly amount: number
-  readonly action: 'take' | 'charge' | 'give back' | 'give back if it passes'
+  readonly action: 'take' | 'charge' | 'give back'
   readonly ago: number
   readonly besideMs: number | undefined
 }
@@ -54,7 +57,7 @@ const turnsWith = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
     fc.record({
       wait,
       amount: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 })),
-      action: fc.constantFrom('take', 'take', 'charge', 'give back', 'give back', 'give back if it passes'),
+      action: fc.constantFrom('take', 'take', 'charge', 'give back', 'give back'),
       ago: fc.oneof(fc.constant(0), fc.nat(4)),
       besideMs: fc.constantFrom(0, 0, 0, 0, 1, -1, undefined),
     }),
@@ -68,7 +71,7 @@ const numbers = {
   parts: fc.constantFrom(1, 3, 7),
   maxDebt: fc.nat(30),
 }
-const arbitraries = described.map(([title, { holds }, mode]) => [title, randomRules(mode, numbers), holds] as const)
+const arbitraries = described.map(([title, { refunds }, mode]) => [title, randomRules(mode, numbers), refunds] as const)
 
 describe.each(arbitraries)('%s on random schedules', (_, arbitrary) => {
   it('gives back the same in both languages, and says how much, whatever the clock does', async () => {
@@ -78,8 +81,8 @@ describe.each(arbitraries)('%s on random schedules', (_, arbitrary) => {
         const rows = moments.map(({ outcome }) => rowOf(rule, outcome))
         for (const moment of moments) expectHonest(moment)
         // Once more, after everything: no step has changed a state that another one uses.
-        for (const [index, { state, nowMs, cost, force, takenMs }] of moments.entries())
-          expect(rowOf(rule, rule.step(state, nowMs, cost, force, takenMs))).toEqual(rows[index])
+        for (const [index, moment] of moments.entries())
+          expect(rowOf(rule, stepInTypeScript(moment))).toEqual(rows[index])
         expect(await Promise.all(moments.map((moment) => stepInLua(redis, moment)))).toEqual(rows)
       }),
       { numRuns: runs('twin') },
@@ -87,7 +90,7 @@ describe.each(arbitraries)('%s on random schedules', (_, arbitrary) => {
   })
 })
 
-describe.each(arbitraries.filter(([, , holds]) => holds !== 'pooled'))('%s on random schedules', (_, arbitrary) => {
+describe.each(arbitraries.filter(([, , refunds]) => refunds !== 'pool'))('%s on random schedules', (_, arbitrary) => {
   it('never gives back more than was taken at the time', () => {
     fc.assert(
       fc.property(arbitrary, turnsWith(waits), starts, (rule, turns, startMs) => {
@@ -96,7 +99,7 @@ describe.each(arbitraries.filter(([, , holds]) => holds !== 'pooled'))('%s on ra
         const taken = new Map<number, number>()
         for (const { state, nowMs, cost, force, takenMs, outcome } of play(rule, turns, startMs)) {
           if (cost > 0 && (force || outcome.retryAfterMs === 0)) {
-            const added = countOf(outcome.state) - countOf(rule.step(state, nowMs, 0, true).state)
+            const added = countOf(outcome.state) - countOf(rule.step(state, nowMs, 0).state)
             if (added === 0) continue
             const dateMs = outcome.state.atMs
             dates.set(nowMs, dateMs)
@@ -115,23 +118,23 @@ describe.each(arbitraries.filter(([, , holds]) => holds !== 'pooled'))('%s on ra
   })
 })
 
-type Moment = Call & { readonly outcome: Outcome }
+type Moment = Call & { readonly outcome: LuaResult }
 
 function play(rule: Rule, turns: readonly Turn[], startMs: number): Moment[] {
   const moments: Moment[] = []
   const takenAt: number[] = []
   let nowMs = startMs
   let state: RuleState | undefined
-  let last: Outcome | undefined
+  let last: StepResult | undefined
   for (const { wait, amount, action, ago, besideMs } of turns) {
     nowMs = Math.max(0, nowMs + waitMs(wait, last, periodOf(rule)))
     const takenMs = besideMs === undefined ? undefined : (takenAt.at(-1 - ago) ?? nowMs) + besideMs
     // What is more than the limit is refused by the frame, and never comes to a step.
     const most = action === 'take' ? rule.limit : amount
-    const cost = action.startsWith('give back') ? -amount : Math.min(amount, most)
-    const force = action === 'charge' || action === 'give back'
-    const outcome = rule.step(state, nowMs, cost, force, takenMs)
-    moments.push({ rule, state, nowMs, cost, force, takenMs, outcome })
+    const cost = action === 'give back' ? -amount : Math.min(amount, most)
+    const call = { rule, state, nowMs, cost, force: action !== 'take', takenMs }
+    const outcome = stepInTypeScript(call)
+    moments.push({ ...call, outcome })
     last = outcome
     if (outcome.retryAfterMs > 0) continue
     if (cost > 0) takenAt.push(nowMs)
@@ -144,7 +147,7 @@ function periodOf({ parameters: { windowMs, leaseMs, periodMs, slices = 1 } }: R
   return Math.ceil(Number(windowMs ?? leaseMs ?? periodMs) / Number(slices))
 }
 
-function waitMs(wait: Wait, last: Outcome | undefined, periodMs: number): number {
+function waitMs(wait: Wait, last: StepResult | undefined, periodMs: number): number {
   if (typeof wait === 'number') return wait
   const [word = '', sign] = wait.split(' ')
   const known: Readonly<Record<string, number>> = {
@@ -156,16 +159,17 @@ function waitMs(wait: Wait, last: Outcome | undefined, periodMs: number): number
   return Math.max(0, (known[word] ?? 0) + (sign === '-' ? -1 : sign === '+' ? 1 : 0))
 }
 
-function expectHonest({ rule, state, nowMs, cost, force, outcome }: Moment): void {
+function expectHonest({ outcome, ...call }: Moment): void {
+  const { rule, state, nowMs, cost } = call
   const { returned, remaining } = outcome
-  if (cost > 0 || rule.holds === 'pooled')
-    expect(rowOf(rule, rule.step(state, nowMs, cost, force))).toEqual(rowOf(rule, outcome))
+  if (cost > 0 || rule.refunds === 'pool')
+    expect(rowOf(rule, stepInTypeScript({ ...call, takenMs: undefined }))).toEqual(rowOf(rule, outcome))
   expect(returned >= 0 && returned <= Math.max(0, -cost)).toBe(true)
-  if (rule.holds !== 'pooled') expect(Number.isSafeInteger(returned)).toBe(true)
+  if (rule.refunds !== 'pool') expect(Number.isSafeInteger(returned)).toBe(true)
   if (cost > 0) return
-  const before = rule.step(state, nowMs, 0, true)
+  const before = rule.step(state, nowMs, 0)
   const more = remaining - before.remaining
-  if (rule.holds === 'pooled') {
+  if (rule.refunds === 'pool') {
     // A bucket that gets full also gets the part of a unit that was missing: it may complete one.
     expect(more).toBeLessThanOrEqual(outcome.resetAfterMs === 0 ? returned + 1 : returned)
   } else {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 // One word an idea, and the field's word where the field has one. These were words of our own.
 const GONE =
-  /shel(f|ves)$|^desk|teller|parcel|courier|passage|manner$|telling|waitingroom|waitingline|^owed|scorebook|^lineup|^ahead$|demand(?!s)/i
+  /shel(f|ves)$|^desk|teller|parcel|courier|passage|manner$|telling|waitingroom|waitingline|^owed|scorebook|^lineup|^ahead$|demand(?!s)|statecells|packedcells|^comesback$/i
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const paths = readdirSync(`${root}/src`, { recursive: true, encoding: 'utf8' }).filter(
@@ -26,4 +26,15 @@ it('nothing that src declares has a word of our own in its name', () => {
       .map((name) => `${path}: ${name}`)
   })
   expect(found).toEqual([])
+})
+
+it('functions of the engine and the rules are verbs', () => {
+  const inside = paths.filter((path) => /^(engine|rules)\//.test(path))
+  const declared = inside.flatMap((path) => {
+    return [...readFileSync(`${root}/src/${path}`, 'utf8').matchAll(/\bfunction ([A-Za-z]+)/g)].map(
+      ([, name]) => name ?? '',
+    )
+  })
+  expect(declared).toContain('stepPlain')
+  expect(declared.filter((name) => /^([a-z]+(ed|ing)|found|judge)$|Of$/.test(name))).toEqual([])
 })

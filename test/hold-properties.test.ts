@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Rule } from '../src/core/rule.ts'
-import { consume, peek } from '../src/engine/decide.ts'
+import { consume, peek } from '../src/engine/consume.ts'
 import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 import { type Action, decideBy } from './open-limit.ts'

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Rule } from '../src/core/rule.ts'
-import * as decide from '../src/engine/decide.ts'
+import { adjust } from '../src/engine/adjust.ts'
+import { consume, peek } from '../src/engine/consume.ts'
 import { freshAfterMs, type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 import { expectFairness } from './even-traffic.ts'
@@ -67,12 +68,12 @@ function describePromise(promise: RulePromise): void {
         for (const { ruling, nowMs } of history) {
           let entry: KeyState = ruling
           for (let left = ruling.remaining; left > 0; left--) {
-            const { allowed, remaining, ...taken } = decide.consume(rule, entry, 1, nowMs)
+            const { allowed, remaining, ...taken } = consume(rule, entry, 1, nowMs)
             if (!allowed || remaining !== left - 1)
               expect({ allowed, remaining }).toEqual({ allowed: true, remaining: left - 1 })
             entry = taken
           }
-          expect(decide.consume(rule, entry, 1, nowMs).allowed).toBe(false)
+          expect(consume(rule, entry, 1, nowMs).allowed).toBe(false)
         }
       })
     })
@@ -85,7 +86,7 @@ function describePromise(promise: RulePromise): void {
             expect(nextAfterMs).toBe(allowed ? 0 : undefined)
             continue
           }
-          const more = decide.peek(rule, ruling, remaining + 1, nowMs)
+          const more = peek(rule, ruling, remaining + 1, nowMs)
           expect(nextAfterMs).toBe(more.retryAfterMs)
           expectHonest(rule, more, remaining + 1, nowMs)
           // One large request may pass where as many small ones would wait too long.
@@ -97,10 +98,25 @@ function describePromise(promise: RulePromise): void {
     it('says it with every step, also with one that is refused or goes into debt', () => {
       check(everything, (history, rule) => {
         for (const { action, amount, before, nowMs } of history) {
-          const cost = action === 'giveBack' ? -amount : amount
-          const { state, remaining, nextAfterMs } = rule.step(before.state, nowMs, cost, action !== 'consume')
-          const { retryAfterMs } = rule.step(state, nowMs, remaining + 1, false)
+          const adjusted = rule.adjust(before.state, nowMs, action === 'giveBack' ? -amount : amount)
+          const { state, remaining, nextAfterMs } =
+            action === 'consume' ? rule.step(before.state, nowMs, amount) : rule.step(adjusted.state, nowMs, 0)
+          const { retryAfterMs } = rule.step(state, nowMs, remaining + 1)
           expect(nextAfterMs).toBe(remaining >= rule.limit ? 0 : retryAfterMs)
+        }
+      })
+    })
+
+    it('decides of a key that has a state and nothing else as of any other key', () => {
+      check(fc.oneof(everything, anyClock), (history, rule) => {
+        for (const { amount, before, nowMs } of history) {
+          const known = { countedBy: rule, convertedOnRefusal: false }
+          // A key that says which rule has counted it takes the long way.
+          const [plain, long] = [{}, known].map((stamp) => {
+            const transition = consume(rule, { ...UNTOUCHED, state: before.state, ...stamp }, amount, nowMs)
+            return [{ ...transition, ...known, state: undefined }, peek(rule, transition, 1, nowMs).resetAfterMs]
+          })
+          expect(plain).toEqual(long)
         }
       })
     })
@@ -109,7 +125,7 @@ function describePromise(promise: RulePromise): void {
       check(everything, (history, rule) => {
         for (const { action, amount, before, ruling, nowMs } of history) {
           if (action === 'consume' && ruling.allowed) {
-            const asked = decide.peek(rule, before, amount, nowMs)
+            const asked = peek(rule, before, amount, nowMs)
             expect(asked).toMatchObject({ allowed: true, retryAfterMs: 0, delayMs: ruling.delayMs })
             expect(asked.state).toBe(before.state)
           } else if (action === 'consume' || action === 'peek') {
@@ -131,13 +147,13 @@ function describePromise(promise: RulePromise): void {
     it('gives back what was taken and never more', () => {
       check(everything, (history, rule) => {
         for (const { before, nowMs } of history) {
-          const start = decide.peek(rule, before, 1, nowMs)
-          const taken = decide.consume(rule, before, 1, nowMs)
-          if (taken.allowed) expect(decide.adjust(rule, taken, -1, nowMs).remaining).toBe(start.remaining)
-          const all = decide.adjust(rule, before, -1_000_000, nowMs)
-          expect(all.remaining).toBe(decide.peek(rule, UNTOUCHED, 1, nowMs).remaining)
-          expect(decide.consume(rule, all, rule.limit, nowMs).allowed).toBe(true)
-          expect(decide.consume(rule, all, rule.limit + 1, nowMs).reason).toBe('cost-exceeds-limit')
+          const start = peek(rule, before, 1, nowMs)
+          const taken = consume(rule, before, 1, nowMs)
+          if (taken.allowed) expect(adjust(rule, taken, -1, nowMs).remaining).toBe(start.remaining)
+          const all = adjust(rule, before, -1_000_000, nowMs)
+          expect(all.remaining).toBe(peek(rule, UNTOUCHED, 1, nowMs).remaining)
+          expect(consume(rule, all, rule.limit, nowMs).allowed).toBe(true)
+          expect(consume(rule, all, rule.limit + 1, nowMs).reason).toBe('cost-exceeds-limit')
         }
       })
     })
@@ -153,8 +169,8 @@ function describePromise(promise: RulePromise): void {
           expect(freshMs).toBe(ruling.resetAfterMs)
           expect(freshAfterMs(rule, ruling.state, nowMs + freshMs)).toBe(0)
           if (freshMs > 1) expect(freshAfterMs(rule, ruling.state, nowMs + freshMs - 1)).toBe(1)
-          const then = decide.peek(rule, ruling, 1, nowMs + freshMs)
-          const { remaining } = decide.peek(rule, UNTOUCHED, 1, nowMs)
+          const then = peek(rule, ruling, 1, nowMs + freshMs)
+          const { remaining } = peek(rule, UNTOUCHED, 1, nowMs)
           expect(then).toMatchObject({ allowed: true, remaining, resetAfterMs: 0, delayMs: 0 })
         }
       })
@@ -163,9 +179,9 @@ function describePromise(promise: RulePromise): void {
     it('charges into debt and no further than maxDebt', () => {
       check(everything, (history, rule) => {
         for (const { before, nowMs } of history) {
-          const once = decide.adjust(rule, before, 1_000_000, nowMs)
+          const once = adjust(rule, before, 1_000_000, nowMs)
           expect(once).toMatchObject({ allowed: false, remaining: 0 })
-          const twice = decide.adjust(rule, once, 1_000_000, nowMs)
+          const twice = adjust(rule, once, 1_000_000, nowMs)
           expect(twice).toMatchObject({ retryAfterMs: once.retryAfterMs, resetAfterMs: once.resetAfterMs })
           expectHonest(rule, twice, 1, nowMs)
         }
@@ -186,16 +202,16 @@ function describePromise(promise: RulePromise): void {
           let nowMs = startMs
           for (const { share, waitShare } of turnList) {
             const cost = Math.max(1, Math.floor(share * rule.limit))
-            const ruling = decide.consume(rule, entry, cost, nowMs)
+            const ruling = consume(rule, entry, cost, nowMs)
             expectHonest(rule, ruling, cost, nowMs)
             expect(ruling.remaining).toBeLessThanOrEqual(rule.limit)
-            if (ruling.remaining > 0) expect(decide.consume(rule, ruling, ruling.remaining, nowMs).allowed).toBe(true)
+            if (ruling.remaining > 0) expect(consume(rule, ruling, ruling.remaining, nowMs).allowed).toBe(true)
             if (ruling.remaining < rule.limit) {
-              expect(decide.consume(rule, ruling, ruling.remaining + 1, nowMs).allowed).toBe(false)
+              expect(consume(rule, ruling, ruling.remaining + 1, nowMs).allowed).toBe(false)
             }
-            const indebted = decide.adjust(rule, ruling, rule.limit, nowMs)
+            const indebted = adjust(rule, ruling, rule.limit, nowMs)
             expectHonest(rule, indebted, 1, nowMs)
-            expectHonest(rule, decide.consume(rule, indebted, rule.limit, nowMs), rule.limit, nowMs)
+            expectHonest(rule, consume(rule, indebted, rule.limit, nowMs), rule.limit, nowMs)
             entry = ruling
             nowMs += Math.min(CENTURY_MS, Math.floor(ruling.resetAfterMs * waitShare))
           }
@@ -208,15 +224,15 @@ function describePromise(promise: RulePromise): void {
         for (const { ruling } of history) {
           if (ruling.state === undefined) continue
           const { atMs } = ruling.state
-          const { remaining } = decide.peek(rule, ruling, 1, atMs)
+          const { remaining } = peek(rule, ruling, 1, atMs)
           // Waited out: nothing has changed since, and the wait is longer by the step.
-          const waited = decide.peek(rule, ruling, 1, atMs - 60_000)
+          const waited = peek(rule, ruling, 1, atMs - 60_000)
           expect(waited.remaining).toBe(remaining)
           expect(waited.state).toBe(ruling.state)
           // Re-anchored, at a time that is in step with the rule's period: the level stays.
           const farMs =
             Math.ceil(3_600_000 / periodMs(rule.parameters as Parameters)) * periodMs(rule.parameters as Parameters)
-          const moved = decide.peek(rule, ruling, 1, atMs - Math.max(farMs, 0))
+          const moved = peek(rule, ruling, 1, atMs - Math.max(farMs, 0))
           expect(moved.remaining).toBe(remaining)
           expect(moved.state?.atMs).toBeLessThanOrEqual(atMs - farMs)
         }
@@ -235,7 +251,7 @@ function expectHonest(rule: Rule, ruling: Transition, cost: number, nowMs: numbe
   else expect(retryAfterMs).toBeGreaterThan(0)
   // Past 2^53 ms, some 285,000 years from now, there is no such time to ask about.
   if (allowed || nowMs + retryAfterMs > Number.MAX_SAFE_INTEGER) return
-  const passesAt = (waitedMs: number): boolean => decide.consume(rule, ruling, cost, nowMs + waitedMs).allowed
+  const passesAt = (waitedMs: number): boolean => consume(rule, ruling, cost, nowMs + waitedMs).allowed
   const stride = Math.max(1, Math.floor(retryAfterMs / 97))
   for (let waitedMs = 0; waitedMs < retryAfterMs; waitedMs += stride) {
     if (passesAt(waitedMs)) expect(waitedMs, 'passes before retryAfterMs').toBe(retryAfterMs)

@@ -72,7 +72,7 @@ export function randomRules(
 
 /** Whether what a mode takes comes back at a rate, over a time that grows with the limit. */
 export function isSteady(mode: RuleMode): boolean {
-  return ruleOf(mode, GOOD).comesBack === 'steadily'
+  return ruleOf(mode, GOOD).replenishes === 'continuously'
 }
 
 async function describedRule(name: string): Promise<DescribedRule> {

@@ -125,7 +125,7 @@ async function played(
       await leases.shift()?.lease.release()
     }
     clock.set(atMs)
-    if (rule.holds === 'leased' && workMs !== undefined) {
+    if (rule.refunds === 'lease' && workMs !== undefined) {
       const lease = await limiter.acquire(key, { cost, heartbeat: false })
       if (lease.allowed) leases.push({ lease, endMs: atMs + workMs })
       decisions.push(plain(lease.decision))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { readRule } from '../scripts/lua/assemble.mjs'
-import type { Outcome, Rule, RuleState } from '../src/core/rule.ts'
+import type { AdjustResult, Rule, RuleState, StepResult } from '../src/core/rule.ts'
 import type { Timeline } from '../src/rules/timeline.ts'
 
 /** One call of a step. */
@@ -12,6 +12,17 @@ export interface Call {
   readonly cost: number
   readonly force: boolean
   readonly takenMs: number | undefined
+}
+
+/** What a step in Lua says: it also charges and gives back, which are `adjust` in TypeScript. */
+export type LuaResult = StepResult & Pick<AdjustResult, 'returned'>
+
+/** What the rule's own TypeScript says to a call, in the words of its Lua. */
+export function stepInTypeScript({ rule, state, nowMs, cost, force, takenMs }: Call): LuaResult {
+  if (!force) return { ...rule.step(state, nowMs, cost), returned: 0 }
+  const { state: next, returned } = rule.adjust(state, nowMs, cost, takenMs)
+  const { delayMs } = rule.step(state, nowMs, 0)
+  return { ...rule.step(next, nowMs, 0), retryAfterMs: 0, delayMs, returned }
 }
 
 /** What the rule's own Lua says to a call: the numbers of `rowOf`. */
@@ -25,7 +36,7 @@ export async function stepInLua(redis: Redis, { rule, state, nowMs, cost, force,
 /** An outcome as numbers: wait, remaining, reset, delay and what was given back; unless it was refused, when more passes, and the next state. */
 export function rowOf(
   rule: Rule,
-  { retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, returned, state }: Outcome,
+  { retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, returned, state }: LuaResult,
 ): number[] {
   const numbers = [retryAfterMs, remaining, resetAfterMs, delayMs, returned]
   return retryAfterMs > 0 ? numbers : [...numbers, nextAfterMs, ...cellsOf(rule, state)]
@@ -33,9 +44,9 @@ export function rowOf(
 
 /** A state as it is kept on Redis. */
 function cellsOf(rule: Rule, state: RuleState): Float64Array {
-  if (rule.cells !== undefined) {
-    const row = new Float64Array(rule.cells.count)
-    rule.cells.write(state, row, 0)
+  if (rule.codec !== undefined) {
+    const row = new Float64Array(rule.codec.count)
+    rule.codec.write(state, row, 0)
     return row
   }
   const { atMs, total, spanMs, older, from, to, newestCost } = state as Timeline

@@ -1,5 +1,5 @@
 import { duration } from '../../src/core/duration.ts'
-import { type RuleField, type RuleForm, wordOf } from '../../src/rules/rule-form.ts'
+import { nameField, type RuleField, type RuleForm } from '../../src/rules/rule-form.ts'
 import { composeOptions, findForm, nameLanes, type RuleChoice } from './rule-choice.ts'
 
 /** The chosen rules as a program. They must be rules that can be made. */
@@ -25,8 +25,8 @@ function composeLimiter(choice: RuleChoice, name: string): string {
   const form = formFor(choice)
   const given = composeOptions(form, choice)
   const options = form.fields
-    .filter((field) => wordOf(field) in given)
-    .map((field) => `${field.name}: ${literal(field, given[wordOf(field)] as string | number)}`)
+    .filter((field) => nameField(field) in given)
+    .map((field) => `${field.name}: ${literal(field, given[nameField(field)] as string | number)}`)
   return [
     `export const ${camelCase(name)}Limiter = createLimiter({`,
     `  name: '${name}',`,

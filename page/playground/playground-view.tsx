@@ -40,7 +40,7 @@ export function PlaygroundView({ query }: { query: string }): JSX.Element {
       )}
       <TrafficForm
         traffic={settings.traffic}
-        asksWork={playing.made.some((made) => 'rule' in made && made.rule.comesBack === 'on-release')}
+        asksWork={playing.made.some((made) => 'rule' in made && made.rule.replenishes === 'on-release')}
         problem={playing.trafficProblem}
         change={(traffic) => change({ ...settings, traffic })}
       />

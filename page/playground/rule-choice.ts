@@ -1,7 +1,7 @@
 import { duration } from '../../src/core/duration.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import * as forms from '../../src/rules/forms.ts'
-import { type RuleField, type RuleForm, ruleFrom, wordOf } from '../../src/rules/rule-form.ts'
+import { nameField, type RuleField, type RuleForm, ruleFrom } from '../../src/rules/rule-form.ts'
 
 /** A rule as it is being chosen: what people typed for each field, by the field's word. An empty text leaves the field out. */
 export interface RuleChoice {
@@ -24,7 +24,7 @@ export function findForm(name: string): RuleForm | undefined {
 export function suggested(form: RuleForm): RuleChoice {
   const values = form.fields
     .filter((field) => field.example !== undefined)
-    .map((field) => [wordOf(field), `${field.example}`] as const)
+    .map((field) => [nameField(field), `${field.example}`] as const)
   return { rule: form.name, values: Object.fromEntries(values) }
 }
 
@@ -39,8 +39,8 @@ export function changedTo(form: RuleForm, { values }: RuleChoice): RuleChoice {
 export function composeOptions(form: RuleForm, { values }: RuleChoice): Record<string, string | number> {
   const options: Record<string, string | number> = {}
   for (const field of form.fields) {
-    const text = values[wordOf(field)]?.trim() ?? ''
-    if (text !== '') options[wordOf(field)] = valueIn(field, text)
+    const text = values[nameField(field)]?.trim() ?? ''
+    if (text !== '') options[nameField(field)] = valueIn(field, text)
   }
   return options
 }

@@ -1,4 +1,4 @@
-import { type RuleField, type RuleForm, wordOf } from '../../src/rules/rule-form.ts'
+import { nameField, type RuleField, type RuleForm } from '../../src/rules/rule-form.ts'
 import { findForm, type RuleChoice } from './rule-choice.ts'
 import { MOST_RULES, type Settings, START } from './settings.ts'
 import { listFields, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind } from './traffic-choice.ts'
@@ -52,7 +52,7 @@ function readRules(texts: readonly string[], problems: string[]): readonly RuleC
 
 function knownValues(form: RuleForm, values: [string, string][], problems: string[]): Record<string, string> {
   const known = values.filter(([word, value]) => {
-    const field = form.fields.find((candidate) => wordOf(candidate) === word)
+    const field = form.fields.find((candidate) => nameField(candidate) === word)
     if (field !== undefined && isPossible(field, value)) return true
     problems.push(`${form.name} has no ${JSON.stringify(word)} of ${JSON.stringify(value)}`)
     return false

@@ -1,5 +1,5 @@
 /**
- * How much may pass: options already checked, and one pure step.
+ * How much may pass: options already checked, and two pure functions.
  * Made by a factory such as `slidingWindow()`; a store keeps the state, a limiter asks.
  */
 export interface Rule<State extends RuleState = RuleState> {
@@ -9,44 +9,49 @@ export interface Rule<State extends RuleState = RuleState> {
   readonly stateName: string
   /** The most that can ever pass at once; a greater cost never passes. */
   readonly limit: number
-  /** What the step needs to know, checked and complete. */
+  /** Says which rules of one `stateName` count alike: those whose identity is the same text. */
+  readonly identity: string
+  /** What the step needs to know, checked and complete; a script takes it by these names. */
   readonly parameters: Readonly<Record<string, number | string>>
-  /** How a state fits into a row of numbers. Absent when its size varies. */
-  readonly cells?: StateCells<State>
-  /** A shorter row, for a store in this process. Rules of one `stateName` have the same. Absent when `cells` are as short as it gets. */
-  readonly packed?: PackedCells<State>
+  /** How a state becomes a row of numbers. Absent when its size varies. */
+  readonly codec?: StateCodec<State>
+  /** A shorter row, for a store in this process. Rules of one `stateName` have the same. Absent when `codec` is as short as it gets. */
+  readonly compactCodec?: CompactCodec<State>
   /**
-   * How a hold on the rule goes back. `'pooled'`: everything comes from and goes back to one pool, so what was taken at some
-   * time cannot be told apart. `'dated'`: what was taken at a time leaves with that time. `'leased'`: what was taken comes
-   * back by itself after the lease.
+   * How a refund finds what it gives back. `'pool'`: everything comes from and goes back to one pool, so units taken at different
+   * times cannot be told apart. `'by-time'`: what was taken at a time leaves with that time. `'lease'`: the same, and what was taken
+   * comes back after the lease.
    */
-  readonly holds: 'pooled' | 'dated' | 'leased'
+  readonly refunds: 'pool' | 'by-time' | 'lease'
   /** The time in which `limit` passes at the rule's lasting rate, maybe not whole. Absent where no time brings anything back. */
   readonly windowMs: number | undefined
   /**
-   * How what was taken comes back. `'at-once'`: all of it when a window ends. `'in-parts'`: each part some time after it was
-   * taken. `'steadily'`: at a constant rate. `'on-release'`: when the holder says so.
+   * How capacity returns. `'at-window-end'`: all of it when a window ends. `'gradually'`: each part some time after it was taken.
+   * `'continuously'`: at a constant rate. `'on-release'`: when the holder gives it back.
    */
-  readonly comesBack: 'at-once' | 'in-parts' | 'steadily' | 'on-release'
+  readonly replenishes: 'at-window-end' | 'gradually' | 'continuously' | 'on-release'
   /**
    * The same rule for one of several that know nothing of each other: all of them together let no more pass than this one, or one each
    * where they are more than `limit`. Absent: there is no such rule, and each of them takes this one.
    */
   readonly share?: (instances: number) => Rule
   /**
-   * Takes `cost` from `state` and says what comes of it. Pure: `state` is never changed, and what is not wanted
-   * (a peek, a refusal) is simply not stored.
+   * Says what taking `cost` would do; zero looks. Pure: `state` is never changed, and what is not wanted (a peek, a refusal) is simply
+   * not stored.
    *
    * @param state absent when the key is untouched.
    * @param nowMs the time of the decision. Earlier than `state.atMs` only when the clock was set back for good:
    *   the step then moves the state to `nowMs` and keeps its level.
-   * @param cost negative to give back, zero to look.
-   * @param force take the cost whatever is left, into bounded debt.
-   * @param takenMs only for a negative cost: gives back at most what is still counted of what a step took at this time, and
+   */
+  step(state: State | undefined, nowMs: number, cost: number): StepResult<State>
+  /**
+   * Adds `amount` whatever is left, into bounded debt, or gives it back when it is negative. Pure as `step` is.
+   *
+   * @param takenMs only for a negative amount: gives back at most what is still counted of what was taken at this time, and
    *   nothing once that has left. A pool caps what comes back and does not look at the time. Absent: gives back whatever
    *   the rule gives back first.
    */
-  step(state: State | undefined, nowMs: number, cost: number, force: boolean, takenMs?: number): Outcome<State>
+  adjust(state: State | undefined, nowMs: number, amount: number, takenMs?: number): AdjustResult<State>
   /**
    * A state that other parameters of the same kind of rule have counted, as if what is used of it had just been used: only when it is
    * fresh sooner so. That is kept even when nothing is taken. Absent: such a state is read as it is.
@@ -61,7 +66,7 @@ export interface RuleState {
 }
 
 /** What one step says. */
-export interface Outcome<State extends RuleState = RuleState> {
+export interface StepResult<State extends RuleState = RuleState> {
   /** Zero when the cost passes, otherwise the time until it would if nobody else came. */
   readonly retryAfterMs: number
   /** How many requests of cost 1 would pass right now. */
@@ -72,14 +77,20 @@ export interface Outcome<State extends RuleState = RuleState> {
   readonly nextAfterMs: number
   /** How long an admitted request has to wait for its turn. Zero for every rule that does not queue. */
   readonly delayMs: number
-  /** How much was really given back, zero unless the cost is negative. */
-  readonly returned: number
   /** The state to store when the cost is taken. */
   readonly state: State
 }
 
+/** What one adjustment comes to. */
+export interface AdjustResult<State extends RuleState = RuleState> {
+  /** The state to store, absent when it is as if the key had never been used. */
+  readonly state: State | undefined
+  /** How much was really given back, zero unless the amount is negative. */
+  readonly returned: number
+}
+
 /** A state as a row of numbers, so that a store can keep millions of them without an object each. */
-export interface StateCells<State extends RuleState = RuleState> {
+export interface StateCodec<State extends RuleState = RuleState> {
   readonly count: number
   /** The fewest numbers of a state, where one that other parameters have counted may have another `count`. */
   readonly least?: number
@@ -89,11 +100,11 @@ export interface StateCells<State extends RuleState = RuleState> {
 }
 
 /** A row that only small states fit into; a store keeps the others as they are. The first cell is never NaN. */
-export interface PackedCells<State extends RuleState = RuleState> extends StateCells<State> {
+export interface CompactCodec<State extends RuleState = RuleState> extends StateCodec<State> {
   fits(state: State): boolean
 }
 
-/** The count after `cost`: never below zero, and above `ceiling` only if it already was. */
-export function addBounded(used: number, cost: number, ceiling: number): number {
-  return cost < 0 ? Math.max(0, used + cost) : Math.max(used, Math.min(used + cost, ceiling))
+/** The count after `amount`: never below zero, and above `ceiling` only if it already was. */
+export function addBounded(used: number, amount: number, ceiling: number): number {
+  return amount < 0 ? Math.max(0, used + amount) : Math.max(used, Math.min(used + amount, ceiling))
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { operationBy } from '../../test/open-limit.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
-import { peek } from './decide.ts'
+import { peek } from './consume.ts'
 import { decideAll } from './decide-all.ts'
 import { type Transition, UNTOUCHED } from './key-state.ts'
 

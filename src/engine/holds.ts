@@ -1,4 +1,4 @@
-import type { Outcome, Rule, RuleState } from '../core/rule.ts'
+import type { Rule, RuleState } from '../core/rule.ts'
 
 /** What was taken for a time: it goes back by itself at `untilMs` unless it is settled before. */
 export interface Hold {
@@ -16,99 +16,61 @@ export const MOST_HOLDS = 1_000
 /** No holds. */
 export const NO_HOLDS: readonly Hold[] = Object.freeze([])
 
-/** The state to keep: none when it is as if the key had never been used. */
-export function remembered<S extends RuleState>(outcome: Outcome<S>): S | undefined {
-  return outcome.resetAfterMs === 0 ? undefined : outcome.state
-}
-
-interface Held<S extends RuleState> {
-  readonly state: S | undefined
+/** What a rule has counted of a key, and the holds on it. */
+export interface Held {
+  readonly state: RuleState | undefined
   readonly holds: readonly Hold[]
 }
 
-/** The holds with those moved back that were taken more than `mostLagMs` after `nowMs`: to `timeMs`, the key's own time. */
-export function caughtUp(holds: readonly Hold[], nowMs: number, timeMs: number, mostLagMs: number): readonly Hold[] {
-  if (holds.every(({ takenMs }) => takenMs - nowMs <= mostLagMs)) return holds
-  return holds.map((hold) => {
-    const { takenMs, untilMs } = hold
-    return takenMs - nowMs <= mostLagMs ? hold : { ...hold, takenMs: timeMs, untilMs: untilMs - (takenMs - timeMs) }
-  })
-}
-
 /** Gives back what the expired holds took. What a lease took has come back by itself. */
-export function returnExpired<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-): Held<S> {
-  const live = holds.filter((hold) => hold.untilMs > timeMs)
-  if (live.length === holds.length) return { state, holds }
-  return {
-    state: returned(
-      rule,
-      state,
-      holds.filter((hold) => hold.untilMs <= timeMs),
-      timeMs,
-    ),
-    holds: live,
-  }
+export function returnExpired(rule: Rule, held: Held, timeMs: number): Held {
+  const expired = held.holds.filter((hold) => hold.untilMs <= timeMs)
+  if (expired.length === 0) return held
+  const state = giveBackHolds(rule, held.state, expired, timeMs)
+  return { state, holds: held.holds.filter((hold) => hold.untilMs > timeMs) }
 }
 
 /** The holds as they are after a take: what has been refilled since they took it can no longer go back. */
-export function clipped<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-): readonly Hold[] {
-  if (holds.length === 0 || rule.holds !== 'pooled') return holds
-  return holds.map((hold) => ({ ...hold, left: rule.step(state, timeMs, -hold.left, true, hold.takenMs).returned }))
+export function clipHolds(rule: Rule, { state, holds }: Held, timeMs: number): readonly Hold[] {
+  if (holds.length === 0 || rule.refunds !== 'pool') return holds
+  return holds.map((hold) => ({ ...hold, left: rule.adjust(state, timeMs, -hold.left, hold.takenMs).returned }))
+}
+
+/** What goes back of a hold of which `used` was used: all that can when that is nothing, as when the hold expires. */
+export function countUnused({ amount, left }: Hold, used: number): number {
+  if (used === 0) return left
+  const unused = amount - used
+  // After the limit was raised a hold counts for more than it reserved, and so does each request of it.
+  return left > amount ? Math.floor((unused * left) / amount) : Math.min(unused, left)
 }
 
 /** When a refused cost passes if nobody comes but holds expire, from `timeMs`. */
-export function passesAfterMs<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-  cost: number,
-): number {
+export function passesAfterMs(rule: Rule, { state, holds }: Held, timeMs: number, cost: number): number {
   let current = state
   let atMs = timeMs
-  const pending = rule.holds === 'leased' ? NO_HOLDS : [...holds].sort((one, other) => one.untilMs - other.untilMs)
+  const pending = rule.refunds === 'lease' ? NO_HOLDS : [...holds].sort((one, other) => one.untilMs - other.untilMs)
   for (const hold of pending) {
-    const passesMs = atMs + rule.step(current, atMs, cost, false).retryAfterMs
+    const passesMs = atMs + rule.step(current, atMs, cost).retryAfterMs
     if (passesMs <= hold.untilMs) return passesMs - timeMs
     atMs = hold.untilMs
-    current = returned(rule, current, [hold], atMs)
+    current = giveBackHolds(rule, current, [hold], atMs)
   }
-  return atMs + rule.step(current, atMs, cost, false).retryAfterMs - timeMs
+  return atMs + rule.step(current, atMs, cost).retryAfterMs - timeMs
 }
 
 /** Time until a key with holds is as if it had never been used: all of them have expired, and what they gave back is fresh. */
-export function freshWithHoldsMs<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-): number {
+export function freshWithHoldsMs(rule: Rule, { state, holds }: Held, timeMs: number): number {
   const last = holds.reduce((latestMs, hold) => Math.max(latestMs, hold.untilMs), timeMs)
-  const emptied = returned(rule, state, holds, timeMs)
-  return Math.max(last - timeMs, emptied === undefined ? 0 : rule.step(emptied, timeMs, 0, true).resetAfterMs)
+  const emptied = giveBackHolds(rule, state, holds, timeMs)
+  return Math.max(last - timeMs, emptied === undefined ? 0 : rule.step(emptied, timeMs, 0).resetAfterMs)
 }
 
-function returned<S extends RuleState>(
-  rule: Rule<S>,
-  state: S | undefined,
-  holds: readonly Hold[],
-  timeMs: number,
-): S | undefined {
-  if (rule.holds === 'leased') return state
+function giveBackHolds(rule: Rule, state: Held['state'], holds: readonly Hold[], timeMs: number): Held['state'] {
+  if (rule.refunds === 'lease') return state
   let current = state
   for (const hold of holds) {
     if (current === undefined) return undefined
-    current = remembered(rule.step(current, timeMs, -hold.left, true, hold.takenMs))
+    current = rule.adjust(current, timeMs, -hold.left, hold.takenMs).state
   }
   return current
 }

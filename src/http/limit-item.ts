@@ -20,7 +20,7 @@ export function encodeLimitItem(name: string, rule: Rule, unit: string | undefin
   const parts = [encodeString(name), `q=${encodeInteger(rule.limit)}`]
   const seconds = readWindowSeconds(rule)
   if (seconds !== undefined) parts.push(`w=${seconds}`)
-  const counted = unit ?? (rule.comesBack === 'on-release' ? 'concurrent-requests' : undefined)
+  const counted = unit ?? (rule.replenishes === 'on-release' ? 'concurrent-requests' : undefined)
   if (counted !== undefined) parts.push(`qu=${encodeString(counted)}`)
   const item = { name, unit, policy: parts.join(';'), prefix: `${parts[0]};r=` }
   items.set(rule, item)
@@ -53,10 +53,10 @@ export function resolveEffectiveWindow(rule: Rule, verdict: TierResult): number 
   if (!allowed) return retryAfterMs === Number.POSITIVE_INFINITY ? undefined : roundUpToSeconds(retryAfterMs)
   const { windowMs } = rule
   if (windowMs === undefined) return undefined
-  switch (rule.comesBack) {
-    case 'at-once':
+  switch (rule.replenishes) {
+    case 'at-window-end':
       return roundUpToSeconds(resetAfterMs === 0 ? windowMs : resetAfterMs)
-    case 'steadily':
+    case 'continuously':
       // The time in which `remaining` would come back: remaining ÷ seconds never invites more than the lasting rate.
       return roundUpToSeconds((remaining * windowMs) / rule.limit)
     default:

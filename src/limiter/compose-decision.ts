@@ -61,7 +61,7 @@ function composeTiers(
     if (decidedBy !== 'denial-cache' || !result.allowed) tiers[limit.name] = composeTier(operation, result)
     isAnyCounting ||= !limit.shadow
     // A reservation is settled where it counts, even when a permit that went with it has come back before.
-    isSettled ||= !limit.shadow && result.allowed && limit.rule.holds !== 'leased'
+    isSettled ||= !limit.shadow && result.allowed && limit.rule.refunds !== 'lease'
   }
   let scarcest = -1
   let longest = -1

@@ -151,12 +151,12 @@ function nothing(): number {
 
 /** Whether a limit is about permits. */
 export function isLeased({ limit }: LimitKey): boolean {
-  return limit.rule.holds === 'leased'
+  return limit.rule.refunds === 'lease'
 }
 
 /** How long a permit of the limit is held; `undefined` where nothing is leased. */
 function leaseMsOf({ rule }: Limit): number | undefined {
-  return rule.holds === 'leased' ? Number(rule.parameters.leaseMs) : undefined
+  return rule.refunds === 'lease' ? Number(rule.parameters.leaseMs) : undefined
 }
 
 // Told apart among the holds of one key, and exact as a number in every language.

@@ -84,6 +84,7 @@ describe('a policy that fails', () => {
     [slidingWindow, `${noRule}, got a function`],
     [{ limit: 5, windowMs: 10 }, `${noRule}, got an object`],
     [{ ...fallback, step: undefined }, `${noRule}, got an object`],
+    [{ ...fallback, identity: undefined }, `${noRule}, got an object`],
     [{ ...fallback, parameters: undefined }, `${noRule}, got an object`],
     [{ ...fallback, parameters: null }, `${noRule}, got an object`],
     [

@@ -146,11 +146,10 @@ export class RuleResolver {
   }
 
   #shared(rule: Rule): Rule {
-    const text = JSON.stringify(rule.parameters)
-    const known = this.#rules.get(text)
+    const known = this.#rules.get(rule.identity)
     if (known !== undefined) return known
     if (this.#rules.size >= this.#roomForRules) this.#dropUnusedRules()
-    this.#rules.set(text, rule)
+    this.#rules.set(rule.identity, rule)
     return rule
   }
 
@@ -158,7 +157,7 @@ export class RuleResolver {
     const used = new Set([this.#options.fallback])
     for (const { rule } of this.#entries.values()) used.add(rule)
     for (const { entry } of this.#lookUps.values()) used.add(entry.rule)
-    for (const [text, rule] of this.#rules) if (!used.has(rule)) this.#rules.delete(text)
+    for (const [identity, rule] of this.#rules) if (!used.has(rule)) this.#rules.delete(identity)
     // Twice what is left, so that it is done rarely even when all are in use.
     this.#roomForRules = 2 * Math.max(used.size, this.#options.maxSubjects)
   }
@@ -189,7 +188,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 
 function checkedRule(value: unknown, { stateName, parameters }: Rule): Rule {
   const rule = value as Partial<Rule> | null
-  const isRule = typeof rule?.step === 'function' && typeof rule.parameters === 'object' && rule.parameters !== null
+  const isNamed = typeof rule?.identity === 'string' && typeof rule.parameters === 'object' && rule.parameters !== null
+  const isRule = isNamed && typeof rule.step === 'function'
   const isOfKind = isRule && rule.stateName === stateName
   // A lease that is held cannot become another one.
   const leaseMs = isOfKind ? rule.parameters?.leaseMs : undefined

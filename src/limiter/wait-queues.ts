@@ -57,7 +57,7 @@ export class WaitQueues {
     const line = new WaitQueue({
       name: this.#name,
       maxWaiting: this.#maxWaiting,
-      longestSleepMs: keys.some(({ limit }) => limit.rule.holds === 'leased') ? PLACE_POLL_MS : undefined,
+      longestSleepMs: keys.some(({ limit }) => limit.rule.refunds === 'lease') ? PLACE_POLL_MS : undefined,
       nowMs: () => timerNowMs(this.#clock),
       timer: (afterMs, ring) => startTimer(this.#clock, afterMs, ring),
       emptied: () => this.#remove(names, line),

@@ -3,7 +3,7 @@ import { ON_STORE_FAILURE } from '../core/limit.ts'
 import type { Rule } from '../core/rule.ts'
 import type { LimitOptions } from '../limiter/limit-options.ts'
 import * as exportedForms from '../rules/forms.ts'
-import { type RuleForm, wordOf } from '../rules/rule-form.ts'
+import { nameField, type RuleForm } from '../rules/rule-form.ts'
 import { didYouMean } from './nearest-name.ts'
 import {
   choiceField,
@@ -85,7 +85,7 @@ function readRule(
     reportProblem(where, reason)
   }
   for (const field of form.fields) {
-    const word = wordOf(field)
+    const word = nameField(field)
     if (field.example === undefined || map.entries.has(word) || map.entries.has(field.name)) continue
     note(at, `${form.name} needs ${word}, ${field.about}, such as ${word}: ${field.example}`)
   }

@@ -1,5 +1,5 @@
 import { LONGEST_MS, wholeNumber } from '../core/check.ts'
-import { type RuleField, type RuleForm, wordOf } from '../rules/rule-form.ts'
+import { nameField, type RuleField, type RuleForm } from '../rules/rule-form.ts'
 import { choiceField, countField, durationField, type Field, inWords } from './read-fields.ts'
 
 /** The options of a rule, as a file says them. */
@@ -14,7 +14,7 @@ function fileField(form: RuleForm, field: RuleField): Field {
     case 'count':
       return countField(field.name, findLeast(form, field))
     case 'duration':
-      return durationField(field.name, wordOf(field), inMilliseconds)
+      return durationField(field.name, nameField(field), inMilliseconds)
   }
 }
 

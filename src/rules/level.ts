@@ -1,5 +1,7 @@
-import type { Outcome, PackedCells, Rule, RuleState, StateCells } from '../core/rule.ts'
-import { type CountedStep, outliving } from './outliving.ts'
+import { LONGEST_MS } from '../core/check.ts'
+import { addBounded, type CompactCodec, type RuleState, type StateCodec } from '../core/rule.ts'
+import { type CountedAdjust, type CountedStep, outlive, type RuleFunctions } from './outlive.ts'
+import { shareLimit } from './share.ts'
 
 /**
  * What is used of a bucket at `atMs`, in units of request × millisecond of a period of `periodMs`, in which `rate` requests come back:
@@ -20,50 +22,67 @@ export interface LevelParameters {
   readonly maxDebt: number
 }
 
-/**
- * A cost in units of request × millisecond. A part of a request is a whole number of those, which the division that made it has
- * blurred.
- */
-export function unitsOf(cost: number, periodMs: number): number {
-  return cost % 1 === 0 ? cost * periodMs : Math.floor(cost * periodMs + 0.5)
-}
-
-/** What is still used of a level at `nowMs`. */
-export function usedAt({ atMs, used }: Level, rate: number, nowMs: number): number {
+/** What is used of a level at `nowMs`. */
+export function countUsed(state: Level | undefined, rate: number, nowMs: number): number {
+  if (state === undefined) return 0
+  const { atMs, used } = state
   // Coming back for no longer than until nothing is used keeps the product exact after any absence.
   const backMs = Math.min(Math.max(0, nowMs - atMs), Math.ceil(used / rate))
   return Math.max(0, used - rate * backMs)
 }
 
-/** The step of a bucket whose levels outlive a change of its parameters. */
-export function outlivingLevel<P extends LevelParameters>(
+const adjustLevel: CountedAdjust<LevelParameters, Level> = (parameters, state, nowMs, amount) => {
+  const { capacity, rate, periodMs, maxDebt } = parameters
+  const before = countUsed(state, rate, nowMs)
+  // A part of a request is a whole number of units, which the division that made it has blurred.
+  // Inexact only for an amount so large that the bounds decide anyway.
+  const units = Number.isInteger(amount) ? amount * periodMs : Math.floor(amount * periodMs + 0.5)
+  const used = addBounded(before, units, (capacity + maxDebt) * periodMs)
+  return {
+    state: used === 0 ? undefined : { atMs: nowMs, used, periodMs, rate },
+    returned: amount < 0 ? Math.min(-amount, before / periodMs) : 0,
+  }
+}
+
+/** The step of a bucket, and its adjustment, whose levels outlive a change of its parameters. */
+export function outliveLevel<P extends LevelParameters>(
   step: CountedStep<P, Level>,
   parameters: P,
-): Pick<Rule<Level>, 'step' | 'adopt'> {
+): RuleFunctions<Level> {
   const { capacity, rate, periodMs, maxDebt } = parameters
   const most = (capacity + maxDebt) * periodMs
-  return outliving(
+  return outlive({
     step,
+    adjust: adjustLevel,
     parameters,
-    (state) => {
+    readCounting(state) {
       if (state.periodMs === periodMs && state.rate === rate && state.used <= most) return parameters
       return { ...parameters, periodMs: state.periodMs, rate: state.rate }
     },
-    (maker, state, nowMs): Outcome<Level> => {
-      const used = Math.min(most, rescaled(usedAt(state, maker.rate, nowMs), maker.periodMs, periodMs))
-      return step(parameters, { atMs: nowMs, used, periodMs, rate }, nowMs, 0, true)
+    recount(counting, state, nowMs) {
+      const used = Math.min(most, rescale(countUsed(state, counting.rate, nowMs), counting.periodMs, periodMs))
+      return { atMs: nowMs, used, periodMs, rate }
     },
-  )
+  })
+}
+
+/** The capacity, the period and the debt of one of so many. A rate need not be whole, so it is the period that grows. */
+export function shareLevel(
+  { capacity, periodMs, maxDebt }: Pick<LevelParameters, 'capacity' | 'periodMs' | 'maxDebt'>,
+  instances: number,
+): Pick<LevelParameters, 'capacity' | 'periodMs' | 'maxDebt'> {
+  const share = shareLimit({ limit: capacity, maxDebt }, instances)
+  return { capacity: share.limit, periodMs: Math.min(periodMs * instances, LONGEST_MS), maxDebt: share.maxDebt }
 }
 
 // Whole requests are exact. A part of one is rounded up, to no more than a whole one.
-function rescaled(used: number, fromMs: number, toMs: number): number {
+function rescale(used: number, fromMs: number, toMs: number): number {
   const whole = Math.floor(used / fromMs)
   return whole * toMs + Math.min(toMs, Math.ceil(((used - whole * fromMs) * toMs) / fromMs))
 }
 
 /** A level as numbers. */
-export const levelCells: StateCells<Level> = {
+export const levelCodec: StateCodec<Level> = {
   count: 4,
   write(state, row, at) {
     row[at] = state.atMs
@@ -84,7 +103,7 @@ const SMALL = 2 ** 13
 const HALF = 2 ** 26
 
 /** A level as one number less: period and rate share one. Negative where each has one half of it. */
-export const packedLevel: PackedCells<Level> = {
+export const compactLevelCodec: CompactCodec<Level> = {
   count: 3,
   fits: ({ periodMs, rate }) => rate < SMALL || (rate < HALF && periodMs < HALF),
   write({ atMs, used, periodMs, rate }, row, at) {

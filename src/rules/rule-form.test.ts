@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Rule } from '../core/rule.ts'
 import * as exportedForms from './forms.ts'
 import * as exportedRules from './index.ts'
-import { type RuleForm, ruleFrom, wordOf } from './rule-form.ts'
+import { nameField, type RuleForm, ruleFrom } from './rule-form.ts'
 
 const forms: RuleForm[] = Object.values(exportedForms)
 const factories = exportedRules as unknown as Record<string, (options: object) => Rule>
@@ -14,14 +14,14 @@ it('there is a form for every rule', () => {
 
 describe.each(forms)('$name', (form) => {
   const examples = Object.fromEntries(
-    form.fields.filter(({ example }) => example !== undefined).map((field) => [wordOf(field), field.example]),
+    form.fields.filter(({ example }) => example !== undefined).map((field) => [nameField(field), field.example]),
   )
 
   it('has the options of its factory, no more and no less', () => {
     const takes = form.fields.map(({ name }) => name).join(', ')
     expect(() => factories[form.factory]?.({ other: 1 })).toThrow(`it takes ${takes}`)
     expect(() => ruleFrom(form, { other: 1 })).toThrow(
-      `${form.name} has no option "other": it takes ${form.fields.map(wordOf).join(', ')}`,
+      `${form.name} has no option "other": it takes ${form.fields.map(nameField).join(', ')}`,
     )
   })
 

@@ -55,7 +55,7 @@ interface NamedField {
 }
 
 /** What a field is called where its value is said in words: `window` for `windowMs`. */
-export function wordOf(field: RuleField): string {
+export function nameField(field: RuleField): string {
   return field.kind === 'duration' ? field.name.replace(/Ms$/, '') : field.name
 }
 
@@ -63,13 +63,16 @@ export function wordOf(field: RuleField): string {
 export function ruleFrom(form: RuleForm, given: Readonly<Record<string, unknown>>): Rule {
   const options: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(given)) {
-    const field = form.fields.find((candidate) => candidate.name === name || wordOf(candidate) === name)
+    const field = form.fields.find((candidate) => candidate.name === name || nameField(candidate) === name)
     if (field === undefined) {
-      const takes = form.fields.map(wordOf).join(', ')
+      const takes = form.fields.map(nameField).join(', ')
       throw new LimiterError('INVALID_OPTION', `${form.name} has no option ${show(name)}: it takes ${takes}`)
     }
     if (field.name in options) {
-      throw new LimiterError('INVALID_OPTION', `${wordOf(field)} and ${field.name} say the same: one of them must go`)
+      throw new LimiterError(
+        'INVALID_OPTION',
+        `${nameField(field)} and ${field.name} say the same: one of them must go`,
+      )
     }
     const isInWords = field.kind === 'duration' && (name !== field.name || typeof value === 'string')
     options[field.name] = isInWords ? duration(value as string) : value

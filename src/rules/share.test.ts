@@ -20,7 +20,7 @@ function admitted(rule: Rule, forMs: number): number {
   let state: ReturnType<Rule['step']>['state'] | undefined
   let count = 0
   for (let nowMs = 0; nowMs < forMs; nowMs++) {
-    const outcome = rule.step(state, nowMs, 1, false)
+    const outcome = rule.step(state, nowMs, 1)
     if (outcome.retryAfterMs > 0) continue
     state = outcome.state
     count++

@@ -1,4 +1,5 @@
-import { addBounded, type Outcome, type PackedCells, type RuleState } from '../core/rule.ts'
+import { addBounded, type CompactCodec, type RuleState } from '../core/rule.ts'
+import type { CountedAdjust, CountedStep, RuleFunctions } from './outlive.ts'
 
 /**
  * Costs in the order they were taken: `newestCost` at `atMs`, and before it pairs of time and cost in `older[from..to)`. Each counts for
@@ -25,39 +26,40 @@ export interface TimelineParameters {
 }
 
 /**
- * One step of a rule that counts what was taken within the last `spanMs`, exactly. What another span has counted leaves when the shorter
- * of the two says so; something new makes all of it count for the rule's own.
+ * The functions of a rule that counts what was taken within the last `spanMs`, exactly. What another span has counted leaves when the
+ * shorter of the two says so; something new makes all of it count for the rule's own.
  */
-export function stepTimeline(
-  { limit, maxDebt, spanMs: ownMs, returns }: TimelineParameters,
-  state: Timeline | undefined,
-  nowMs: number,
-  cost: number,
-  force: boolean,
-  takenMs?: number,
-): Outcome<Timeline> {
-  const line = state === undefined ? empty(nowMs, ownMs) : movedBack(shortened(state, ownMs), nowMs)
-  const { spanMs } = line
-  const live = since(line, nowMs - spanMs)
-  const passes = force || live.total + cost <= limit
-  const next = !passes
-    ? live
-    : cost < 0
-      ? without(live, -cost, returns, takenMs)
-      : taken(live, nowMs, cost, limit + maxDebt, ownMs)
+export function createTimeline(parameters: TimelineParameters): RuleFunctions<Timeline> {
   return {
-    retryAfterMs: passes ? 0 : timeFreeing(live, cost - (limit - live.total)) + spanMs - nowMs,
+    step: (state, nowMs, cost) => stepTimeline(parameters, state, nowMs, cost),
+    adjust: (state, nowMs, amount, takenMs) => adjustTimeline(parameters, state, nowMs, amount, takenMs),
+  }
+}
+
+const stepTimeline: CountedStep<TimelineParameters, Timeline> = ({ limit, spanMs }, state, nowMs, cost) => {
+  const live = findLive(state, spanMs, nowMs)
+  const passes = live.total + cost <= limit
+  const next = passes ? append(live, nowMs, cost, spanMs) : live
+  return {
+    retryAfterMs: passes ? 0 : timeFreeing(live, cost - (limit - live.total)) + live.spanMs - nowMs,
     remaining: Math.max(0, limit - next.total),
     resetAfterMs: next.total === 0 ? 0 : next.atMs + next.spanMs - nowMs,
     nextAfterMs: next.total === 0 ? 0 : timeFreeing(next, Math.max(1, next.total - limit + 1)) + next.spanMs - nowMs,
     delayMs: 0,
-    returned: cost < 0 ? live.total - next.total : 0,
     state: next,
   }
 }
 
+const adjustTimeline: CountedAdjust<TimelineParameters, Timeline> = (parameters, state, nowMs, amount, takenMs) => {
+  const { limit, maxDebt, spanMs, returns } = parameters
+  const live = findLive(state, spanMs, nowMs)
+  const added = addBounded(live.total, amount, limit + maxDebt) - live.total
+  const next = amount < 0 ? remove(live, -amount, returns, takenMs) : append(live, nowMs, added, spanMs)
+  return { state: next.total === 0 ? undefined : next, returned: Math.max(0, live.total - next.total) }
+}
+
 /** A timeline of one or two pairs as numbers. A longer one is better kept whole: to unpack it would take longer than to decide. */
-export const packedTimeline: PackedCells<Timeline> = {
+export const compactTimelineCodec: CompactCodec<Timeline> = {
   count: 5,
   fits: ({ from, to }) => to - from <= 2,
   write({ atMs, newestCost, spanMs, older, from, to }, row, at) {
@@ -87,12 +89,15 @@ function empty(atMs: number, spanMs: number): Timeline {
   return { atMs, newestCost: 0, total: 0, spanMs, older: NONE, from: 0, to: 0 }
 }
 
-function shortened(line: Timeline, spanMs: number): Timeline {
-  return line.spanMs <= spanMs ? line : { ...line, spanMs }
+/** The view of what still counts at `nowMs`, for no longer than `spanMs`. */
+function findLive(state: Timeline | undefined, spanMs: number, nowMs: number): Timeline {
+  if (state === undefined) return empty(nowMs, spanMs)
+  const line = moveBack(state.spanMs <= spanMs ? state : { ...state, spanMs }, nowMs)
+  return dropUntil(line, nowMs - line.spanMs)
 }
 
 /** The view without what was taken at or before `untilMs`. */
-function since(line: Timeline, untilMs: number): Timeline {
+function dropUntil(line: Timeline, untilMs: number): Timeline {
   if (line.atMs <= untilMs) return empty(line.atMs, line.spanMs)
   let { from, total } = line
   for (; from < line.to && (line.older[from] as number) <= untilMs; from += 2) total -= line.older[from + 1] as number
@@ -108,10 +113,9 @@ function timeFreeing(line: Timeline, amount: number): number {
   return line.atMs
 }
 
-function taken(line: Timeline, nowMs: number, cost: number, ceiling: number, spanMs: number): Timeline {
-  const total = addBounded(line.total, cost, ceiling)
-  const added = total - line.total
+function append(line: Timeline, nowMs: number, added: number, spanMs: number): Timeline {
   if (added === 0) return line
+  const total = line.total + added
   if (line.total === 0) return { atMs: nowMs, newestCost: added, total, spanMs, older: NONE, from: 0, to: 0 }
   if (line.atMs === nowMs) return { ...line, newestCost: line.newestCost + added, total, spanMs }
   // A literal holds just one pair, where `push` would reserve room for many.
@@ -129,7 +133,7 @@ function appendable(line: Timeline): Pick<Timeline, 'older' | 'from' | 'to'> {
 }
 
 /** The view after giving back up to `amount`, of what was taken at `takenMs` only if that is given. */
-function without(line: Timeline, amount: number, returns: 'newest' | 'oldest', takenMs: number | undefined): Timeline {
+function remove(line: Timeline, amount: number, returns: 'newest' | 'oldest', takenMs: number | undefined): Timeline {
   const pairs = [...line.older.slice(line.from, line.to), line.atMs, line.newestCost]
   let left = amount
   const step = returns === 'newest' ? -2 : 2
@@ -147,7 +151,7 @@ function without(line: Timeline, amount: number, returns: 'newest' | 'oldest', t
 }
 
 // The clock was set back for good: every time moves by as much, so that all that was taken still counts.
-function movedBack(line: Timeline, nowMs: number): Timeline {
+function moveBack(line: Timeline, nowMs: number): Timeline {
   const backMs = line.atMs - nowMs
   if (backMs <= 0) return line
   const older = line.older.slice(line.from, line.to)

@@ -61,5 +61,5 @@ function countNumbers(rule: Rule, { state, block, holds = [] }: KeyState): numbe
   if (state === undefined) return beside
   // A state without cells is one whose size varies: a time and a cost each, and for how long they count.
   const { from, to } = state as Timeline
-  return beside + (rule.cells?.count ?? to - from + 3)
+  return beside + (rule.codec?.count ?? to - from + 3)
 }

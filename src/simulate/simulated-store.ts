@@ -85,5 +85,5 @@ export class SimulatedStore {
 
 /** How long a permit lasts when its caller does not release it; `undefined` for a rule without permits. */
 export function readLeaseMs(rule: Rule): number | undefined {
-  return rule.holds === 'leased' ? Number(rule.parameters.leaseMs) : undefined
+  return rule.refunds === 'lease' ? Number(rule.parameters.leaseMs) : undefined
 }

@@ -1,5 +1,5 @@
 import type { Rule } from '../core/rule.ts'
-import { peek } from '../engine/decide.ts'
+import { peek } from '../engine/consume.ts'
 import { type KeyState, UNTOUCHED } from '../engine/key-state.ts'
 import type { AdmittedCounts } from './admitted-counts.ts'
 import { AdmittedInWindow } from './admitted-in-window.ts'

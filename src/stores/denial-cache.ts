@@ -144,7 +144,7 @@ class DenialCache {
   #refusalLastsMs({ limit, rule, amount }: Operation, result: LimitResult): number {
     const { remaining, retryAfterMs, reason, blockedMs = 0 } = result
     // A permit may be released at any time.
-    if (this.#maxAgeMs === 0 || rule.comesBack === 'on-release') return 0
+    if (this.#maxAgeMs === 0 || rule.replenishes === 'on-release') return 0
     if (reason === 'blocked') return Math.min(blockedMs, retryAfterMs)
     // One that never passes is known by its cost alone, and one that blocks its key is blocked from now on.
     if (reason !== 'limit' || limit.blockMs > 0) return 0

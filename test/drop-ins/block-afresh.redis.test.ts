@@ -13,7 +13,7 @@ describe('a block after which the count starts afresh', () => {
     it.each(
       everyMode
         .map((mode) => ruleOf(mode, { limit: 7, timeMs: windowMs, rate: 7, parts: 10 }))
-        .filter(({ holds }) => holds !== 'leased'),
+        .filter(({ refunds }) => refunds !== 'lease'),
     )('leaves nothing of $kind counted, and refuses for its own time only', async (rule) => {
       const clock = manualClock(1_000_000)
       const store = createStore()

@@ -192,7 +192,7 @@ export function describeDropIn(startSite: StartSite): void {
       const model = rule(4, 2_000)
       let state: ReturnType<typeof model.step>['state'] | undefined
       for (let request = 0; request < 60; request++) {
-        const step = model.step(state, clock.nowMs(), 1, false)
+        const step = model.step(state, clock.nowMs(), 1)
         if (step.retryAfterMs === 0) state = step.state
         const answer = await ask(site)
         expect([request, answer.status]).toEqual([request, step.retryAfterMs === 0 ? 200 : 429])

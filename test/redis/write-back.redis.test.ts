@@ -23,7 +23,7 @@ afterAll(async () => {
   clients?.cluster.disconnect()
 })
 
-const counting = everyRule.filter((named) => ruleOf(named, named.options(100)).holds !== 'leased')
+const counting = everyRule.filter((named) => ruleOf(named, named.options(100)).refunds !== 'lease')
 
 describe.each(['single', 'cluster'] as const)('after an outage of %s', (where) => {
   it.each(counting)('what was taken by $title is charged, once', async (named) => {

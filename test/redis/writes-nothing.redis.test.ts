@@ -85,7 +85,7 @@ describe.each(everyRule)('$title', (named) => {
       await limiter.consume(key, { cost: { free: 4, shadow: 4 } }),
       (await limiter.reserve(key, { estimate: 1 })).decision,
     ]
-    if (limiter.rules.free?.holds === 'leased') refusals.push((await limiter.acquire(key)).decision)
+    if (limiter.rules.free?.refunds === 'lease') refusals.push((await limiter.acquire(key)).decision)
     await limiter.peek(key)
     await limiter.giveBack({ free: 'fresh', full: 'fresh' })
     await limiter.unblock(key)

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Store } from '../../src/core/store.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
-import { type RuleForm, wordOf } from '../../src/rules/rule-form.ts'
+import { nameField, type RuleForm } from '../../src/rules/rule-form.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
@@ -31,7 +31,7 @@ const NAMES = [...ruleNames, 'slices']
 /** What a rule needs to be told: 100 wherever it counts, and the time wherever it takes one. */
 function hundredIn(form: RuleForm, time: string): string {
   const needed = form.fields.filter(({ example }) => example !== undefined)
-  return needed.map((field) => `${wordOf(field)}: ${field.kind === 'duration' ? time : 100}`).join(', ')
+  return needed.map((field) => `${nameField(field)}: ${field.kind === 'duration' ? time : 100}`).join(', ')
 }
 
 describe.each<[string, () => Store]>([

@@ -113,7 +113,7 @@ export function createRule(
   const { rule: make = byDefault } = settings
   const rule = make(limit, windowMs)
   assertMethod('rule', 'rule', 'a function that returns a rule such as slidingWindow({ limit, windowMs })', rule)
-  if (rule.holds === 'leased') {
+  if (rule.refunds === 'lease') {
     const message = `rule must return a rule that counts requests, got ${show(rule.kind)}, which waits for their end`
     throw new LimiterError('INVALID_OPTION', message)
   }

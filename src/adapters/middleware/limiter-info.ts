@@ -52,7 +52,7 @@ function readLimiter(limiter: Limiter<string>, options: HeaderOptions, warn: War
   return {
     limiter,
     writeHeaders: createHeaderWriter(Object.fromEntries(visible), all.length === 1, options),
-    isLeased: all.some(([, rule]) => rule.holds === 'leased'),
+    isLeased: all.some(([, rule]) => rule.refunds === 'lease'),
     sighting: noteLimiter(limiter, warn),
   }
 }

@@ -4,7 +4,7 @@ import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import * as exportedForms from '../../rules/forms.ts'
-import { type RuleForm, ruleFrom, wordOf } from '../../rules/rule-form.ts'
+import { nameField, type RuleForm, ruleFrom } from '../../rules/rule-form.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import type { RegisterCommand } from '../command/command.ts'
@@ -98,7 +98,10 @@ const IN_FLIGHT = 512
 /** A rule with room for all of it, so that everything passes, and from which little comes back, so that every key is in use. */
 function roomy(form: RuleForm): Rule {
   const needed = form.fields.filter(({ example }) => example !== undefined)
-  const given = needed.map((field, index) => [wordOf(field), index === 0 ? ROOM : (field.example as number | string)])
+  const given = needed.map((field, index) => [
+    nameField(field),
+    index === 0 ? ROOM : (field.example as number | string),
+  ])
   return ruleFrom(form, Object.fromEntries(given))
 }
 

@@ -7,7 +7,9 @@ export function countDebt(rule: Rule, { state, taken, parts }: StoredEntry, nowM
   if (taken.length > 0) return Math.max(0, totalSince(taken, nowMs - spanMs) - rule.limit)
   if (state === undefined) return 0
   const timeMs = Math.max(nowMs, state.atMs)
-  const isFreed = (amount: number): boolean => rule.step(state, timeMs, -amount, true).remaining > 0
+  const isFreed = (amount: number): boolean => {
+    return rule.step(rule.adjust(state, timeMs, -amount).state, timeMs, 0).remaining > 0
+  }
   // The least that has to go back before one request passes is one more than the debt.
   let least = 0
   let most = 1

@@ -1,4 +1,4 @@
-import type { Rule, StateCells } from '../../core/rule.ts'
+import type { Rule, StateCodec } from '../../core/rule.ts'
 import type { Hold } from '../../engine/holds.ts'
 import type { Block, KeyState } from '../../engine/key-state.ts'
 
@@ -32,7 +32,7 @@ export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefi
   if (holds.length > 0) at += 1 + holds.length * HOLD_NUMBERS
   const rest = numbers.subarray(at)
   if (rest.length === 0) return { state: undefined, parts: undefined, taken: [], block, holds }
-  return rule.cells === undefined ? readLog(rest, block, holds) : readRow(rule.cells, rest, block, holds)
+  return rule.codec === undefined ? readLog(rest, block, holds) : readRow(rule.codec, rest, block, holds)
 }
 
 function readHolds(numbers: Float64Array, from: number, count: number): readonly Hold[] {
@@ -44,14 +44,14 @@ function readHolds(numbers: Float64Array, from: number, count: number): readonly
 }
 
 function readRow(
-  cells: StateCells,
+  codec: StateCodec,
   row: Float64Array,
   block: Block | undefined,
   holds: readonly Hold[],
 ): StoredEntry | undefined {
-  const isOfSize = cells.least === undefined ? row.length === cells.count : row.length >= cells.least
+  const isOfSize = codec.least === undefined ? row.length === codec.count : row.length >= codec.least
   if (!isOfSize) return undefined
-  const state = cells.read(row, 0, row.length)
+  const state = codec.read(row, 0, row.length)
   return { state, parts: { ...state } as unknown as NonNullable<StoredEntry['parts']>, taken: [], block, holds }
 }
 

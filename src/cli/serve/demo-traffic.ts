@@ -34,7 +34,7 @@ export function startDemoTraffic(
 async function ask(limiter: Limiter<string>, random: () => number): Promise<void> {
   const key = chooseKey(limiter, random)
   const rules = Object.values(limiter.rules)
-  if (rules.every(({ limit }) => limit < BUDGET) && rules.every(({ holds }) => holds !== 'leased')) {
+  if (rules.every(({ limit }) => limit < BUDGET) && rules.every(({ refunds }) => refunds !== 'lease')) {
     await limiter.consume(key)
     return
   }

@@ -3,7 +3,7 @@ import type { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
 import * as forms from '../../rules/forms.ts'
-import { type RuleForm, ruleFrom, wordOf } from '../../rules/rule-form.ts'
+import { nameField, type RuleForm, ruleFrom } from '../../rules/rule-form.ts'
 import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
 
 /** Reads a rule as it is said on a command line: `sliding-window limit=100 window=1m`. */
@@ -49,13 +49,13 @@ function splitWords(text: string): string[] {
 
 function composeExample(form: RuleForm): string {
   const needed = form.fields.filter(({ example }) => example !== undefined)
-  return needed.map((field) => `${wordOf(field)}=${field.example}`).join(' ')
+  return needed.map((field) => `${nameField(field)}=${field.example}`).join(' ')
 }
 
 /** Numbers as numbers, except where a length of time is said in words. */
 function parseValue(form: RuleForm, word: string, value: string): string | number {
   const isInWords = form.fields.some(
-    (field) => field.kind === 'duration' && field.name !== word && wordOf(field) === word,
+    (field) => field.kind === 'duration' && field.name !== word && nameField(field) === word,
   )
   return /^\d[\d_]*$/.test(value) && !isInWords ? Number(value.replaceAll('_', '')) : value
 }

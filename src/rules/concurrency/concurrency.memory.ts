@@ -1,5 +1,5 @@
-import type { Outcome } from '../../core/rule.ts'
-import { stepTimeline, type Timeline } from '../timeline.ts'
+import type { RuleFunctions } from '../outlive.ts'
+import { createTimeline, type Timeline } from '../timeline.ts'
 
 interface Parameters {
   readonly limit: number
@@ -7,14 +7,7 @@ interface Parameters {
   readonly maxDebt: number
 }
 
-/** One step of the concurrency limit. */
-export function stepConcurrency(
-  { limit, leaseMs, maxDebt }: Parameters,
-  state: Timeline | undefined,
-  nowMs: number,
-  cost: number,
-  force: boolean,
-  takenMs?: number,
-): Outcome<Timeline> {
-  return stepTimeline({ limit, maxDebt, spanMs: leaseMs, returns: 'oldest' }, state, nowMs, cost, force, takenMs)
+/** The functions of the concurrency limit. A refund ends the lease that is the first to expire. */
+export function createConcurrency({ limit, leaseMs, maxDebt }: Parameters): RuleFunctions<Timeline> {
+  return createTimeline({ limit, maxDebt, spanMs: leaseMs, returns: 'oldest' })
 }

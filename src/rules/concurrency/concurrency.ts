@@ -1,9 +1,9 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
-import { part, partOfDebt } from '../part.ts'
-import { packedTimeline, type Timeline } from '../timeline.ts'
-import { stepConcurrency } from './concurrency.memory.ts'
+import { parseDebt } from '../debt.ts'
+import { shareLimit } from '../share.ts'
+import { compactTimelineCodec, type Timeline } from '../timeline.ts'
+import { createConcurrency } from './concurrency.memory.ts'
 
 /** Options of `concurrency`. */
 export interface ConcurrencyOptions {
@@ -29,26 +29,20 @@ export function concurrency(options: ConcurrencyOptions): Rule {
   const parameters = {
     limit,
     leaseMs: milliseconds('leaseMs', options.leaseMs),
-    maxDebt: debt(options.maxDebt, limit),
+    maxDebt: parseDebt(options.maxDebt, limit),
   }
   const rule: Rule<Timeline> = {
     kind: 'concurrency',
     stateName: 'concurrency@1',
     limit,
+    identity: JSON.stringify(parameters),
     parameters,
-    packed: packedTimeline,
-    holds: 'leased',
+    compactCodec: compactTimelineCodec,
+    refunds: 'lease',
     windowMs: undefined,
-    comesBack: 'on-release',
-    share: (instances) => {
-      const { leaseMs } = parameters
-      return concurrency({
-        limit: part(limit, instances),
-        leaseMs,
-        maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
-      })
-    },
-    step: (state, nowMs, cost, force, takenMs) => stepConcurrency(parameters, state, nowMs, cost, force, takenMs),
+    replenishes: 'on-release',
+    share: (instances) => concurrency({ ...parameters, ...shareLimit(parameters, instances) }),
+    ...createConcurrency(parameters),
   }
   return rule
 }

@@ -1,4 +1,5 @@
-import { addBounded, type Outcome, type RuleState, type StateCells } from '../../core/rule.ts'
+import { addBounded, type RuleState, type StateCodec } from '../../core/rule.ts'
+import type { CountedAdjust, CountedStep, WindowParameters } from '../outlive.ts'
 
 /** The count of one window, which opened at `atMs` and lasts for `windowMs`. */
 export interface FixedWindowState extends RuleState {
@@ -6,44 +7,62 @@ export interface FixedWindowState extends RuleState {
   readonly windowMs: number
 }
 
-interface Parameters {
-  readonly limit: number
-  readonly windowMs: number
+interface Parameters extends WindowParameters {
   readonly anchor: 'clock' | 'first-hit'
-  readonly maxDebt: number
 }
 
 /** One step of the fixed window, on a window of that length. */
-export function stepFixedWindow(
-  { limit, windowMs, anchor, maxDebt }: Parameters,
-  state: FixedWindowState | undefined,
-  nowMs: number,
-  cost: number,
-  force: boolean,
-  takenMs?: number,
-): Outcome<FixedWindowState> {
-  const live = state !== undefined && nowMs < state.atMs + windowMs
-  const before = live ? state.count : 0
-  const atMs = live && nowMs >= state.atMs ? state.atMs : anchor === 'clock' ? nowMs - (nowMs % windowMs) : nowMs
+export const stepFixedWindow: CountedStep<Parameters, FixedWindowState> = (parameters, state, nowMs, cost) => {
+  const { limit, windowMs } = parameters
+  const open = findOpen(state, windowMs, nowMs)
+  const before = open?.count ?? 0
+  const atMs = findStart(open, parameters, nowMs)
   const leftMs = atMs + windowMs - nowMs
-  const passes = force || before + cost <= limit
-  // What was taken in an earlier window has left with it.
-  const hasLeft = cost < 0 && takenMs !== undefined && takenMs < atMs
-  const count = passes && !hasLeft ? addBounded(before, cost, limit + maxDebt) : before
+  const passes = before + cost <= limit
+  const count = passes ? before + cost : before
   return {
     retryAfterMs: passes ? 0 : leftMs,
     remaining: Math.max(0, limit - count),
     // A window whose count was given back stays open: it must not restart before its end.
-    resetAfterMs: live || count > 0 ? leftMs : 0,
+    resetAfterMs: open !== undefined || count > 0 ? leftMs : 0,
     nextAfterMs: count > 0 ? leftMs : 0,
     delayMs: 0,
-    returned: cost < 0 ? before - count : 0,
     state: { atMs, count, windowMs },
   }
 }
 
+/** One adjustment of the fixed window, on a window of that length. */
+export const adjustFixedWindow: CountedAdjust<Parameters, FixedWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  amount,
+  takenMs,
+) => {
+  const { limit, windowMs, maxDebt } = parameters
+  const open = findOpen(state, windowMs, nowMs)
+  const before = open?.count ?? 0
+  const atMs = findStart(open, parameters, nowMs)
+  // What was taken in an earlier window has left with it.
+  const hasLeft = amount < 0 && takenMs !== undefined && takenMs < atMs
+  const count = hasLeft ? before : addBounded(before, amount, limit + maxDebt)
+  return {
+    state: open !== undefined || count > 0 ? { atMs, count, windowMs } : undefined,
+    returned: Math.max(0, before - count),
+  }
+}
+
+function findOpen(state: FixedWindowState | undefined, windowMs: number, nowMs: number) {
+  return state !== undefined && nowMs < state.atMs + windowMs ? state : undefined
+}
+
+function findStart(open: FixedWindowState | undefined, { windowMs, anchor }: Parameters, nowMs: number): number {
+  if (open !== undefined && nowMs >= open.atMs) return open.atMs
+  return anchor === 'clock' ? nowMs - (nowMs % windowMs) : nowMs
+}
+
 /** A state as numbers. */
-export const fixedWindowCells: StateCells<FixedWindowState> = {
+export const fixedWindowCodec: StateCodec<FixedWindowState> = {
   count: 3,
   write(state, row, at) {
     row[at] = state.atMs

@@ -1,9 +1,9 @@
 import { knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
-import { outlivingWindow } from '../outliving.ts'
-import { part, partOfDebt } from '../part.ts'
-import { type FixedWindowState, fixedWindowCells, stepFixedWindow } from './fixed-window.memory.ts'
+import { parseDebt } from '../debt.ts'
+import { outliveWindow } from '../outlive.ts'
+import { shareLimit } from '../share.ts'
+import { adjustFixedWindow, type FixedWindowState, fixedWindowCodec, stepFixedWindow } from './fixed-window.memory.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions {
@@ -36,29 +36,20 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
     limit,
     windowMs: milliseconds('windowMs', options.windowMs),
     anchor: oneOf('anchor', anchor, ['clock', 'first-hit']),
-    maxDebt: debt(options.maxDebt, limit),
+    maxDebt: parseDebt(options.maxDebt, limit),
   } as const
   const rule: Rule<FixedWindowState> = {
     kind: 'fixed-window',
     stateName: 'fixed-window@1',
     limit,
+    identity: JSON.stringify(parameters),
     parameters,
-    cells: fixedWindowCells,
-    holds: 'dated',
+    codec: fixedWindowCodec,
+    refunds: 'by-time',
     windowMs: parameters.windowMs,
-    comesBack: 'at-once',
-    share: (instances) => {
-      const { windowMs, anchor } = parameters
-      return fixedWindow({
-        limit: part(limit, instances),
-        windowMs,
-        anchor,
-        maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
-      })
-    },
-    ...outlivingWindow<typeof parameters, FixedWindowState>(stepFixedWindow, parameters, ({ windowMs }) =>
-      windowMs === parameters.windowMs ? parameters : { ...parameters, windowMs },
-    ),
+    replenishes: 'at-window-end',
+    share: (instances) => fixedWindow({ ...parameters, ...shareLimit(parameters, instances) }),
+    ...outliveWindow<typeof parameters, FixedWindowState>(stepFixedWindow, adjustFixedWindow, parameters),
   }
   return rule
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { describeProperties } from '../../../test/rule-properties.ts'
-import * as decide from '../../engine/decide.ts'
+import { consume } from '../../engine/consume.ts'
 import { UNTOUCHED } from '../../engine/key-state.ts'
 import { promises } from './leaky-bucket.promises.ts'
 import { leakyBucket } from './leaky-bucket.ts'
@@ -21,7 +21,7 @@ describe('leakyBucket', () => {
         let freeMs = 0
         for (const { waitMs, cost } of list) {
           nowMs += waitMs
-          const ruling = decide.consume(rule, entry, cost, nowMs)
+          const ruling = consume(rule, entry, cost, nowMs)
           entry = ruling
           if (!ruling.allowed) continue
           // The exact queue, in fractions of a millisecond: nobody goes early, and nobody a whole millisecond late.

@@ -1,9 +1,8 @@
-import { exactProduct, knownOptions, LONGEST_MS, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
+import { exactProduct, knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
-import { type Level, levelCells, outlivingLevel, packedLevel } from '../level.ts'
-import { part, partOfDebt } from '../part.ts'
+import { parseDebt } from '../debt.ts'
+import { compactLevelCodec, type Level, levelCodec, outliveLevel, shareLevel } from '../level.ts'
 import { stepLeakyBucket } from './leaky-bucket.memory.ts'
 
 /** Options of `leakyBucket`. */
@@ -54,29 +53,24 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
     periodMs,
     mode,
     maxWaitMs: Math.min(drainMs, wholeNumber('maxWaitMs', maxWaitMs, 0)),
-    maxDebt: debt(options.maxDebt, capacity, periodMs),
+    maxDebt: parseDebt(options.maxDebt, capacity, periodMs),
   }
   const rule: Rule<Level> = {
     kind: 'leaky-bucket',
     stateName: 'leaky-bucket@1',
     limit: capacity,
+    identity: JSON.stringify(parameters),
     parameters,
-    cells: levelCells,
-    packed: packedLevel,
-    holds: 'pooled',
+    codec: levelCodec,
+    compactCodec: compactLevelCodec,
+    refunds: 'pool',
     windowMs: (capacity * periodMs) / leak,
-    comesBack: 'steadily',
-    // A rate need not be whole, so it is the period that grows.
-    share: (instances) =>
-      leakyBucket({
-        capacity: part(capacity, instances),
-        leak,
-        periodMs: Math.min(periodMs * instances, LONGEST_MS),
-        mode,
-        ...(mode === 'shape' && { maxWaitMs: parameters.maxWaitMs }),
-        maxDebt: partOfDebt(parameters.maxDebt, capacity, instances),
-      }),
-    ...outlivingLevel(stepLeakyBucket, { ...parameters, rate: leak }),
+    replenishes: 'continuously',
+    share: (instances) => {
+      const { maxWaitMs, ...others } = { ...parameters, ...shareLevel(parameters, instances) }
+      return leakyBucket(mode === 'shape' ? { ...others, maxWaitMs } : others)
+    },
+    ...outliveLevel(stepLeakyBucket, { ...parameters, rate: leak }),
   }
   return rule
 }

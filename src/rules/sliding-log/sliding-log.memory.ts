@@ -1,20 +1,7 @@
-import type { Outcome } from '../../core/rule.ts'
-import { stepTimeline, type Timeline } from '../timeline.ts'
+import type { RuleFunctions, WindowParameters } from '../outlive.ts'
+import { createTimeline, type Timeline } from '../timeline.ts'
 
-interface Parameters {
-  readonly limit: number
-  readonly windowMs: number
-  readonly maxDebt: number
-}
-
-/** One step of the sliding log. */
-export function stepSlidingLog(
-  { limit, windowMs, maxDebt }: Parameters,
-  state: Timeline | undefined,
-  nowMs: number,
-  cost: number,
-  force: boolean,
-  takenMs?: number,
-): Outcome<Timeline> {
-  return stepTimeline({ limit, maxDebt, spanMs: windowMs, returns: 'newest' }, state, nowMs, cost, force, takenMs)
+/** The functions of the sliding log. A refund removes what was taken last. */
+export function createSlidingLog({ limit, windowMs, maxDebt }: WindowParameters): RuleFunctions<Timeline> {
+  return createTimeline({ limit, maxDebt, spanMs: windowMs, returns: 'newest' })
 }

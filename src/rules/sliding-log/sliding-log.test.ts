@@ -8,42 +8,34 @@ describeProperties(promises)
 
 describe('slidingLog', () => {
   const rule = slidingLog({ limit: 50, windowMs: 100 })
-  const step = (state: Timeline | undefined, nowMs: number, cost: number): Timeline =>
-    rule.step(state, nowMs, cost, true).state as Timeline
+  const add = (state: Timeline | undefined, nowMs: number, amount: number): Timeline =>
+    rule.adjust(state, nowMs, amount).state as Timeline
 
   it('keeps requests of one millisecond together, and one request without a buffer', () => {
     const spanMs = rule.windowMs
-    let state = step(undefined, 7, 1)
-    for (let request = 1; request < 50; request++) state = step(state, 7, 1)
+    let state = add(undefined, 7, 1)
+    for (let request = 1; request < 50; request++) state = add(state, 7, 1)
     expect(state).toEqual({ atMs: 7, newestCost: 50, total: 50, spanMs, older: [], from: 0, to: 0 })
-    expect(step(state, 200, 1)).toEqual({ atMs: 200, newestCost: 1, total: 1, spanMs, older: [], from: 0, to: 0 })
-    expect(step(step(state, 200, 1), 200, -1)).toEqual({
-      atMs: 200,
-      newestCost: 0,
-      total: 0,
-      spanMs,
-      older: [],
-      from: 0,
-      to: 0,
-    })
+    expect(add(state, 200, 1)).toEqual({ atMs: 200, newestCost: 1, total: 1, spanMs, older: [], from: 0, to: 0 })
+    expect(add(add(state, 200, 1), 200, -1)).toBeUndefined()
   })
 
   it('keeps two futures of one state apart, although they share a buffer', () => {
-    const past = step(step(undefined, 0, 10), 10, 20)
-    const other = step(past, 10, 5)
-    const [one, two] = [step(past, 20, 1), step(other, 20, 1)]
+    const past = add(add(undefined, 0, 10), 10, 20)
+    const other = add(past, 10, 5)
+    const [one, two] = [add(past, 20, 1), add(other, 20, 1)]
     expect([one.total, two.total]).toEqual([31, 36])
-    expect(rule.step(one, 20, 40, false).retryAfterMs).toBe(90)
-    expect(rule.step(two, 20, 50, false).retryAfterMs).toBe(100)
-    expect(rule.step(two, 20, 49, false).retryAfterMs).toBe(90)
-    expect(rule.step(one, 110, 49, false).retryAfterMs).toBe(0)
-    expect(rule.step(two, 110, 49, false).retryAfterMs).toBe(0)
+    expect(rule.step(one, 20, 40).retryAfterMs).toBe(90)
+    expect(rule.step(two, 20, 50).retryAfterMs).toBe(100)
+    expect(rule.step(two, 20, 49).retryAfterMs).toBe(90)
+    expect(rule.step(one, 110, 49).retryAfterMs).toBe(0)
+    expect(rule.step(two, 110, 49).retryAfterMs).toBe(0)
   })
 
   it('keeps no more than the requests that still count, and as many again for a while', () => {
     let state: Timeline | undefined
     for (let nowMs = 0; nowMs < 20_000; nowMs += 3) {
-      const outcome = rule.step(state, nowMs, 1, false)
+      const outcome = rule.step(state, nowMs, 1)
       expect(outcome.retryAfterMs).toBe(0)
       state = outcome.state as Timeline
       expect(state.older.length / 2).toBeLessThanOrEqual(2 * 34 + 1)

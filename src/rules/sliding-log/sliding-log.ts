@@ -1,9 +1,9 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
-import { part, partOfDebt } from '../part.ts'
-import { packedTimeline, type Timeline } from '../timeline.ts'
-import { stepSlidingLog } from './sliding-log.memory.ts'
+import { parseDebt } from '../debt.ts'
+import { shareLimit } from '../share.ts'
+import { compactTimelineCodec, type Timeline } from '../timeline.ts'
+import { createSlidingLog } from './sliding-log.memory.ts'
 
 /** Options of `slidingLog`. */
 export interface SlidingLogOptions {
@@ -28,26 +28,20 @@ export function slidingLog(options: SlidingLogOptions): Rule {
   const parameters = {
     limit,
     windowMs: milliseconds('windowMs', options.windowMs),
-    maxDebt: debt(options.maxDebt, limit),
+    maxDebt: parseDebt(options.maxDebt, limit),
   }
   const rule: Rule<Timeline> = {
     kind: 'sliding-log',
     stateName: 'sliding-log@1',
     limit,
+    identity: JSON.stringify(parameters),
     parameters,
-    packed: packedTimeline,
-    holds: 'dated',
+    compactCodec: compactTimelineCodec,
+    refunds: 'by-time',
     windowMs: parameters.windowMs,
-    comesBack: 'in-parts',
-    share: (instances) => {
-      const { windowMs } = parameters
-      return slidingLog({
-        limit: part(limit, instances),
-        windowMs,
-        maxDebt: partOfDebt(parameters.maxDebt, limit, instances),
-      })
-    },
-    step: (state, nowMs, cost, force, takenMs) => stepSlidingLog(parameters, state, nowMs, cost, force, takenMs),
+    replenishes: 'gradually',
+    share: (instances) => slidingLog({ ...parameters, ...shareLimit(parameters, instances) }),
+    ...createSlidingLog(parameters),
   }
   return rule
 }

@@ -1,4 +1,5 @@
-import { addBounded, type Outcome, type RuleState, type StateCells } from '../../core/rule.ts'
+import { addBounded, type RuleState, type StateCodec } from '../../core/rule.ts'
+import type { CountedAdjust, CountedStep, WindowParameters } from '../outlive.ts'
 
 /** The counts of the window that started at `atMs` and of the one before it, both of `windowMs`. */
 export interface SlidingWindowState extends RuleState {
@@ -7,54 +8,68 @@ export interface SlidingWindowState extends RuleState {
   readonly windowMs: number
 }
 
-interface Parameters {
-  readonly limit: number
-  readonly windowMs: number
-  readonly maxDebt: number
-}
-
 /** One step of the sliding window counter, on windows of that length. */
-export function stepSlidingWindow(
-  { limit, windowMs, maxDebt }: Parameters,
-  state: SlidingWindowState | undefined,
-  nowMs: number,
-  cost: number,
-  force: boolean,
-  takenMs?: number,
-): Outcome<SlidingWindowState> {
+export const stepSlidingWindow: CountedStep<WindowParameters, SlidingWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  cost,
+) => {
+  const { limit, windowMs } = parameters
   const atMs = nowMs - (nowMs % windowMs)
   const elapsedMs = nowMs - atMs
-  const passedMs = state === undefined ? Number.POSITIVE_INFINITY : atMs - state.atMs
-  let current = state !== undefined && passedMs <= 0 ? state.current : 0
-  let previous = state === undefined || passedMs > windowMs ? 0 : passedMs > 0 ? state.current : state.previous
-
-  let overlapping = overlap(windowMs, elapsedMs, previous)
-  const passes = force || overlapping + current + cost <= limit
-  const retryAfterMs = passes ? 0 : waitMs(limit, windowMs, current, previous, cost) - elapsedMs
-  let returned = 0
-  if (passes && cost < 0) {
-    const inCurrent = takenMs === undefined || takenMs >= atMs
-    const inPrevious = takenMs === undefined || (takenMs < atMs && takenMs >= atMs - windowMs)
-    const fromCurrent = inCurrent ? Math.min(-cost, current) : 0
-    const fromPrevious = inPrevious ? Math.min(-cost - fromCurrent, previous) : 0
-    current -= fromCurrent
-    previous -= fromPrevious
-    returned = fromCurrent + fromPrevious
-    overlapping = overlap(windowMs, elapsedMs, previous)
-  } else if (passes) {
-    current = addBounded(current, cost, limit + maxDebt)
-  }
-
+  const before = countCurrent(state, atMs)
+  const previous = countPrevious(state, atMs, windowMs)
+  const overlapping = overlap(windowMs, elapsedMs, previous)
+  const passes = overlapping + before + cost <= limit
+  const current = passes ? before + cost : before
   const remaining = Math.max(0, limit - overlapping - current)
   return {
-    retryAfterMs,
+    retryAfterMs: passes ? 0 : waitMs(limit, windowMs, before, previous, cost) - elapsedMs,
     remaining,
     resetAfterMs: current > 0 ? 2 * windowMs - elapsedMs : previous > 0 ? windowMs - elapsedMs : 0,
     nextAfterMs: remaining === limit ? 0 : waitMs(limit, windowMs, current, previous, remaining + 1) - elapsedMs,
     delayMs: 0,
-    returned,
     state: { atMs, current, previous, windowMs },
   }
+}
+
+/** One adjustment of the sliding window counter, on windows of that length. */
+export const adjustSlidingWindow: CountedAdjust<WindowParameters, SlidingWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  amount,
+  takenMs,
+) => {
+  const { limit, windowMs, maxDebt } = parameters
+  const atMs = nowMs - (nowMs % windowMs)
+  let current = countCurrent(state, atMs)
+  let previous = countPrevious(state, atMs, windowMs)
+  let returned = 0
+  if (amount < 0) {
+    const inCurrent = takenMs === undefined || takenMs >= atMs
+    const inPrevious = takenMs === undefined || (takenMs < atMs && takenMs >= atMs - windowMs)
+    const fromCurrent = inCurrent ? Math.min(-amount, current) : 0
+    const fromPrevious = inPrevious ? Math.min(-amount - fromCurrent, previous) : 0
+    current -= fromCurrent
+    previous -= fromPrevious
+    returned = fromCurrent + fromPrevious
+  } else {
+    current = addBounded(current, amount, limit + maxDebt)
+  }
+  return { state: current + previous === 0 ? undefined : { atMs, current, previous, windowMs }, returned }
+}
+
+/** What counts in the window that started at `atMs`. */
+function countCurrent(state: SlidingWindowState | undefined, atMs: number): number {
+  return state !== undefined && atMs <= state.atMs ? state.current : 0
+}
+
+/** What counts in the window before the one that started at `atMs`. */
+function countPrevious(state: SlidingWindowState | undefined, atMs: number, windowMs: number): number {
+  if (state === undefined || atMs - state.atMs > windowMs) return 0
+  return atMs > state.atMs ? state.current : state.previous
 }
 
 // The last `windowMs` milliseconds end with this one, so `windowMs - 1 - elapsedMs` of them lie in the window before. Rounded down:
@@ -76,7 +91,7 @@ function msUntilOverlap(windowMs: number, previous: number, free: number): numbe
 }
 
 /** A state as numbers. */
-export const slidingWindowCells: StateCells<SlidingWindowState> = {
+export const slidingWindowCodec: StateCodec<SlidingWindowState> = {
   count: 4,
   write(state, row, at) {
     row[at] = state.atMs

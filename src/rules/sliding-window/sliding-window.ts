@@ -1,9 +1,14 @@
 import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
-import { outlivingWindow } from '../outliving.ts'
-import { part, partOfDebt } from '../part.ts'
-import { type SlidingWindowState, slidingWindowCells, stepSlidingWindow } from './sliding-window.memory.ts'
+import { parseDebt } from '../debt.ts'
+import { outliveWindow } from '../outlive.ts'
+import { shareLimit } from '../share.ts'
+import {
+  adjustSlidingWindow,
+  type SlidingWindowState,
+  slidingWindowCodec,
+  stepSlidingWindow,
+} from './sliding-window.memory.ts'
 
 /** Options of `slidingWindow`. */
 export interface SlidingWindowOptions {
@@ -28,23 +33,19 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
   const limit = wholeNumber('limit', options.limit, 1)
   const windowMs = milliseconds('windowMs', options.windowMs)
   exactProduct('limit × windowMs', limit, windowMs)
-  const parameters = { limit, windowMs, maxDebt: debt(options.maxDebt, limit, windowMs) }
+  const parameters = { limit, windowMs, maxDebt: parseDebt(options.maxDebt, limit, windowMs) }
   const rule: Rule<SlidingWindowState> = {
     kind: 'sliding-window',
     stateName: 'sliding-window@1',
     limit,
+    identity: JSON.stringify(parameters),
     parameters,
-    cells: slidingWindowCells,
-    holds: 'dated',
+    codec: slidingWindowCodec,
+    refunds: 'by-time',
     windowMs,
-    comesBack: 'in-parts',
-    share: (instances) => {
-      const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
-      return slidingWindow({ limit: part(limit, instances), windowMs, maxDebt })
-    },
-    ...outlivingWindow<typeof parameters, SlidingWindowState>(stepSlidingWindow, parameters, (state) =>
-      state.windowMs === windowMs ? parameters : { ...parameters, windowMs: state.windowMs },
-    ),
+    replenishes: 'gradually',
+    share: (instances) => slidingWindow({ ...parameters, ...shareLimit(parameters, instances) }),
+    ...outliveWindow<typeof parameters, SlidingWindowState>(stepSlidingWindow, adjustSlidingWindow, parameters),
   }
   return rule
 }

@@ -1,4 +1,5 @@
-import { addBounded, type Outcome, type PackedCells, type RuleState, type StateCells } from '../../core/rule.ts'
+import { addBounded, type CompactCodec, type RuleState, type StateCodec } from '../../core/rule.ts'
+import type { CountedAdjust, CountedStep, WindowParameters } from '../outlive.ts'
 
 /** The counts of the slice that started at `atMs` (last) and of as many slices before it as the window has, each of `sliceMs`. */
 export interface StrictWindowState extends RuleState {
@@ -6,38 +7,22 @@ export interface StrictWindowState extends RuleState {
   readonly sliceMs: number
 }
 
-interface Parameters {
-  readonly limit: number
-  readonly windowMs: number
+interface Parameters extends WindowParameters {
   readonly slices: number
-  readonly maxDebt: number
 }
 
 /** One step of the strict window, on slices of that number and length. */
-export function stepStrictWindow(
-  { limit, windowMs, slices, maxDebt }: Parameters,
-  state: StrictWindowState | undefined,
-  nowMs: number,
-  cost: number,
-  force: boolean,
-  takenMs?: number,
-): Outcome<StrictWindowState> {
-  const sliceMs = sliceLength(windowMs, slices)
-  const atMs = startOf(nowMs, sliceMs)
-  const counts = liveCounts(state, atMs, slices + 1, sliceMs)
-  let used = 0
-  for (const count of counts) used += count
-  const passes = force || used + cost <= limit
+export const stepStrictWindow: CountedStep<Parameters, StrictWindowState> = (parameters, state, nowMs, cost) => {
+  const { limit, windowMs, slices } = parameters
+  const sliceMs = measureSlice(windowMs, slices)
+  const atMs = findStart(nowMs, sliceMs)
+  const counts = shiftCounts(state, atMs, slices + 1, sliceMs)
+  let used = sum(counts)
+  const passes = used + cost <= limit
   const retryAfterMs = passes ? 0 : atMs + slicesUntilFree(counts, cost - (limit - used)) * sliceMs - nowMs
-  let returned = 0
-  if (passes && cost < 0) {
-    const only = takenMs === undefined ? undefined : slices - Math.max(0, (atMs - startOf(takenMs, sliceMs)) / sliceMs)
-    returned = giveBack(counts, -cost, only ?? slices, only ?? 0)
-    used -= returned
-  } else if (passes) {
-    const total = addBounded(used, cost, limit + maxDebt)
-    counts[slices] = (counts[slices] as number) + (total - used)
-    used = total
+  if (passes) {
+    counts[slices] = (counts[slices] as number) + cost
+    used += cost
   }
   return {
     retryAfterMs,
@@ -45,29 +30,58 @@ export function stepStrictWindow(
     resetAfterMs: used === 0 ? 0 : atMs + slicesUntilEmpty(counts) * sliceMs - nowMs,
     nextAfterMs: used === 0 ? 0 : atMs + slicesUntilFree(counts, Math.max(1, used - limit + 1)) * sliceMs - nowMs,
     delayMs: 0,
-    returned,
     state: { atMs, counts, sliceMs },
   }
 }
 
+/** One adjustment of the strict window, on slices of that number and length. */
+export const adjustStrictWindow: CountedAdjust<Parameters, StrictWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  amount,
+  takenMs,
+) => {
+  const { limit, windowMs, slices, maxDebt } = parameters
+  const sliceMs = measureSlice(windowMs, slices)
+  const atMs = findStart(nowMs, sliceMs)
+  const counts = shiftCounts(state, atMs, slices + 1, sliceMs)
+  const used = sum(counts)
+  if (amount < 0) {
+    const only =
+      takenMs === undefined ? undefined : slices - Math.max(0, (atMs - findStart(takenMs, sliceMs)) / sliceMs)
+    const returned = giveBack(counts, -amount, only ?? slices, only ?? 0)
+    return { state: returned === used ? undefined : { atMs, counts, sliceMs }, returned }
+  }
+  const total = addBounded(used, amount, limit + maxDebt)
+  counts[slices] = (counts[slices] as number) + (total - used)
+  return { state: total === 0 ? undefined : { atMs, counts, sliceMs }, returned: 0 }
+}
+
 /** The parameters that counted a state, with the limit of these. */
-export function strictWindowMaker(parameters: Parameters, { counts, sliceMs }: StrictWindowState): Parameters {
+export function readStrictWindow(parameters: Parameters, { counts, sliceMs }: StrictWindowState): Parameters {
   const slices = counts.length - 1
-  if (slices === parameters.slices && sliceMs === sliceLength(parameters.windowMs, slices)) return parameters
+  if (slices === parameters.slices && sliceMs === measureSlice(parameters.windowMs, slices)) return parameters
   return { ...parameters, slices, windowMs: slices * sliceMs }
 }
 
-function sliceLength(windowMs: number, slices: number): number {
+function measureSlice(windowMs: number, slices: number): number {
   return Math.ceil(windowMs / slices)
 }
 
 /** When the slice of `timeMs` started. Rounds down also before 1970, as Lua's `%` does. */
-function startOf(timeMs: number, sliceMs: number): number {
+function findStart(timeMs: number, sliceMs: number): number {
   return Math.floor(timeMs / sliceMs) * sliceMs
 }
 
+function sum(counts: readonly number[]): number {
+  let total = 0
+  for (const count of counts) total += count
+  return total
+}
+
 /** The counts of the live slices as of the slice that starts at `atMs`, oldest first. Always a copy. */
-function liveCounts(state: StrictWindowState | undefined, atMs: number, live: number, sliceMs: number): number[] {
+function shiftCounts(state: StrictWindowState | undefined, atMs: number, live: number, sliceMs: number): number[] {
   const counts = new Array<number>(live).fill(0)
   if (state === undefined) return counts
   const passed = Math.max(0, Math.round((atMs - state.atMs) / sliceMs))
@@ -101,7 +115,7 @@ function slicesUntilEmpty(counts: readonly number[]): number {
 }
 
 /** A state as numbers, for `live` slices, as its script keeps it: the length of a slice is below zero, which no count is. */
-export function strictWindowCells(live: number): StateCells<StrictWindowState> {
+export function createStrictWindowCodec(live: number): StateCodec<StrictWindowState> {
   return {
     count: live + 2,
     least: 4,
@@ -123,7 +137,7 @@ export function strictWindowCells(live: number): StateCells<StrictWindowState> {
 const PACKED = 2 ** 26
 
 /** A state as half as many numbers, for `live` slices. One of other slices is left as it is. */
-export function packedStrictWindow(live: number): PackedCells<StrictWindowState> {
+export function createCompactStrictWindowCodec(live: number): CompactCodec<StrictWindowState> {
   const odd = live % 2
   return {
     count: 2 + (live + odd) / 2,

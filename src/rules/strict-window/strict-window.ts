@@ -1,14 +1,15 @@
 import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
-import { outlivingWindow } from '../outliving.ts'
-import { part, partOfDebt } from '../part.ts'
+import { parseDebt } from '../debt.ts'
+import { outliveRequests } from '../outlive.ts'
+import { shareLimit } from '../share.ts'
 import {
-  packedStrictWindow,
+  adjustStrictWindow,
+  createCompactStrictWindowCodec,
+  createStrictWindowCodec,
+  readStrictWindow,
   type StrictWindowState,
   stepStrictWindow,
-  strictWindowCells,
-  strictWindowMaker,
 } from './strict-window.memory.ts'
 
 /** Options of `strictWindow`. */
@@ -41,24 +42,25 @@ export function strictWindow(options: StrictWindowOptions): Rule {
   const mostSlices = Math.min(1_000, windowMs)
   const { slices = Math.min(10, mostSlices) } = options
   wholeNumber('slices', slices, 1, mostSlices)
-  const parameters = { limit, windowMs, slices, maxDebt: debt(options.maxDebt, limit) }
+  const parameters = { limit, windowMs, slices, maxDebt: parseDebt(options.maxDebt, limit) }
   const rule: Rule<StrictWindowState> = {
     kind: 'strict-window',
     stateName: 'strict-window@1',
     limit,
+    identity: JSON.stringify(parameters),
     parameters,
-    cells: strictWindowCells(slices + 1),
-    packed: packedStrictWindow(slices + 1),
-    holds: 'dated',
+    codec: createStrictWindowCodec(slices + 1),
+    compactCodec: createCompactStrictWindowCodec(slices + 1),
+    refunds: 'by-time',
     windowMs: parameters.windowMs,
-    comesBack: 'in-parts',
-    share: (instances) => {
-      const maxDebt = partOfDebt(parameters.maxDebt, limit, instances)
-      return strictWindow({ limit: part(limit, instances), windowMs, slices, maxDebt })
-    },
-    ...outlivingWindow<typeof parameters, StrictWindowState>(stepStrictWindow, parameters, (state) =>
-      strictWindowMaker(parameters, state),
-    ),
+    replenishes: 'gradually',
+    share: (instances) => strictWindow({ ...parameters, ...shareLimit(parameters, instances) }),
+    ...outliveRequests<typeof parameters, StrictWindowState>({
+      step: stepStrictWindow,
+      adjust: adjustStrictWindow,
+      parameters,
+      readCounting: (state) => readStrictWindow(parameters, state),
+    }),
   }
   return rule
 }

@@ -1,8 +1,7 @@
-import { exactProduct, knownOptions, LONGEST_MS, milliseconds, wholeNumber } from '../../core/check.ts'
+import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
 import type { Rule } from '../../core/rule.ts'
-import { debt } from '../debt.ts'
-import { type Level, levelCells, outlivingLevel, packedLevel } from '../level.ts'
-import { part, partOfDebt } from '../part.ts'
+import { parseDebt } from '../debt.ts'
+import { compactLevelCodec, type Level, levelCodec, outliveLevel, shareLevel } from '../level.ts'
 import { stepTokenBucket } from './token-bucket.memory.ts'
 
 /** Options of `tokenBucket`. */
@@ -48,28 +47,20 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
   const refill = wholeNumber('refill', options.refill, 1)
   const periodMs = milliseconds('periodMs', options.periodMs)
   exactProduct('capacity × periodMs', capacity, periodMs)
-  const parameters = { capacity, refill, periodMs, maxDebt: debt(options.maxDebt, capacity, periodMs) }
+  const parameters = { capacity, refill, periodMs, maxDebt: parseDebt(options.maxDebt, capacity, periodMs) }
   const rule: Rule<Level> = {
     kind: 'token-bucket',
     stateName: 'token-bucket@1',
     limit: capacity,
+    identity: JSON.stringify(parameters),
     parameters,
-    cells: levelCells,
-    packed: packedLevel,
-    holds: 'pooled',
+    codec: levelCodec,
+    compactCodec: compactLevelCodec,
+    refunds: 'pool',
     windowMs: (capacity * periodMs) / refill,
-    comesBack: 'steadily',
-    // A rate need not be whole, so it is the period that grows.
-    share: (instances) => {
-      const maxDebt = partOfDebt(parameters.maxDebt, capacity, instances)
-      return tokenBucket({
-        capacity: part(capacity, instances),
-        refill,
-        periodMs: Math.min(periodMs * instances, LONGEST_MS),
-        maxDebt,
-      })
-    },
-    ...outlivingLevel(stepTokenBucket, { ...parameters, rate: refill }),
+    replenishes: 'continuously',
+    share: (instances) => tokenBucket({ ...parameters, ...shareLevel(parameters, instances) }),
+    ...outliveLevel(stepTokenBucket, { ...parameters, rate: refill }),
   }
   return rule
 }
@@ -82,5 +73,5 @@ export function gcra(options: GcraOptions): Rule {
   const { burst = limit } = options
   wholeNumber('burst', burst, 1)
   exactProduct('burst × periodMs', burst, periodMs)
-  return tokenBucket({ capacity: burst, refill: limit, periodMs, maxDebt: debt(options.maxDebt, burst, periodMs) })
+  return tokenBucket({ capacity: burst, refill: limit, periodMs, maxDebt: parseDebt(options.maxDebt, burst, periodMs) })
 }

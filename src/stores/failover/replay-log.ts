@@ -57,7 +57,7 @@ export class ReplayLog {
    * @param counted all that counts here now: what was taken before may have come back.
    */
   spend(key: string, rule: Rule, amount: number, counted: number = Number.MAX_SAFE_INTEGER): void {
-    if (amount === 0 || rule.holds === 'leased') return
+    if (amount === 0 || rule.refunds === 'lease') return
     const log = this.#of(key, rule)
     if (log !== undefined) log.spent = Math.min(log.spent + amount, counted)
   }

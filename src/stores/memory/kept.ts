@@ -1,4 +1,4 @@
-import type { Rule, RuleState, StateCells } from '../../core/rule.ts'
+import type { Rule, RuleState, StateCodec } from '../../core/rule.ts'
 import type { Hold } from '../../engine/holds.ts'
 import type { Block } from '../../engine/key-state.ts'
 import type { Table } from './table.ts'
@@ -23,7 +23,7 @@ export function lifeMs({ freshMs }: KeptBlock | HoldList, nowMs: number): number
 }
 
 /** A block as numbers. */
-export const blockCells: StateCells<KeptBlock> = {
+export const blockCells: StateCodec<KeptBlock> = {
   count: 3,
   write(block, row, at) {
     row[at] = block.atMs

@@ -40,7 +40,7 @@ it('counts by every rule that somebody can still ask by, and forgets those of li
 
 it('lets go of holds that have expired, however many others have not been looked at yet', () => {
   const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
-  const keyspace = new Keyspace(100, rule.cells, false)
+  const keyspace = new Keyspace(100, rule.codec, false)
   const limit = createLimit({ limiter: 'a', rule })
   keyspace.join(rule, limit)
   const reserve = { type: 'reserve', amount: 3, holdId: 1, holdMs: 60_000 } as const

@@ -1,8 +1,9 @@
 import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
-import type { PackedCells, Rule, RuleState, StateCells } from '../../core/rule.ts'
-import { decide, plainResult } from '../../engine/decide.ts'
+import type { CompactCodec, Rule, RuleState, StateCodec } from '../../core/rule.ts'
+import { composeResult, stepPlain } from '../../engine/consume.ts'
+import { decide } from '../../engine/decide.ts'
 import { freshAfterMs, type KeyState, type Transition } from '../../engine/key-state.ts'
 import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
 import { Table } from './table.ts'
@@ -32,7 +33,6 @@ interface Stamped extends RuleState {
 
 /** A rule, and how many limits count by its parameters. */
 export interface Counting {
-  readonly name: string
   readonly rule: Rule
   limits: number
 }
@@ -49,7 +49,7 @@ export class Keyspace {
   #holds: Table<HoldList>
   readonly #maxKeys: number
   readonly #changing: boolean
-  readonly #cells: StateCells | PackedCells | undefined
+  readonly #cells: StateCodec | CompactCodec | undefined
   #strangers: RuleState | undefined
   evicted = 0
   shared = 0
@@ -60,7 +60,7 @@ export class Keyspace {
    * @param changing whether every state has a rule of its own.
    * @param deserted is told when there is no limit any more that could ask.
    */
-  constructor(maxKeys: number, cells: StateCells | PackedCells | undefined, changing: boolean, deserted?: () => void) {
+  constructor(maxKeys: number, cells: StateCodec | CompactCodec | undefined, changing: boolean, deserted?: () => void) {
     this.#deserted = deserted
     this.#maxKeys = maxKeys
     this.#changing = changing
@@ -93,9 +93,8 @@ export class Keyspace {
 
   /** Notes that keys are counted by `rule`, for as long as there is the limit that does it, or until it leaves. */
   join(rule: Rule, limit: object): Counting {
-    const name = JSON.stringify(rule.parameters)
-    const known = this.#rules.find((counting) => counting.name === name)
-    const counting = known ?? { name, rule, limits: 0 }
+    const known = this.#rules.find((counting) => counting.rule.identity === rule.identity)
+    const counting = known ?? { rule, limits: 0 }
     counting.limits++
     if (known === undefined && !this.#changing) this.#rules = [...this.#rules, counting]
     this.#limits++
@@ -144,22 +143,18 @@ export class Keyspace {
     return transition
   }
 
-  /**
-   * Decides what nearly every decision is, at the cost of one look: a key without block or holds, and a clock that is not behind.
-   * Answers undefined, with nothing changed, when it is not that simple.
-   */
+  /** The same at the cost of one look, where a key has a state and nothing else. Undefined, with nothing changed, when it is not that simple. */
   #consumePlain(key: string, rule: Rule, cost: number, nowMs: number): LimitResult | undefined {
-    if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0 || cost > rule.limit) return undefined
+    if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0) return undefined
     const states = this.#states
     const slot = states.find(key)
-    const state = slot < 0 ? undefined : states.read(slot)
-    if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
-    const outcome = rule.step(state, nowMs, cost, false)
-    if (outcome.retryAfterMs > 0) return plainResult(outcome)
-    if (outcome.resetAfterMs === 0) return undefined
-    if (slot >= 0) states.write(slot, outcome.state)
-    else if (!states.append(outcome.state, nowMs, outcome.resetAfterMs)) return undefined
-    return plainResult(outcome)
+    const result = stepPlain(rule, slot < 0 ? undefined : states.read(slot), cost, nowMs)
+    if (result === undefined) return undefined
+    if (result.retryAfterMs === 0) {
+      if (slot >= 0) states.write(slot, result.state)
+      else if (!states.append(result.state, nowMs, result.resetAfterMs)) return undefined
+    }
+    return composeResult(result)
   }
 
   /**
@@ -304,7 +299,7 @@ export class Keyspace {
       const slot = this.#states.sample()
       const kept = this.#states.read(slot)
       const maker = this.#stampOf(kept)?.countedBy ?? rule
-      const { remaining } = maker.step(this.#stateIn(kept), Math.max(nowMs, kept.atMs), 0, true)
+      const { remaining } = maker.step(this.#stateIn(kept), Math.max(nowMs, kept.atMs), 0)
       if (remaining <= most) continue
       victim = slot
       most = remaining

@@ -76,7 +76,7 @@ export class Keyspaces {
       // The store may have been closed, and opened again, meanwhile.
       if (this.#keyspaces.get(scope) === keyspace) this.#visit(scope, timerNowMs(undefined) - keyspace.lastMs)
     }
-    const keyspace = new Keyspace(this.#maxKeys, rule.packed ?? rule.cells, rulesVary, deserted)
+    const keyspace = new Keyspace(this.#maxKeys, rule.compactCodec ?? rule.codec, rulesVary, deserted)
     this.#keyspaces.set(scope, keyspace)
     return keyspace
   }

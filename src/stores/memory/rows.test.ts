@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { runs } from '../../../test/effort.ts'
-import type { PackedCells, RuleState, StateCells } from '../../core/rule.ts'
+import type { CompactCodec, RuleState, StateCodec } from '../../core/rule.ts'
 import { PAGE } from './pages.ts'
 import { createRows } from './rows.ts'
 
@@ -9,7 +9,7 @@ interface Sized extends RuleState {
   readonly size: number
 }
 
-const cells: StateCells<Sized> = {
+const cells: StateCodec<Sized> = {
   count: 2,
   write({ atMs, size }, row, at) {
     row[at] = atMs
@@ -17,7 +17,7 @@ const cells: StateCells<Sized> = {
   },
   read: (row, at) => ({ atMs: row[at] as number, size: row[at + 1] as number }),
 }
-const packed: PackedCells<Sized> = { ...cells, fits: ({ size }) => size < 100 }
+const packed: CompactCodec<Sized> = { ...cells, fits: ({ size }) => size < 100 }
 
 const turn = fc.record({
   action: fc.constantFrom('add', 'add', 'write', 'remove'),

@@ -1,4 +1,4 @@
-import type { PackedCells, RuleState, StateCells } from '../../core/rule.ts'
+import type { CompactCodec, RuleState, StateCodec } from '../../core/rule.ts'
 import { PAGE_BITS, PAGE_MASK, Pages, pagesFor } from './pages.ts'
 
 /** States by slot. */
@@ -13,20 +13,20 @@ export interface Rows<State extends RuleState> {
 
 /** Rows of numbers when the rule has a fixed number of cells, objects otherwise. */
 export function createRows<State extends RuleState>(
-  cells: StateCells<State> | PackedCells<State> | undefined,
+  cells: StateCodec<State> | CompactCodec<State> | undefined,
 ): Rows<State> {
   return cells === undefined ? new ObjectRows<State>() : new NumberRows(cells)
 }
 
 class NumberRows<State extends RuleState> implements Rows<State> {
-  readonly #cells: StateCells<State>
+  readonly #cells: StateCodec<State>
   readonly #count: number
   readonly #fits: ((state: State) => boolean) | undefined
   readonly #pages: Pages<Float64Array>
   // The states that do not fit into a row. Their rows start with NaN, which no time is.
   readonly #large = new ObjectRows<State>()
 
-  constructor(cells: StateCells<State> | PackedCells<State>) {
+  constructor(cells: StateCodec<State> | CompactCodec<State>) {
     this.#cells = cells
     this.#count = cells.count
     this.#fits = 'fits' in cells ? cells.fits : undefined

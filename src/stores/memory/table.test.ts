@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { runs } from '../../../test/effort.ts'
-import type { RuleState, StateCells } from '../../core/rule.ts'
+import type { RuleState, StateCodec } from '../../core/rule.ts'
 import { Table } from './table.ts'
 
 interface Timed extends RuleState {
   readonly untilMs: number
 }
 
-const cells: StateCells<Timed> = {
+const cells: StateCodec<Timed> = {
   count: 2,
   write(state, row, at) {
     row[at] = state.atMs

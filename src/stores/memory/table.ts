@@ -1,4 +1,4 @@
-import type { PackedCells, RuleState, StateCells } from '../../core/rule.ts'
+import type { CompactCodec, RuleState, StateCodec } from '../../core/rule.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
 import { KeyIndex } from './key-index.ts'
 import { createRows, type Rows } from './rows.ts'
@@ -22,7 +22,7 @@ export class Table<State extends RuleState> {
   /** @param expired is told of every state that has expired, after it is gone. */
   constructor(
     maxKeys: number,
-    cells: StateCells<State> | PackedCells<State> | undefined,
+    cells: StateCodec<State> | CompactCodec<State> | undefined,
     freshAfterMs: (state: State, nowMs: number) => number,
     expired?: (state: State) => void,
   ) {

@@ -36,7 +36,7 @@ export class BatchScheduler {
   /** How many decisions over limits may travel together: fewer of those with long states, so that no call holds the server up. */
   mostFor(limits: readonly { readonly rule: Rule }[]): number {
     let decisionUs = 0
-    for (const { rule } of limits) decisionUs += PLAIN_DECISION_US + NUMBER_US * (rule.cells?.count ?? rule.limit)
+    for (const { rule } of limits) decisionUs += PLAIN_DECISION_US + NUMBER_US * (rule.codec?.count ?? rule.limit)
     return Math.max(1, Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs)))
   }
 

@@ -530,7 +530,14 @@ local function frame()
       if rest < 0 then
         adjust(rule, entry, -rest, nowMs)
       else
-        adjust(rule, entry, -math_min(rest, settled.left), nowMs, settled.takenMs)
+        local amount, unused = settled.amount, math_min(rest, settled.left)
+        if used == 0 then
+          unused = settled.left
+        elseif settled.left > amount then
+          -- After the limit was raised a hold counts for more than it reserved, and so does each request of it.
+          unused = math_floor(rest * settled.left / amount)
+        end
+        adjust(rule, entry, -unused, nowMs, settled.takenMs)
       end
       entry.changed = true
       return true

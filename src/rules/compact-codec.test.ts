@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { runs } from '../../test/effort.ts'
 import { everyMode, ruleOf } from '../../test/rule-registry.ts'
 import { play, starts, turns, waits } from '../../test/schedules.ts'
-import type { PackedCells, Rule } from '../core/rule.ts'
+import type { CompactCodec, Rule } from '../core/rule.ts'
 import { leakyBucket } from './leaky-bucket/leaky-bucket.ts'
-import { packedLevel } from './level.ts'
+import { compactLevelCodec } from './level.ts'
 import { slidingLog } from './sliding-log/sliding-log.ts'
 import { strictWindow } from './strict-window/strict-window.ts'
 import type { Timeline } from './timeline.ts'
@@ -17,7 +17,7 @@ const BIG = 2 ** 26
 const rules: readonly Rule[] = [
   ...everyMode
     .map((mode) => ruleOf(mode, { limit: 20, timeMs: 1_000, rate: 7, parts: 4 }))
-    .filter(({ packed }) => packed !== undefined),
+    .filter(({ compactCodec }) => compactCodec !== undefined),
   strictWindow({ limit: 20, windowMs: 1_000, slices: 5 }),
   leakyBucket({ capacity: 20, leak: 10_000, periodMs: 1_000 }),
 ]
@@ -25,22 +25,22 @@ const rules: readonly Rule[] = [
 it.each(rules.map((rule) => [rule.kind, rule] as const))(
   'a state comes out of its row as it went in: %s',
   (_, rule) => {
-    const packed = rule.packed as PackedCells
+    const compactCodec = rule.compactCodec as CompactCodec
     let fitted = 0
     fc.assert(
       fc.property(turns(['consume', 'consume', 'charge', 'giveBack'], waits), starts, (turnList, startMs) => {
         for (const { ruling } of play(rule, turnList, startMs, 250)) {
           const { state } = ruling
-          if (state === undefined || !packed.fits(state)) continue
+          if (state === undefined || !compactCodec.fits(state)) continue
           fitted++
-          const row = new Float64Array(packed.count + 2).fill(-1)
-          packed.write(state, row, 1)
+          const row = new Float64Array(compactCodec.count + 2).fill(-1)
+          compactCodec.write(state, row, 1)
           expect([row[0], row.at(-1), Number.isNaN(row[1])]).toEqual([-1, -1, false])
-          const read = packed.read(row, 1)
+          const read = compactCodec.read(row, 1)
           // The same to every question that a step can be asked; a timeline may have had another buffer.
           for (const cost of [0, 1, 20, -3]) {
             const nowMs = state.atMs + 100
-            expect(seen(rule.step(read, nowMs, cost, false))).toEqual(seen(rule.step(state, nowMs, cost, false)))
+            expect(seen(rule.step(read, nowMs, cost))).toEqual(seen(rule.step(state, nowMs, cost)))
           }
         }
       }),
@@ -51,8 +51,8 @@ it.each(rules.map((rule) => [rule.kind, rule] as const))(
 )
 
 it('a strict window packs counts up to 2^26 - 1, and leaves larger ones as they are', () => {
-  const { packed } = strictWindow({ limit: 2 ** 50, windowMs: 1_000, slices: 3 })
-  const { fits, write, read, count } = packed as unknown as PackedCells<{
+  const { compactCodec } = strictWindow({ limit: 2 ** 50, windowMs: 1_000, slices: 3 })
+  const { fits, write, read, count } = compactCodec as unknown as CompactCodec<{
     atMs: number
     counts: number[]
     sliceMs: number
@@ -66,27 +66,27 @@ it('a strict window packs counts up to 2^26 - 1, and leaves larger ones as they 
   expect([count, read(row, 0)]).toEqual([4, most])
 })
 
-it('a bucket says the same in the long row and in the packed one', () => {
-  const { cells, packed } = tokenBucket({ capacity: 20, refill: 7, periodMs: 1_000 })
+it('a bucket says the same in the long row and in the compact one', () => {
+  const { codec, compactCodec } = tokenBucket({ capacity: 20, refill: 7, periodMs: 1_000 })
   const state = { atMs: 1_700_000_000_000, used: 9, periodMs: 1_000, rate: 7 }
-  for (const layout of [cells, packed]) {
-    const { count, write, read } = layout as NonNullable<typeof cells>
+  for (const layout of [codec, compactCodec]) {
+    const { count, write, read } = layout as NonNullable<typeof codec>
     const row = new Float64Array(count)
     write(state, row, 0)
     expect(read(row, 0)).toEqual(state)
   }
 })
 
-it('a strict window says the same in the long row and in the packed one', () => {
-  const { cells, packed } = strictWindow({ limit: 20, windowMs: 1_000, slices: 4 })
+it('a strict window says the same in the long row and in the compact one', () => {
+  const { codec, compactCodec } = strictWindow({ limit: 20, windowMs: 1_000, slices: 4 })
   const state = { atMs: 1_700_000_000_000, counts: [1, 0, 3, 4, 5], sliceMs: 250 }
-  for (const layout of [cells, packed]) {
-    const { count, write, read } = layout as NonNullable<typeof cells>
+  for (const layout of [codec, compactCodec]) {
+    const { count, write, read } = layout as NonNullable<typeof codec>
     const row = new Float64Array(count)
     write(state, row, 0)
     expect(read(row, 0)).toEqual(state)
   }
-  expect([cells?.count, packed?.count]).toEqual([7, 5])
+  expect([codec?.count, compactCodec?.count]).toEqual([7, 5])
 })
 
 it.each([
@@ -96,21 +96,21 @@ it.each([
   [2 ** 26, 2 ** 26 - 1, false],
   [1, 2 ** 26, false],
   [1, 1, true],
-])('a bucket packs a period of %d and a rate of %d into one number: %s', (periodMs, rate, isPacked) => {
+])('a bucket packs a period of %d and a rate of %d into one number: %s', (periodMs, rate, isCompact) => {
   const level = { atMs: 1_700_000_000_000, used: 2 ** 53 - 1, periodMs, rate }
-  expect(packedLevel.fits(level)).toBe(isPacked)
-  if (!isPacked) return
-  const row = new Float64Array(packedLevel.count)
-  packedLevel.write(level, row, 0)
-  expect(packedLevel.read(row, 0)).toEqual(level)
+  expect(compactLevelCodec.fits(level)).toBe(isCompact)
+  if (!isCompact) return
+  const row = new Float64Array(compactLevelCodec.count)
+  compactLevelCodec.write(level, row, 0)
+  expect(compactLevelCodec.read(row, 0)).toEqual(level)
 })
 
 it('a log packs two times, and leaves longer ones as they are', () => {
   const rule = slidingLog({ limit: 20, windowMs: 1_000 }) as unknown as Rule<Timeline>
-  const { fits } = rule.packed as PackedCells<Timeline>
-  const one = rule.step(undefined, 1, 3, false).state
-  const two = rule.step(one, 2, 4, false).state
-  const three = rule.step(two, 3, 5, false).state
+  const { fits } = rule.compactCodec as CompactCodec<Timeline>
+  const one = rule.step(undefined, 1, 3).state
+  const two = rule.step(one, 2, 4).state
+  const three = rule.step(two, 3, 5).state
   expect([one, two, three].map(fits)).toEqual([true, true, false])
 })
 

@@ -1,0 +1,173 @@
+import type { LimitResult, Reason } from '../core/decision.ts'
+import type { Rule, RuleState, StepResult } from '../core/rule.ts'
+import { clipHolds, freshWithHoldsMs, type Hold, passesAfterMs } from './holds.ts'
+import {
+  addLag,
+  blockedForMs,
+  bringUpToDate,
+  type CurrentState,
+  dropFresh,
+  type KeyState,
+  type Transition,
+  UNTOUCHED,
+} from './key-state.ts'
+
+/** Takes `cost` if rule and block allow it. A refusal changes nothing, unless it is to block the key. */
+export function consume(
+  rule: Rule,
+  stored: KeyState,
+  cost: number,
+  nowMs: number,
+  blockMs = 0,
+  newHold?: Hold,
+): Transition {
+  const { state, block, holds, countedBy } = stored
+  const isPlain = block === undefined && holds === undefined && countedBy === undefined && newHold === undefined
+  const result = isPlain ? stepPlain(rule, state, cost, nowMs) : undefined
+  const transition =
+    result === undefined
+      ? evaluate(rule, stored, cost, nowMs, true, newHold)
+      : { ...composeResult(result), ...keepPlain(rule, state, result) }
+  return blockMs === 0 ? transition : blockRefused(transition, nowMs, blockMs)
+}
+
+/**
+ * What nearly every consume is: the rule alone decides, on a key that has a state and nothing else. Undefined when the state is ahead of
+ * the clock or counted by other parameters, when the cost never passes, and when nothing was taken after all.
+ */
+export function stepPlain(
+  rule: Rule,
+  state: RuleState | undefined,
+  cost: number,
+  nowMs: number,
+): StepResult | undefined {
+  if (cost > rule.limit) return undefined
+  if (state !== undefined && (state.atMs > nowMs || rule.adopt?.(state, nowMs) !== undefined)) return undefined
+  const result = rule.step(state, nowMs, cost)
+  return result.retryAfterMs === 0 && result.resetAfterMs === 0 ? undefined : result
+}
+
+/** What the caller of a plain consume is answered. */
+export function composeResult({
+  retryAfterMs,
+  remaining,
+  resetAfterMs,
+  nextAfterMs,
+  delayMs,
+}: StepResult): LimitResult {
+  const allowed = retryAfterMs === 0
+  return {
+    allowed,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    delayMs: allowed ? delayMs : 0,
+    reason: allowed ? undefined : 'limit',
+    nextAfterMs: allowed ? nextAfterMs : undefined,
+    blockedMs: undefined,
+  }
+}
+
+function keepPlain(rule: Rule, state: RuleState | undefined, result: StepResult): KeyState {
+  if (result.retryAfterMs > 0) return { ...UNTOUCHED, state }
+  return { ...UNTOUCHED, state: result.state, countedBy: rule, convertedOnRefusal: false }
+}
+
+/** What `consume` would answer. */
+export function peek(rule: Rule, stored: KeyState, cost: number, nowMs: number): Transition {
+  return evaluate(rule, stored, cost, nowMs, false)
+}
+
+function evaluate(
+  rule: Rule,
+  stored: KeyState,
+  cost: number,
+  nowMs: number,
+  takes: boolean,
+  newHold?: Hold,
+): Transition {
+  const current = bringUpToDate(rule, stored, nowMs)
+  const { timeMs } = current
+  const lagMs = timeMs - nowMs
+  const blockedMs = blockedForMs(current.block, nowMs)
+  const neverPasses = cost > rule.limit
+  const result = rule.step(current.state, timeMs, neverPasses ? 0 : cost)
+  const passes = result.retryAfterMs === 0
+  const allowed = passes && !neverPasses && blockedMs === 0
+  const isTaken = allowed && takes
+  // The step has counted a cost that is not taken after all: show the state as it stays.
+  const shown = passes && !isTaken ? rule.step(current.state, timeMs, 0) : result
+  const state = isTaken ? dropFresh(result) : current.state
+  const holds = isTaken ? takeHolds(rule, current, newHold) : current.holds
+  const retryMs =
+    passes || neverPasses || current.holds.length === 0
+      ? result.retryAfterMs
+      : passesAfterMs(rule, current, timeMs, cost)
+  const resetMs = holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, { state, holds }, timeMs)
+  const nextMs =
+    holds.length === 0 || !allowed || shown.remaining === rule.limit
+      ? shown.nextAfterMs
+      : passesAfterMs(rule, { state, holds }, timeMs, shown.remaining + 1)
+  return {
+    allowed,
+    remaining: blockedMs > 0 ? 0 : shown.remaining,
+    retryAfterMs: neverPasses ? Number.POSITIVE_INFINITY : Math.max(blockedMs, addLag(retryMs, lagMs)),
+    resetAfterMs: Math.max(blockedMs, addLag(resetMs, lagMs)),
+    delayMs: allowed ? result.delayMs : 0,
+    reason: allowed ? undefined : explainRefusal(neverPasses, blockedMs),
+    nextAfterMs: allowed ? addLag(nextMs, lagMs) : undefined,
+    blockedMs: blockedMs > 0 && !neverPasses ? blockedMs : undefined,
+    ...selectKept(rule, stored, { ...current, state, holds }, isTaken, resetMs === 0 && blockedMs === 0),
+  }
+}
+
+function explainRefusal(neverPasses: boolean, blockedMs: number): Reason {
+  if (neverPasses) return 'cost-exceeds-limit'
+  return blockedMs > 0 ? 'blocked' : 'limit'
+}
+
+function takeHolds(rule: Rule, current: CurrentState, newHold?: Hold): readonly Hold[] {
+  const holds = clipHolds(rule, current, current.timeMs)
+  return newHold === undefined ? holds : [...holds, newHold]
+}
+
+/** What the key is afterwards: the parts that went in when nothing has to be stored. */
+function selectKept(
+  rule: Rule,
+  stored: KeyState,
+  next: CurrentState,
+  isTaken: boolean,
+  isUntouched: boolean,
+): KeyState {
+  const { state, block, holds, moved, takesOver } = next
+  const hasMoved = moved || takesOver
+  if (!isTaken && !hasMoved) {
+    const { countedBy, convertedOnRefusal } = stored
+    return { state: stored.state, block, holds: stored.holds, countedBy, convertedOnRefusal }
+  }
+  // What has to be stored and is as if untouched is forgotten, with all its parts.
+  const isForgotten = hasMoved && isUntouched
+  return {
+    state: isForgotten ? undefined : state,
+    // What passes proves that a block is over.
+    block: isTaken || isForgotten ? undefined : block,
+    holds: isForgotten || holds.length === 0 ? undefined : holds,
+    countedBy: rule,
+    convertedOnRefusal: takesOver && !moved && !isTaken,
+  }
+}
+
+// Only a refusal for want of room blocks, and only once until something has passed: a client that was told during a block when its
+// cost passes, and tries before that, must not be told a later time.
+function blockRefused(transition: Transition, nowMs: number, blockMs: number): Transition {
+  if (transition.reason !== 'limit' || transition.block !== undefined) return transition
+  // A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.
+  const blockedMs = Math.max(transition.retryAfterMs, blockMs)
+  return {
+    ...transition,
+    remaining: 0,
+    retryAfterMs: blockedMs,
+    resetAfterMs: Math.max(transition.resetAfterMs, blockedMs),
+    block: { atMs: nowMs, untilMs: nowMs + blockedMs },
+  }
+}
