@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { LimiterError } from '../core/limiter-error.ts'
 import { PoliciesError } from '../policies/policies-error.ts'
-import { registerBench } from './bench/register-bench.ts'
 import type { RegisterCommand } from './command/command.ts'
 import { VERSION } from './command/version.ts'
 import { registerInspect } from './inspect/register-inspect.ts'
@@ -22,7 +21,6 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerInspect,
   registerReset,
   registerScripts,
-  registerBench,
 ]
 
 /** Runs the command line `args` names, and resolves with its exit code. Nothing is thrown: people get a sentence. */
