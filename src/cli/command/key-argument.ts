@@ -2,7 +2,7 @@ import { show } from '../../core/check.ts'
 import type { Subject } from '../../core/key.ts'
 import type { Key } from '../../limiter/limiter.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** What the help says about keys. */
 export const KEY_HELP = `
@@ -31,7 +31,8 @@ export function parseKey(text: string, tiers: readonly string[] = [], known: rea
   assertNoOtherTier(text, tiers)
   const key: [string, Subject][] = []
   for (const [tier, subject] of pairs) {
-    if (key.some(([name]) => name === tier)) throw wrong(`a key names the tier ${show(tier)} once, got ${show(text)}`)
+    if (key.some(([name]) => name === tier))
+      throw new UsageError(`a key names the tier ${show(tier)} once, got ${show(text)}`)
     key.push([tier, parseSubject(subject)])
   }
   return Object.fromEntries(key)
@@ -40,12 +41,12 @@ export function parseKey(text: string, tiers: readonly string[] = [], known: rea
 /** The subject that an encoded text stands for: the reverse of `encodeSubject`. */
 export function parseSubject(text: string): Subject {
   if (/^#[\w-]{43}$/.test(text)) {
-    throw wrong(`${show(text)} is the hash of a name of more than 200 characters: give the name itself`)
+    throw new UsageError(`${show(text)} is the hash of a name of more than 200 characters: give the name itself`)
   }
   const [kind, name, more] = text.split('~')
   if (name === undefined) return decode(text)
   if (more !== undefined || kind === '') {
-    throw wrong(`~ stands between a kind and a name: write %7E for the sign itself, got ${show(text)}`)
+    throw new UsageError(`~ stands between a kind and a name: write %7E for the sign itself, got ${show(text)}`)
   }
   return { kind: decode(kind as string), name: decode(name) }
 }
@@ -78,7 +79,7 @@ function assertNoOtherTier(text: string, tiers: readonly string[]): void {
 
 function noTier(text: string, word: string, tiers: readonly string[]): CommandFailure {
   const hint = didYouMean(word, tiers) || `: there are ${tiers.join(', ')}.`
-  return wrong(`there is no tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
+  return new UsageError(`there is no tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
 }
 
 function parseJsonKey(text: string): Key<string> {
@@ -86,18 +87,14 @@ function parseJsonKey(text: string): Key<string> {
     // The limiter checks what it says.
     return JSON.parse(text) as Key<string>
   } catch (error) {
-    throw wrong(`a key that starts with { is JSON: ${(error as Error).message}; write %7B for the sign itself`)
+    throw new UsageError(`a key that starts with { is JSON: ${(error as Error).message}; write %7B for the sign itself`)
   }
 }
 
 function decode(text: string): string {
   return text.replaceAll(/%(u[\dA-F]{4}|[0-7][\dA-F])?/gi, (found, code: string | undefined) => {
     if (code === undefined)
-      throw wrong(`% starts an escape such as %25: write %25 for the sign itself, got ${show(text)}`)
+      throw new UsageError(`% starts an escape such as %25: write %25 for the sign itself, got ${show(text)}`)
     return String.fromCharCode(Number.parseInt(found.replace(/%u?/i, ''), 16))
   })
-}
-
-function wrong(message: string): CommandFailure {
-  return new CommandFailure(message, EXIT.wrong)
 }

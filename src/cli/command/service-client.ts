@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { show } from '../../core/check.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { CommandFailure, EXIT, UsageError } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** A running service, asked over HTTP. */
@@ -60,9 +60,8 @@ export async function readToken(file: string | undefined, { env }: Terminal): Pr
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw new CommandFailure(
+    throw new UsageError(
       `the file of the token cannot be read: ${code === 'ENOENT' ? `there is no ${show(file)}` : message}`,
-      EXIT.wrong,
     )
   }
 }
@@ -81,7 +80,7 @@ function tokenNeeded(base: string, token: string | undefined): string {
 function readBaseUrl(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== '' || parsed.search !== '') {
-    throw new CommandFailure(`the URL of a service looks like ${SERVICE_URL}, got ${show(url)}`, EXIT.wrong)
+    throw new UsageError(`the URL of a service looks like ${SERVICE_URL}, got ${show(url)}`)
   }
   return `${parsed.origin}${parsed.pathname.replace(/\/$/, '')}`
 }

@@ -1,4 +1,4 @@
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** Where one server listens. */
 export interface HostAndPort {
@@ -119,5 +119,5 @@ function decode(text: string | undefined): string {
 }
 
 function wrong(reason: string): CommandFailure {
-  return new CommandFailure(`${reason}. A Redis URL is one of:\n  ${REDIS_URLS.join('\n  ')}`, EXIT.wrong)
+  return new UsageError(`${reason}. A Redis URL is one of:\n  ${REDIS_URLS.join('\n  ')}`)
 }

@@ -1,6 +1,6 @@
 import { didYouMean } from '../../policies/nearest-name.ts'
 import { getScript, listScripts, type Script } from '../../stores/redis/script-catalog.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 
 /** `sliding-window@1`. */
 export function formatLabel({ name, version }: Script): string {
@@ -20,7 +20,7 @@ export function findScript(label: string): Script {
   if (!found) {
     const names = [...new Set(known.map((script) => script.name))]
     const hint = didYouMean(name, names) || `: there are ${names.join(', ')}`
-    throw new CommandFailure(`there is no script ${JSON.stringify(name)}${hint}`, EXIT.wrong)
+    throw new UsageError(`there is no script ${JSON.stringify(name)}${hint}`)
   }
   return getScript(name, version === undefined ? undefined : Number(version))
 }

@@ -7,7 +7,7 @@ import { redisStore } from '../../stores/redis/redis-store.ts'
 import { VERSION } from '../command/version.ts'
 import { resolveRedisUrl } from '../redis/redis-option.ts'
 import { type ConnectedRedis, connectRedis } from '../redis/redis-url.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { startDemoTraffic } from './demo-traffic.ts'
 import { listenOn } from './listen.ts'
@@ -99,9 +99,9 @@ async function serveUntilEnd(
 async function assertOwnToken(host: string, { isNew }: Token): Promise<void> {
   if (!isNew) return
   const addresses = await lookup(host, { all: true }).catch((error: Error) => {
-    throw new CommandFailure(`--host ${host} is no address of this machine: ${error.message}`, EXIT.wrong)
+    throw new UsageError(`--host ${host} is no address of this machine: ${error.message}`)
   })
   if (addresses.every(({ address }) => isLoopback(address))) return
   const rule = 'a service that others can reach needs a token of yours: --token-file or SLUICE_TOKEN'
-  throw new CommandFailure(`${rule}, got --host ${host} and neither`, EXIT.wrong)
+  throw new UsageError(`${rule}, got --host ${host} and neither`)
 }

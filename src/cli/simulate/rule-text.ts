@@ -4,7 +4,7 @@ import type { Rule } from '../../core/rule.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
 import * as forms from '../../rules/forms.ts'
 import { type RuleForm, ruleFrom, wordOf } from '../../rules/rule-form.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** Reads a rule as it is said on a command line: `sliding-window limit=100 window=1m`. */
 export function parseRule(text: string): Rule {
@@ -61,5 +61,5 @@ function parseValue(form: RuleForm, word: string, value: string): string | numbe
 }
 
 function wrong(text: string, reason: string): CommandFailure {
-  return new CommandFailure(`the rule ${show(text)} is wrong: ${reason}`, EXIT.wrong)
+  return new UsageError(`the rule ${show(text)} is wrong: ${reason}`)
 }

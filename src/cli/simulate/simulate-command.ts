@@ -3,7 +3,7 @@ import { show } from '../../core/check.ts'
 import type { SimulationOptions } from '../../simulate/simulate.ts'
 import type { Contestant, Result } from '../../simulate/simulation.ts'
 import { withRedis } from '../redis/redis-option.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { CommandFailure, UsageError } from '../terminal/command-failure.ts'
 import { printable, printableJson } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { chartSlots, resultChart } from './chart.ts'
@@ -78,7 +78,7 @@ async function playTraffic(
   const file = await openTraceFile(path, { format: traceFormat, logKey, skipsBadLines: skipBadLines })
   const results = await playFile(contestants, file, settings, terminal)
   const { requests } = results[0] as Result
-  if (requests === 0) throw new CommandFailure(`the trace ${path} has no requests`, EXIT.wrong)
+  if (requests === 0) throw new UsageError(`the trace ${path} has no requests`)
   if (file.skipped > 0) terminal.err(`${formatNumber(file.skipped)} lines could not be read and were left out\n`)
   if (file.late > 0)
     terminal.err(`${formatNumber(file.late)} lines came after later ones and were taken at their time\n`)
@@ -89,7 +89,7 @@ function resolveSlots(options: SimulateOptions, terminal: Terminal): number {
   const { slots } = options
   if (slots === undefined) return resolveFormat(options) === 'chart' ? chartSlots(terminal) : 60
   if (/^\d{1,5}$/.test(slots) && Number(slots) >= 2) return Number(slots)
-  throw new CommandFailure(`--slots must be a whole number from 2 to 99999, got ${show(slots)}`, EXIT.wrong)
+  throw new UsageError(`--slots must be a whole number from 2 to 99999, got ${show(slots)}`)
 }
 
 async function withRedisBytes(

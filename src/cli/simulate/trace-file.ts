@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { Arrival } from '../../simulate/simulation.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { CommandFailure, UsageError } from '../terminal/command-failure.ts'
 import { detectFormat, type LogKey, readLine, type TraceFormat } from './trace-line.ts'
 
 /** How to read a file. */
@@ -38,7 +38,7 @@ async function readSize(path: string): Promise<number> {
   } catch (error) {
     throw unreadable(path, error)
   }
-  throw new CommandFailure(`the trace ${path} is a folder`, EXIT.wrong)
+  throw new UsageError(`the trace ${path} is a folder`)
 }
 
 const PART = 4_096
@@ -134,12 +134,12 @@ class LineReader implements TraceFile {
   }
 
   #failure(reason: string): CommandFailure {
-    return new CommandFailure(`${this.#path}:${Math.max(1, this.#line)}: ${reason}`, EXIT.wrong)
+    return new UsageError(`${this.#path}:${Math.max(1, this.#line)}: ${reason}`)
   }
 }
 
 function unreadable(path: string, error: unknown): CommandFailure {
   const { code, message } = error as NodeJS.ErrnoException
   const reason = code === 'ENOENT' ? 'there is no such file' : message
-  return new CommandFailure(`the trace ${path} cannot be read: ${reason}`, EXIT.wrong, { cause: error })
+  return new UsageError(`the trace ${path} cannot be read: ${reason}`, { cause: error })
 }

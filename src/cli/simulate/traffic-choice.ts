@@ -2,7 +2,7 @@ import { show } from '../../core/check.ts'
 import { duration } from '../../core/duration.ts'
 import type { Contestant, Trace } from '../../simulate/simulation.ts'
 import { adversary, bursts, poisson, steady, type TrafficOptions } from '../../simulate/traffic.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 import { durationText } from './duration-text.ts'
 
 /** The kinds of traffic that can be made. */
@@ -104,7 +104,7 @@ function readTime(option: string, text: string | undefined): number | undefined 
 }
 
 function wrong(option: string, rule: string, text: string): CommandFailure {
-  return new CommandFailure(`${option} must be ${rule}, got ${show(text)}`, EXIT.wrong)
+  return new UsageError(`${option} must be ${rule}, got ${show(text)}`)
 }
 
 function round(value: number): string {
