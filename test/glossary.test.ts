@@ -27,3 +27,14 @@ it('nothing that src declares has a word of our own in its name', () => {
   })
   expect(found).toEqual([])
 })
+
+it('no function around the engine is called xOf', () => {
+  const outer = /^(?:adapters|http|observe|policies|simulate|cli|service)\//
+  const found = paths
+    .filter((path) => outer.test(path))
+    .flatMap(
+      (path) => readFileSync(`${root}/src/${path}`, 'utf8').match(/\b(?:function|const) [a-z][A-Za-z]*Of\b/g) ?? [],
+    )
+  // These two are public.
+  expect(found.sort()).toEqual(['function decisionOf', 'function requestOf'])
+})

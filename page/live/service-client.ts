@@ -58,7 +58,7 @@ export class ServiceClient {
       })
       if (response.status === 401) return { kind: 'locked' }
       if (response.ok) return { kind: 'told', value: (await response.json()) as Value }
-      return { kind: 'failed', why: await reasonIn(response) }
+      return { kind: 'failed', why: await readReason(response) }
     } catch (error) {
       const isLate = (error as Error).name === 'TimeoutError'
       return { kind: 'failed', why: isLate ? `no answer within ${this.#longestMs} ms` : 'the service does not answer' }
@@ -67,7 +67,7 @@ export class ServiceClient {
 }
 
 /** The service's own words for what went wrong, or at least the status. */
-async function reasonIn(response: Response): Promise<string> {
+async function readReason(response: Response): Promise<string> {
   const text = await response.text()
   try {
     const { error } = JSON.parse(text) as { error: { message: string } }

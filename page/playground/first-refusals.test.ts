@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { concurrency } from '../../src/rules/concurrency/concurrency.ts'
 import { tokenBucket } from '../../src/rules/token-bucket/token-bucket.ts'
 import type { Arrival } from '../../src/simulate/simulation.ts'
-import { FirstRefusals, refusalWords } from './first-refusals.ts'
+import { describeRefusal, FirstRefusals } from './first-refusals.ts'
 
 const BUCKET = tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 })
 const arrivals = (howMany: number, given: Partial<Arrival> = {}): Arrival[] =>
@@ -39,5 +39,5 @@ it.each([
 ])('says in words why a cost of %d was refused', (cost, howMany, words) => {
   const first = new FirstRefusals(BUCKET)
   first.note(arrivals(howMany, { cost }))
-  expect(first.found.map((refusal) => refusalWords(refusal, 0))).toEqual([words])
+  expect(first.found.map((refusal) => describeRefusal(refusal, 0))).toEqual([words])
 })

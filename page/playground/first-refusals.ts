@@ -1,9 +1,9 @@
 import type { Rule } from '../../src/core/rule.ts'
 import { SimulatedStore, type Step } from '../../src/simulate/simulated-store.ts'
 import type { Arrival } from '../../src/simulate/simulation.ts'
-import { retryWords } from '../words/decision-words.ts'
+import { describeRetry } from '../words/decision-words.ts'
 import { formatDuration } from '../words/lengths.ts'
-import { count } from '../words/numbers.ts'
+import { formatCount } from '../words/numbers.ts'
 
 /** A request that was refused, what the rule said, and how many it refused in a row from there on. */
 export interface FirstRefusal {
@@ -59,11 +59,11 @@ export class FirstRefusals {
 }
 
 /** Why a request was refused and when to come again, in words. `fromMs` is where the time line begins. */
-export function refusalWords(refusal: FirstRefusal, fromMs: number): string {
+export function describeRefusal(refusal: FirstRefusal, fromMs: number): string {
   const { atMs, key, cost, remaining, retryAfterMs, limit, inARow } = refusal
-  const others = inARow === 1 ? '' : inARow === 2 ? ' The next one too.' : ` The next ${count(inARow - 1)} too.`
+  const others = inARow === 1 ? '' : inARow === 2 ? ' The next one too.' : ` The next ${formatCount(inARow - 1)} too.`
   const left =
-    remaining === 0 ? 'nothing was left' : `only ${count(remaining)} ${remaining === 1 ? 'was' : 'were'} left`
-  const asked = cost === 1 ? '' : `asked for ${count(cost)}, but `
-  return `At ${formatDuration(atMs - fromMs)}, ${key}: ${asked}${left} of ${count(limit)}. ${retryWords(retryAfterMs)}${others}`
+    remaining === 0 ? 'nothing was left' : `only ${formatCount(remaining)} ${remaining === 1 ? 'was' : 'were'} left`
+  const asked = cost === 1 ? '' : `asked for ${formatCount(cost)}, but `
+  return `At ${formatDuration(atMs - fromMs)}, ${key}: ${asked}${left} of ${formatCount(limit)}. ${describeRetry(retryAfterMs)}${others}`
 }

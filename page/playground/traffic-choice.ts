@@ -1,7 +1,7 @@
 import type { Rule } from '../../src/core/rule.ts'
 import type { Trace } from '../../src/simulate/simulation.ts'
 import { adversary, bursts, poisson, steady, type TrafficOptions } from '../../src/simulate/traffic.ts'
-import { numberIn } from './rule-choice.ts'
+import { parseNumber } from './rule-choice.ts'
 
 /** How requests come. */
 export type TrafficKind = 'steady' | 'poisson' | 'bursts' | 'adversary'
@@ -78,7 +78,7 @@ export function listFields(kind: TrafficKind): readonly TrafficField[] {
 }
 
 /** What is typed for a field, or what it starts with. */
-export function valueIn({ values }: TrafficChoice, { word, start }: TrafficField): string {
+export function readValue({ values }: TrafficChoice, { word, start }: TrafficField): string {
   return values[word] ?? start
 }
 
@@ -86,8 +86,8 @@ export function valueIn({ values }: TrafficChoice, { word, start }: TrafficField
 export function makeTrace(choice: TrafficChoice, aim: Rule | undefined): { trace: Trace } | { problem: string } {
   const numbers: Record<string, number> = {}
   for (const field of listFields(choice.kind)) {
-    const text = valueIn(choice, field)
-    const value = numberIn(field.kind, text)
+    const text = readValue(choice, field)
+    const value = parseNumber(field.kind, text)
     if (value === undefined)
       return { problem: `${field.label} must be ${NOUNS[field.kind]}, got ${JSON.stringify(text)}` }
     numbers[field.word] = value

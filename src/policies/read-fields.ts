@@ -28,7 +28,7 @@ export function durationField(
   return {
     name,
     word,
-    check: (called, value) => (isInWords(called, value) ? inWords(called, value) : inMilliseconds(called, value)),
+    check: (called, value) => (isInWords(called, value) ? parseDuration(called, value) : inMilliseconds(called, value)),
   }
 }
 
@@ -55,7 +55,7 @@ export function choiceField(name: string, choices: readonly string[]): Field {
 }
 
 /** `'1m'` in milliseconds. The error starts with the name of the option. */
-export function inWords(called: string, value: unknown): number {
+export function parseDuration(called: string, value: unknown): number {
   try {
     return duration(value as string)
   } catch (error) {

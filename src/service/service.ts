@@ -8,10 +8,10 @@ import { createLiveReports, type Reloads } from './live.ts'
 import { createMetrics } from './metrics.ts'
 import { PoliciesInForce } from './policies-in-force.ts'
 import { checkReadiness } from './readiness.ts'
-import { changeRoutes } from './routes/change.ts'
+import { createChangeRoutes } from './routes/change.ts'
 import { consumeRoutes } from './routes/consume.ts'
-import { holdRoutes } from './routes/hold.ts'
-import { reportRoutes } from './routes/report.ts'
+import { createHoldRoutes } from './routes/hold.ts'
+import { createReportRoutes } from './routes/report.ts'
 import { HttpServer, type ListeningAddress } from './server/http-server.ts'
 import { readPage } from './server/page-files.ts'
 import { Router } from './server/router.ts'
@@ -96,9 +96,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const context = { policies, onError }
   const routes = {
     ...consumeRoutes(context),
-    ...changeRoutes(context),
-    ...holdRoutes(context),
-    ...reportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
+    ...createChangeRoutes(context),
+    ...createHoldRoutes(context),
+    ...createReportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
   }
   const onResponse = metrics.responded
   const router = new Router({ routes, file, assertToken, hosts, maxBodyBytes, onError, onResponse })

@@ -15,7 +15,7 @@ Keys are written as the page, top and Redis show them:
 `
 
 /**
- * Whom a text on the command line means: the reverse of `keyText`. What looks like a tier and is none is a mistake, never a name.
+ * Whom a text on the command line means: the reverse of `formatKey`. What looks like a tier and is none is a mistake, never a name.
  *
  * @param tiers the names of a policy's tiers; none of a policy of one rule.
  * @param known the tiers of all policies that are asked.
@@ -25,7 +25,7 @@ export function parseKey(text: string, tiers: readonly string[] = [], known: rea
   const pairs = splitPairs(text, tiers)
   if (pairs === undefined) {
     const [, word] = /^([\w-]+)=/.exec(text) ?? []
-    if (word !== undefined && known.length > 0 && !known.includes(word)) throw noTier(text, word, known)
+    if (word !== undefined && known.length > 0 && !known.includes(word)) throw createTierError(text, word, known)
     return parseSubject(text)
   }
   assertNoOtherTier(text, tiers)
@@ -73,11 +73,11 @@ function splitPairs(text: string, tiers: readonly string[]): readonly [string, s
 /** After a comma a name may go on with anything, but hardly with what is nearly a tier. */
 function assertNoOtherTier(text: string, tiers: readonly string[]): void {
   for (const [, word = ''] of text.matchAll(/, ?([\w-]+)=/g)) {
-    if (!tiers.includes(word) && didYouMean(word, tiers) !== '') throw noTier(text, word, tiers)
+    if (!tiers.includes(word) && didYouMean(word, tiers) !== '') throw createTierError(text, word, tiers)
   }
 }
 
-function noTier(text: string, word: string, tiers: readonly string[]): CommandFailure {
+function createTierError(text: string, word: string, tiers: readonly string[]): CommandFailure {
   const hint = didYouMean(word, tiers) || `: there are ${tiers.join(', ')}.`
   return new UsageError(`there is no tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
 }

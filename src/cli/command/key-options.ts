@@ -6,7 +6,7 @@ import { UsageError } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { KEY_HELP, parseKey } from './key-argument.ts'
 import { findPolicy, readPoliciesFile } from './policies-file.ts'
-import { readToken, type ServiceClient, serviceClient, TOKEN_OPTION } from './service-client.ts'
+import { createServiceClient, readToken, type ServiceClient, TOKEN_OPTION } from './service-client.ts'
 import { listTierNames } from './strict-limiter.ts'
 
 /** The options by which `inspect` and `reset` find a key. */
@@ -41,7 +41,7 @@ export async function resolveService(options: KeyOptions, terminal: Terminal): P
   if (redis !== undefined || policies !== undefined)
     throw new UsageError('--url asks a service, which has policies and a store')
   if (policy === undefined) throw new UsageError('--policy is missing: a service is asked about one of its policies')
-  return serviceClient(url, await readToken(tokenFile, terminal), terminal.signal)
+  return createServiceClient(url, await readToken(tokenFile, terminal), terminal.signal)
 }
 
 /** The policies that are meant, with the key as each of them reads it. */

@@ -25,7 +25,7 @@ export const TOKEN_OPTION: readonly [string, string] = [
  *
  * @param withinMs how long an answer may take, ten seconds by default.
  */
-export function serviceClient(
+export function createServiceClient(
   url: string,
   token: string | undefined,
   signal: AbortSignal,
@@ -40,7 +40,7 @@ export function serviceClient(
       const reason = describeFailure(error)
       throw new CommandFailure(`no service answers at ${base}: ${reason}`, undefined, { cause: error })
     })
-    if (status === UNAUTHORIZED) throw new CommandFailure(tokenNeeded(base, token))
+    if (status === UNAUTHORIZED) throw new CommandFailure(describeTokenProblem(base, token))
     return readReply(base, status, text)
   }
   return {
@@ -72,7 +72,7 @@ const BAD_REQUEST = 400
 const UNAUTHORIZED = 401
 const NOT_FOUND = 404
 
-function tokenNeeded(base: string, token: string | undefined): string {
+function describeTokenProblem(base: string, token: string | undefined): string {
   if (token !== undefined) return `the service at ${base} does not take the token`
   return `the service at ${base} wants a token: give --token-file, or SLUICE_TOKEN in the environment`
 }

@@ -1,6 +1,6 @@
 import { listScripts } from '../../stores/redis/script-catalog.ts'
 import type { RegisterCommand } from '../command/command.ts'
-import { table } from '../terminal/table.ts'
+import { formatTable } from '../terminal/table.ts'
 import { formatLabel, readPurpose } from './catalog.ts'
 
 /** `sluice scripts list`. */
@@ -29,5 +29,5 @@ function asText(): string {
     `${Buffer.byteLength(script.source)}`,
     readPurpose(script),
   ])
-  return table([['script', 'sha1', 'bytes', 'what for'], ...rows], [2])
+  return formatTable([['script', 'sha1', 'bytes', 'what for'], ...rows], [2])
 }

@@ -1,4 +1,4 @@
-import { table } from '../terminal/table.ts'
+import { formatTable } from '../terminal/table.ts'
 
 /** A column of a table with a line for each rule. */
 export interface Column<Row> {
@@ -25,9 +25,9 @@ export function composeCells<Row>(
 }
 
 /** A table of these columns, its numbers in line. */
-export function columnTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+export function formatColumns<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const numbers = columns.flatMap(({ isWords = false }, index) => (isWords ? [] : [index]))
-  return table(composeCells(columns, rows), numbers)
+  return formatTable(composeCells(columns, rows), numbers)
 }
 
 /** A number as people read it; empty for one that was not measured. */

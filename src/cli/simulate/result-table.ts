@@ -1,7 +1,7 @@
 import type { Result } from '../../simulate/simulation.ts'
 import { printable } from '../terminal/printable.ts'
-import { table } from '../terminal/table.ts'
-import { type Column, columnTable, formatNumber, selectColumns } from './column-table.ts'
+import { formatTable } from '../terminal/table.ts'
+import { type Column, formatColumns, formatNumber, selectColumns } from './column-table.ts'
 
 /** A result, and what the key takes on Redis where that was measured. */
 export interface ShownResult extends Result {
@@ -9,10 +9,10 @@ export interface ShownResult extends Result {
 }
 
 /** The results as a table, with what its columns mean. */
-export function resultTable(results: readonly ShownResult[]): string {
+export function formatResults(results: readonly ShownResult[]): string {
   const columns = selectColumns(COLUMNS, results)
   const meanings = columns.flatMap(({ title, about }) => (about === undefined ? [] : [[`  ${title}`, about]]))
-  return `${columnTable(columns, results)}\n${table(meanings)}`
+  return `${formatColumns(columns, results)}\n${formatTable(meanings)}`
 }
 
 const share = (part: number, whole: number): string => `${formatNumber(whole === 0 ? 0 : (100 * part) / whole, 1)} %`

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type ShownSummary, summaryRows } from './summary-table.ts'
+import { listSummaryCells, type ShownSummary } from './summary-table.ts'
 
 const exactly = { accuracy: 1, admittedByExact: 1 }
 const rule: ShownSummary = {
@@ -13,7 +13,7 @@ const rule: ShownSummary = {
 }
 
 it('tells one number where the limit makes no difference, and two where it does', () => {
-  expect(summaryRows([rule])).toEqual([
+  expect(listSummaryCells([rule])).toEqual([
     ['rule', 'poisson', 'bursts', 'adversary', 'worst', 'burst', 'bytes', 'ns', 'for'],
     [
       'sliding-log',
@@ -31,7 +31,7 @@ it('tells one number where the limit makes no difference, and two where it does'
 
 it('leaves out what was not measured, and says nothing of a rule that it does not know', () => {
   const { nanosecondsPerDecision: _, ...unmeasured } = rule
-  const [heading, row] = summaryRows([{ ...unmeasured, name: 'new', nanosecondsPerDecision: undefined }])
+  const [heading, row] = listSummaryCells([{ ...unmeasured, name: 'new', nanosecondsPerDecision: undefined }])
   expect(heading).toEqual(['rule', 'poisson', 'bursts', 'adversary', 'worst', 'burst', 'bytes'])
   expect(row).toHaveLength(7)
 })

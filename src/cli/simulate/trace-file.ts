@@ -36,7 +36,7 @@ async function readSize(path: string): Promise<number> {
     const found = await stat(path)
     if (!found.isDirectory()) return found.size
   } catch (error) {
-    throw unreadable(path, error)
+    throw createReadError(path, error)
   }
   throw new UsageError(`the trace ${path} is a folder`)
 }
@@ -97,7 +97,7 @@ class LineReader implements TraceFile {
         if (rest.length > LONGEST_LINE) throw this.#failure(`a line is longer than ${LONGEST_LINE} characters`)
       }
     } catch (error) {
-      throw error instanceof CommandFailure ? error : unreadable(this.#path, error)
+      throw error instanceof CommandFailure ? error : createReadError(this.#path, error)
     }
     if (rest !== '') yield rest
   }
@@ -138,7 +138,7 @@ class LineReader implements TraceFile {
   }
 }
 
-function unreadable(path: string, error: unknown): CommandFailure {
+function createReadError(path: string, error: unknown): CommandFailure {
   const { code, message } = error as NodeJS.ErrnoException
   const reason = code === 'ENOENT' ? 'there is no such file' : message
   return new UsageError(`the trace ${path} cannot be read: ${reason}`, { cause: error })

@@ -3,7 +3,7 @@ import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { assertLimiter } from '../watched-limiter.ts'
-import { limiterInSpans } from './in-spans.ts'
+import { wrapInSpans } from './in-spans.ts'
 import { meterLimiter } from './meter-limiter.ts'
 
 /** Options of `instrument`. */
@@ -35,7 +35,7 @@ export function instrument<Tier extends string = never>(
     throw new LimiterError('INVALID_OPTION', `recordKeys must be true or false, got ${show(recordKeys)}`)
   }
   const stop = meterLimiter(limiter, meterProvider)
-  return limiterInSpans(limiter, { tracer: tracerProvider.getTracer('sluice'), recordKeys }, () => {
+  return wrapInSpans(limiter, { tracer: tracerProvider.getTracer('sluice'), recordKeys }, () => {
     stop()
     return limiter.close()
   })

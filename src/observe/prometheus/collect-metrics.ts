@@ -4,7 +4,7 @@ import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { measure } from '../measures.ts'
 import { assertLimiter, type WatchedLimiter } from '../watched-limiter.ts'
-import { healthGauge, prometheusMeters } from './meters.ts'
+import { createMeters, ensureHealthGauge } from './meters.ts'
 
 /** Options of `collectMetrics`. */
 export interface MetricsOptions {
@@ -42,8 +42,8 @@ export function collectMetrics(
   const given: readonly WatchedLimiter[] = [limiters].flat()
   for (const limiter of given) assertLimiter('collectMetrics()', limiter)
   const register = (options.register ?? ownRegister) as Registry
-  const meters = prometheusMeters(register, prefix, buckets)
-  const { watched } = healthGauge(register, prefix)
+  const meters = createMeters(register, prefix, buckets)
+  const { watched } = ensureHealthGauge(register, prefix)
   const stops = given.flatMap((limiter) => {
     if (watched.has(limiter)) return []
     watched.add(limiter)

@@ -33,12 +33,12 @@ function readText(body: Uint8Array): string {
   try {
     return decode(body, false)
   } catch {
-    throw new RequestError('INVALID_JSON', `the body is not UTF-8: byte ${wrongByte(body)} does not belong there`)
+    throw new RequestError('INVALID_JSON', `the body is not UTF-8: byte ${findWrongByte(body)} does not belong there`)
   }
 }
 
 /** How many bytes can be read before one that cannot. */
-function wrongByte(body: Uint8Array): number {
+function findWrongByte(body: Uint8Array): number {
   let good = 0
   let bad = body.length + 1
   while (bad - good > 1) {
