@@ -1,5 +1,5 @@
 import type { Decision } from '../../src/core/decision.ts'
-import type { LiveReport } from '../../src/observe/live-report.ts'
+import type { LivePolicy, LiveReport } from '../../src/observe/live-report.ts'
 
 /** How a question to the service ended. Nothing is thrown: each of these is shown. */
 export type ServiceReply<Value> =
@@ -14,6 +14,18 @@ export interface ConsumeRequest {
   /** One text, or one for each tier by its name. */
   readonly key: string | Readonly<Record<string, string>>
   readonly cost: number
+}
+
+/** What a filled-in form asks: one key of a policy of one rule, otherwise a key for each tier. */
+export function composeConsumeRequest(
+  { name, tiers }: LivePolicy,
+  keys: Readonly<Record<string, string>>,
+  cost: string,
+): ConsumeRequest {
+  const entries = tiers.map((tier) => [tier.name, keys[tier.name] ?? ''] as const)
+  const [first] = entries
+  const key = entries.length === 1 && first !== undefined ? first[1] : Object.fromEntries(entries)
+  return { policy: name, key, cost: Number(cost) }
 }
 
 /** A decision as JSON carries it, which has no `Infinity` and leaves out what is undefined. */

@@ -9,7 +9,7 @@ import { ColumnHeads } from '../frame/column-heads.tsx'
 import { formatDuration } from '../words/lengths.ts'
 import { formatCount, formatShort } from '../words/numbers.ts'
 import type { PlayHead } from './play-head.ts'
-import type { PlayedLane } from './played-lane.ts'
+import type { PlayedLane } from './run.ts'
 import { composeLevelLine, composeSlotLines, sumUp } from './slot-lines.ts'
 import { Tank } from './tank.tsx'
 

@@ -5,9 +5,9 @@ import { describeRefusal } from './first-refusals.ts'
 import { LaneCharts } from './lane-charts.tsx'
 import { LaneNumbers } from './lane-numbers.tsx'
 import type { PlayHead } from './play-head.ts'
-import type { PlayedLane } from './played-lane.ts'
 import { changeRule, findForm, type Made, RULE_FORMS, type RuleChoice } from './rule-choice.ts'
 import { RuleFields } from './rule-fields.tsx'
+import type { PlayedLane } from './run.ts'
 
 /** One rule: its fields, and what came of them. */
 export function Lane(props: {

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
 import { formatDuration } from '../words/lengths.ts'
-import type { PlayHead } from './play-head.ts'
-import { SPEEDS } from './speed.ts'
+import { type PlayHead, SPEEDS } from './play-head.ts'
 import { useHead, useMotion } from './use-head.tsx'
 
 /** Plays, pauses and moves the head over all time lines at once. */

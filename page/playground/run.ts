@@ -32,6 +32,15 @@ export interface RunOutcome {
   readonly cutAtMs: number | undefined
 }
 
+/** What a rule made of the traffic. */
+export interface PlayedLane {
+  readonly result: Result
+  readonly refusals: readonly FirstRefusal[]
+  readonly decisionNs: number | undefined
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
 /** Plays a trace in parts, with the same results as `simulate()` in one go. */
 export function startRun(
   contestants: readonly Contestant[],
