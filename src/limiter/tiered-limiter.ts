@@ -53,9 +53,7 @@ export type Consume = (key: Key<string>, options?: ConsumeOptions<string>) => De
 /** Finds the fastest way to consume. A limiter whose `consume` was replaced, such as one with spans around it, keeps that. */
 export function resolveConsume(limiter: Limiter<string>): Consume {
   const isOwn = limiter.consume === TieredLimiter.prototype.consume
-  return isOwn
-    ? (key, options) => (limiter as TieredLimiter).consumeAtOnce(key, options)
-    : (key, options) => limiter.consume(key, options)
+  return isOwn ? (limiter as TieredLimiter).consumeAtOnce.bind(limiter) : limiter.consume.bind(limiter)
 }
 
 /** What a limiter is made of. Trusted: `createLimiter` has checked it. */

@@ -1,4 +1,4 @@
-import { milliseconds, oneOf, show, wholeNumber } from '../core/check.ts'
+import { milliseconds, oneOf, show, trueOrFalse, wholeNumber } from '../core/check.ts'
 import { duration } from '../core/duration.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { didYouMean } from './nearest-name.ts'
@@ -39,14 +39,7 @@ export function countField(name: string, least: number, most?: number): Field {
 
 /** Yes or no. */
 export function switchField(name: string): Field {
-  return {
-    name,
-    word: name,
-    check: (called, value) => {
-      if (typeof value === 'boolean') return value
-      throw new LimiterError('INVALID_OPTION', `${called} must be true or false, got ${show(value)}`)
-    },
-  }
+  return { name, word: name, check: trueOrFalse }
 }
 
 /** One of several words. */

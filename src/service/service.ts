@@ -16,7 +16,7 @@ import { HttpServer, type ListeningAddress } from './server/http-server.ts'
 import { readPage } from './server/page-files.ts'
 import { Router } from './server/router.ts'
 import { createTokenCheck } from './server/token-check.ts'
-import { type StoreChange, StoreNews } from './store-news.ts'
+import { createStoreWatch, type StoreChange } from './store-news.ts'
 
 /** Options of `createService`. */
 export interface ServiceOptions {
@@ -128,9 +128,9 @@ function observePolicies(options: ServiceOptions) {
   const reportClock = clock ?? systemClock
   const board = createLiveBoard({ clock: reportClock })
   const metrics = createMetrics()
-  const news = new StoreNews((change) => onStoreChange?.(change))
+  const watchStore = createStoreWatch((change) => onStoreChange?.(change))
   const watch = (limiter: Limiter<string>): (() => void) => {
-    const stops = [board.watch(limiter), metrics.watch(limiter), news.watch(limiter)]
+    const stops = [board.watch(limiter), metrics.watch(limiter), watchStore(limiter)]
     return () => {
       for (const stop of stops) stop()
     }

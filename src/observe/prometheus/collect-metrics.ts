@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client'
 import { type OpenMetricsContentType, register as ownRegister, type PrometheusContentType } from 'prom-client'
-import { knownOptions, show } from '../../core/check.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
+import { invalidOption, knownOptions } from '../../core/check.ts'
 import { measure } from '../measures.ts'
 import { assertLimiter, type WatchedLimiter } from '../watched-limiter.ts'
 import { createMeters, ensureHealthGauge } from './meters.ts'
@@ -36,8 +35,7 @@ export function collectMetrics(
   knownOptions('collectMetrics()', options, ['register', 'prefix', 'buckets'])
   const { prefix = 'sluice', buckets } = options
   if (typeof prefix !== 'string' || !/^[a-z_]\w*$/i.test(prefix)) {
-    const rule = 'letters, digits and underscores that do not begin with a digit'
-    throw new LimiterError('INVALID_OPTION', `prefix must be ${rule}, got ${show(prefix)}`)
+    throw invalidOption('prefix', 'letters, digits and underscores that do not begin with a digit', prefix)
   }
   const given: readonly WatchedLimiter[] = [limiters].flat()
   for (const limiter of given) assertLimiter('collectMetrics()', limiter)
