@@ -18,9 +18,14 @@ export function countChartSlots({ columns }: Terminal): number {
   return Math.min(MOST, Math.max(LEAST, columns - BESIDE))
 }
 
+/** The most requests of any slot: the top of the scale that all rules share. */
+export function findTallest(results: readonly Result[]): number {
+  return Math.max(1, ...results.flatMap(({ slots }) => slots.map(({ admitted, refused }) => admitted + refused)))
+}
+
 /** What passed and what was refused over time, one picture a rule, all on one scale. */
 export function drawChart(results: readonly Result[], terminal: Terminal): string {
-  const most = Math.max(1, ...results.flatMap(({ slots }) => slots.map(({ admitted, refused }) => admitted + refused)))
+  const most = findTallest(results)
   return results.map((result) => drawResult(result, most, terminal)).join('\n')
 }
 

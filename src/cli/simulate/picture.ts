@@ -1,5 +1,6 @@
 import type { Result, Slot } from '../../simulate/simulation.ts'
 import { printable } from '../terminal/printable.ts'
+import { findTallest } from './chart.ts'
 import { formatNumber } from './column-table.ts'
 import { writeSpan } from './duration-text.ts'
 
@@ -14,7 +15,7 @@ const ROOM = 44
 
 /** What passed and what was refused over time, one picture a rule and all on one scale, as the text of an SVG. */
 export function drawPicture(results: readonly Result[], about: string): string {
-  const most = Math.max(1, ...results.flatMap(({ slots }) => slots.map(({ admitted, refused }) => admitted + refused)))
+  const most = findTallest(results)
   const height = ROOM + results.length * (HEIGHT + ROOM)
   const pictures = results.map((result, index) => drawPanel(result, most, ROOM + index * (HEIGHT + ROOM)))
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="13" fill="${INK}">
