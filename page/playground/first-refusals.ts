@@ -1,5 +1,4 @@
-import type { Rule } from '../../src/core/rule.ts'
-import { SimulatedStore, type Step } from '../../src/simulate/simulated-store.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Arrival } from '../../src/simulate/simulation.ts'
 import { describeRetry } from '../words/decision-words.ts'
 import { formatDuration } from '../words/lengths.ts'
@@ -21,40 +20,27 @@ const MOST_REFUSALS = 5
 
 /** Finds the first rows of requests that a rule refuses, and then looks no further. */
 export class FirstRefusals {
-  readonly #rule: Rule
-  readonly #store: SimulatedStore
+  readonly #limit: number
   readonly #found: { -readonly [Name in keyof FirstRefusal]: FirstRefusal[Name] }[] = []
   #isInRow = false
 
-  constructor(rule: Rule) {
-    this.#rule = rule
-    this.#store = new SimulatedStore(rule)
+  constructor(limit: number) {
+    this.#limit = limit
   }
 
   get found(): readonly FirstRefusal[] {
     return this.#found
   }
 
-  note(arrivals: readonly Arrival[]): void {
-    if (this.#isDone) return
-    const steps: Step[] = []
-    this.#store.decideAll(arrivals, steps)
-    for (const step of steps) {
-      if (!step.isRelease) this.#noteStep(step)
-      if (this.#isDone) return
-    }
-  }
-
-  get #isDone(): boolean {
-    return this.#found.length === MOST_REFUSALS && !this.#isInRow
-  }
-
-  #noteStep({ arrival: { atMs, key, cost }, ruling: { allowed, remaining, retryAfterMs } }: Step): void {
+  /** Notes a decision, in order of time. */
+  note({ atMs, key, cost }: Arrival, { allowed, remaining, retryAfterMs }: LimitResult): void {
     const last = this.#found.at(-1)
-    if (this.#isInRow && !allowed && last !== undefined) last.inARow++
-    else if (!allowed)
-      this.#found.push({ atMs, key, cost, remaining, retryAfterMs, limit: this.#rule.limit, inARow: 1 })
-    this.#isInRow = !allowed
+    if (allowed) this.#isInRow = false
+    else if (this.#isInRow && last !== undefined) last.inARow++
+    else if (this.#found.length < MOST_REFUSALS) {
+      this.#found.push({ atMs, key, cost, remaining, retryAfterMs, limit: this.#limit, inARow: 1 })
+      this.#isInRow = true
+    }
   }
 }
 
