@@ -1,4 +1,5 @@
 import type { Rule } from '../../src/core/rule.ts'
+import { readSpanMs } from '../../src/simulate/simulated-store.ts'
 import type { Trace } from '../../src/simulate/simulation.ts'
 import { adversary, bursts, poisson, steady, type TrafficOptions } from '../../src/simulate/traffic.ts'
 import { parseNumber } from './rule-choice.ts'
@@ -109,7 +110,8 @@ const MAKERS: Readonly<
   steady: ({ rate }, options) => steady({ ...options, perSecond: rate }),
   poisson: ({ rate }, options) => poisson({ ...options, perSecond: rate }),
   bursts: ({ burst, over, pause }, options) => bursts({ ...options, burst, burstMs: over, pauseMs: pause }),
-  adversary: (_numbers, options, aim) => adversary({ ...options, limit: aim?.limit ?? 1, windowMs: readWindow(aim) }),
+  adversary: (_numbers, options, aim) =>
+    adversary({ ...options, limit: aim?.limit ?? 1, windowMs: aim === undefined ? 1_000 : readSpanMs(aim) }),
 }
 
 function common(numbers: Numbers): TrafficOptions {
@@ -120,9 +122,4 @@ function common(numbers: Numbers): TrafficOptions {
     workMs: numbers.work,
     seed: numbers.seed,
   }
-}
-
-// A rule without a window has places that come back after a lease.
-function readWindow(aim: Rule | undefined): number {
-  return Math.ceil(aim?.windowMs ?? Number(aim?.parameters.leaseMs ?? 1_000))
 }

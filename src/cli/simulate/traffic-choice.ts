@@ -1,5 +1,6 @@
 import { show } from '../../core/check.ts'
 import { duration } from '../../core/duration.ts'
+import { readSpanMs } from '../../simulate/simulated-store.ts'
 import type { Contestant, Trace } from '../../simulate/simulation.ts'
 import { adversary, bursts, poisson, steady, type TrafficOptions } from '../../simulate/traffic.ts'
 import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
@@ -30,7 +31,9 @@ export interface ChosenTraffic {
 
 /** Makes the traffic. What was left out is made so that the first of the rules has something to refuse. */
 export function makeTraffic(choice: TrafficChoice, [first]: readonly Contestant[]): ChosenTraffic {
-  const { limit, windowMs } = resolveAim(first as Contestant)
+  const { rule } = first as Contestant
+  const { limit } = rule
+  const windowMs = readSpanMs(rule)
   const common = readCommon(choice, windowMs)
   const keys = common.keys ?? 1
   const span = `for ${writeDuration(common.durationMs)}, ${keys === 1 ? 'one key' : `${keys} keys`}, seed ${common.seed ?? 1}`
@@ -54,11 +57,6 @@ export function makeTraffic(choice: TrafficChoice, [first]: readonly Contestant[
       return { trace: adversary({ ...common, limit, windowMs }), about }
     }
   }
-}
-
-/** What an adversary aims at, and what is too much. */
-function resolveAim({ rule }: Contestant): { readonly limit: number; readonly windowMs: number } {
-  return { limit: rule.limit, windowMs: Math.ceil(rule.windowMs ?? Number(rule.parameters.leaseMs)) }
 }
 
 const WINDOWS = 30
