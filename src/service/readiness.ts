@@ -1,4 +1,4 @@
-import { describeError } from './describe-error.ts'
+import { describeError } from '../core/describe-error.ts'
 import type { PoliciesInForce } from './policies-in-force.ts'
 import type { Readiness } from './routes/report.ts'
 

@@ -1,4 +1,4 @@
-import { describeError } from '../../service/describe-error.ts'
+import { describeError } from '../../core/describe-error.ts'
 import type { StoreChange } from '../../service/store-news.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { printable, printableJson, printableLines } from '../terminal/printable.ts'

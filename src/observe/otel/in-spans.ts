@@ -1,6 +1,7 @@
 import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
+import { describeError } from '../../core/describe-error.ts'
 import type { Key, Limiter } from '../../limiter/limiter.ts'
 import { formatKey } from '../format-key.ts'
 import { type InSpan, type SpannedCall, withSpans } from './with-spans.ts'
@@ -90,7 +91,7 @@ async function settle(
     return answerFor === undefined ? answer : answerFor(answer, args)
   } catch (error) {
     span.recordException(error instanceof Error ? error : String(error))
-    span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) })
+    span.setStatus({ code: SpanStatusCode.ERROR, message: describeError(error) })
     throw error
   } finally {
     span.end()
