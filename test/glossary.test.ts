@@ -38,3 +38,14 @@ it('functions of the engine and the rules are verbs', () => {
   expect(declared).toContain('stepPlain')
   expect(declared.filter((name) => /^([a-z]+(ed|ing)|found|judge)$|Of$/.test(name))).toEqual([])
 })
+
+it('no function around the engine is called xOf', () => {
+  const outer = /^(?:adapters|http|observe|policies|simulate|cli|service)\//
+  const found = paths
+    .filter((path) => outer.test(path))
+    .flatMap(
+      (path) => readFileSync(`${root}/src/${path}`, 'utf8').match(/\b(?:function|const) [a-z][A-Za-z]*Of\b/g) ?? [],
+    )
+  // These two are public.
+  expect(found.sort()).toEqual(['function decisionOf', 'function requestOf'])
+})

@@ -1,5 +1,5 @@
 import type uPlot from 'uplot'
-import { type ColourName, colourIn, hatching } from './colours.tsx'
+import { type ColourName, createHatching, readColour } from './colours.tsx'
 
 /** One line or area of a chart. */
 interface Drawn {
@@ -32,14 +32,14 @@ export interface Shown {
 }
 
 /** The options of uPlot for a chart in `element`. `shown` is asked anew at every drawing. */
-export function chartOptions(
+export function composeChartOptions(
   element: HTMLElement,
   settings: ChartSettings,
   shown: () => Shown,
   pointed: (index: number | undefined) => void,
   steps: uPlot.Series.PathBuilder,
 ): uPlot.Options {
-  const axis = axisLook(element)
+  const axis = composeAxis(element)
   return {
     width: element.clientWidth,
     height: settings.heightPx,
@@ -48,10 +48,10 @@ export function chartOptions(
     cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { size: 7 } },
     scales: {
       x: { time: settings.isTimeOfDay, range: () => [shown().from, shown().to] },
-      y: yScale(settings),
+      y: composeYScale(settings),
     },
     axes: [
-      { ...axis, size: 26, space: 70, ...xValues(settings) },
+      { ...axis, size: 26, space: 70, ...composeXValues(settings) },
       {
         ...axis,
         ...powersOnly(axis, settings),
@@ -60,15 +60,15 @@ export function chartOptions(
         values: (_chart, splits) => splits.map((value) => (value === null ? '' : settings.yWords(value))),
       },
     ],
-    series: [{}, ...settings.series.map((drawn) => seriesLook(element, drawn, steps))],
+    series: [{}, ...settings.series.map((drawn) => composeSeries(element, drawn, steps))],
     hooks: {
-      drawClear: [(chart) => markStretches(chart, shown().marked, colourIn(element, 'degraded'))],
+      drawClear: [(chart) => markStretches(chart, shown().marked, readColour(element, 'degraded'))],
       setCursor: [(chart) => pointed(chart.cursor.idx ?? undefined)],
     },
   }
 }
 
-function yScale({ leastTop, isLogarithmic = false }: ChartSettings): uPlot.Scale {
+function composeYScale({ leastTop, isLogarithmic = false }: ChartSettings): uPlot.Scale {
   if (!isLogarithmic) return { range: (_chart, _least, most) => [0, Math.max(leastTop, (most ?? 0) * 1.08)] }
   const power = (value: number, round: (exponent: number) => number): number => 10 ** round(Math.log10(value))
   return {
@@ -88,10 +88,10 @@ function powersOnly(axis: uPlot.Axis, { isLogarithmic = false }: ChartSettings):
   return { filter, grid: { ...axis.grid, filter } } as Partial<uPlot.Axis>
 }
 
-function axisLook(element: HTMLElement): uPlot.Axis {
-  const line = colourIn(element, 'line')
+function composeAxis(element: HTMLElement): uPlot.Axis {
+  const line = readColour(element, 'line')
   return {
-    stroke: colourIn(element, 'muted'),
+    stroke: readColour(element, 'muted'),
     font: '11px system-ui, sans-serif',
     grid: { stroke: line, width: 1 },
     ticks: { show: false },
@@ -99,7 +99,7 @@ function axisLook(element: HTMLElement): uPlot.Axis {
   }
 }
 
-function xValues({ isTimeOfDay, xWords }: ChartSettings): Partial<uPlot.Axis> {
+function composeXValues({ isTimeOfDay, xWords }: ChartSettings): Partial<uPlot.Axis> {
   if (xWords !== undefined) return { values: (_chart, splits) => splits.map(xWords) }
   // Hours and minutes by the reader's clock, without a date.
   return isTimeOfDay ? { values: (_chart, splits) => splits.map(hoursAndMinutes) } : {}
@@ -111,9 +111,9 @@ function hoursAndMinutes(atS: number): string {
   return `${`${at.getHours()}`.padStart(2, '0')}:${`${at.getMinutes()}`.padStart(2, '0')}${seconds}`
 }
 
-function seriesLook(element: HTMLElement, drawn: Drawn, steps: uPlot.Series.PathBuilder): uPlot.Series {
-  const stroke = colourIn(element, drawn.colour)
-  const surface = colourIn(element, 'surface')
+function composeSeries(element: HTMLElement, drawn: Drawn, steps: uPlot.Series.PathBuilder): uPlot.Series {
+  const stroke = readColour(element, drawn.colour)
+  const surface = readColour(element, 'surface')
   return {
     label: drawn.label,
     stroke,
@@ -121,9 +121,9 @@ function seriesLook(element: HTMLElement, drawn: Drawn, steps: uPlot.Series.Path
     points: { show: false },
     ...(drawn.isStepped ? { paths: steps } : {}),
     ...(drawn.look === 'area' || drawn.look === 'edged'
-      ? { fill: colourIn(element, SOFT[drawn.colour] ?? drawn.colour) }
+      ? { fill: readColour(element, SOFT[drawn.colour] ?? drawn.colour) }
       : {}),
-    ...(drawn.look === 'hatched' ? { fill: (chart) => hatching(chart.ctx, stroke, surface) } : {}),
+    ...(drawn.look === 'hatched' ? { fill: (chart) => createHatching(chart.ctx, stroke, surface) } : {}),
   }
 }
 

@@ -12,7 +12,7 @@ export type ColourName =
   | 'degraded'
 
 /** A colour of the style sheet as a canvas takes it. A canvas knows no variables, so an element is asked. */
-export function colourIn(element: HTMLElement, name: ColourName): string {
+export function readColour(element: HTMLElement, name: ColourName): string {
   const probe = document.createElement('i')
   probe.style.color = `var(--${name})`
   element.append(probe)
@@ -22,7 +22,11 @@ export function colourIn(element: HTMLElement, name: ColourName): string {
 }
 
 /** A surface of slanted lines: told from a plain one without any colour. */
-export function hatching(context: CanvasRenderingContext2D, line: string, ground: string): CanvasPattern | string {
+export function createHatching(
+  context: CanvasRenderingContext2D,
+  line: string,
+  ground: string,
+): CanvasPattern | string {
   const tile = document.createElement('canvas')
   const size = Math.round(6 * devicePixelRatio)
   tile.width = size

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useContext, useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { Shade } from '../frame/use-theme.tsx'
-import { type ChartSettings, chartOptions, type Shown } from './chart-options.tsx'
+import { type ChartSettings, composeChartOptions, type Shown } from './chart-options.tsx'
 import type { Columns } from './stacked.ts'
 
 /** Something that moves over the charts, and tells when it does. */
@@ -31,7 +31,7 @@ export function TimeChart(props: {
   useEffect(() => {
     const element = place.current as HTMLDivElement
     const steps = (uPlot.paths.stepped as (how: { align: 1 }) => uPlot.Series.PathBuilder)({ align: 1 })
-    const options = chartOptions(
+    const options = composeChartOptions(
       element,
       settings,
       () => latest.current.shown,

@@ -15,7 +15,7 @@ export function readRoute(fragment: string): Route {
   return {
     view: path === '/playground' ? 'playground' : 'live',
     query: rest.join('?'),
-    token: token === undefined || token === '' ? undefined : decoded(token),
+    token: token === undefined || token === '' ? undefined : decode(token),
   }
 }
 
@@ -24,7 +24,7 @@ export function routeTo(view: Route['view'], query = ''): string {
   return query === '' ? `#/${view}` : `#/${view}?${query}`
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

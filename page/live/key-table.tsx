@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { LiveKey } from '../../src/observe/live-report.ts'
 import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
-import { count } from '../words/numbers.ts'
+import { formatCount } from '../words/numbers.ts'
 
 /** How many keys are shown before the reader asks for all. */
 const FEW = 6
@@ -61,15 +61,15 @@ function KeyRow({ entry, most }: { entry: LiveKey; most: number }): JSX.Element 
         <span class="key">{key}</span>
         <span class="note">
           {policy}
-          {error > 0 ? `, up to ${count(error)} more` : ''}
+          {error > 0 ? `, up to ${formatCount(error)} more` : ''}
         </span>
         <span class="bar" aria-hidden="true">
           <i class="allowed" style={{ width: `${(allowed / most) * 100}%` }} />
           <i class="refused" style={{ width: `${(refused / most) * 100}%` }} />
         </span>
       </th>
-      <td class="number">{count(allowed)}</td>
-      <td class="number">{count(refused)}</td>
+      <td class="number">{formatCount(allowed)}</td>
+      <td class="number">{formatCount(refused)}</td>
     </tr>
   )
 }

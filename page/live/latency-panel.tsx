@@ -6,9 +6,9 @@ import { Legend } from '../charts/legend.tsx'
 import type { Columns } from '../charts/stacked.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
 import { Panel } from '../frame/panel.tsx'
-import { latency } from '../words/lengths.ts'
-import { recent } from './recent.ts'
-import { outageStretches, shownStretch, timeLines } from './time-lines.ts'
+import { formatLatency } from '../words/lengths.ts'
+import { sumRecent } from './recent.ts'
+import { composeTimeLines, listOutageStretches, resolveShownStretch } from './time-lines.ts'
 
 const SETTINGS: ChartSettings = {
   series: [
@@ -17,7 +17,7 @@ const SETTINGS: ChartSettings = {
   ],
   heightPx: 150,
   isTimeOfDay: true,
-  yWords: latency,
+  yWords: formatLatency,
   // The slowest are a hundred times slower than most, and both are worth seeing.
   isLogarithmic: true,
   leastTop: 1,
@@ -26,24 +26,24 @@ const SETTINGS: ChartSettings = {
 /** How long decisions took. With a store of its own process that is next to nothing; with Redis it is mostly the way there. */
 export function LatencyPanel({ report }: { report: LiveReport }): JSX.Element {
   const [pointed, setPointed] = useState<number | undefined>()
-  const lines = timeLines(report.seconds, {})
+  const lines = composeTimeLines(report.seconds, {})
   const columns = useMemo((): Columns => [lines.timesS, lines.p99Ms, lines.p50Ms], [report])
-  const { fromS, toS } = shownStretch(report)
+  const { fromS, toS } = resolveShownStretch(report)
   const at = pointed ?? lines.timesS.length - 1
-  const { p50Ms, p99Ms } = recent(report.seconds, report.seconds.length)
+  const { p50Ms, p99Ms } = sumRecent(report.seconds, report.seconds.length)
   return (
     <Panel title="Latency of decisions">
       <Legend
         entries={[
-          { swatch: 'p50', label: 'p50', value: latency(lines.p50Ms[at] ?? null) },
-          { swatch: 'p99', label: 'p99', value: latency(lines.p99Ms[at] ?? null) },
+          { swatch: 'p50', label: 'p50', value: formatLatency(lines.p50Ms[at] ?? null) },
+          { swatch: 'p99', label: 'p99', value: formatLatency(lines.p99Ms[at] ?? null) },
         ]}
       />
       <TimeChart
-        words={`Latency of decisions over the last ten minutes: p50 ${latency(p50Ms)}, worst p99 ${latency(p99Ms)}.`}
+        words={`Latency of decisions over the last ten minutes: p50 ${formatLatency(p50Ms)}, worst p99 ${formatLatency(p99Ms)}.`}
         columns={columns}
         settings={SETTINGS}
-        shown={{ from: fromS, to: toS, marked: outageStretches(report) }}
+        shown={{ from: fromS, to: toS, marked: listOutageStretches(report) }}
         pointed={setPointed}
       />
     </Panel>

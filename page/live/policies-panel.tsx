@@ -2,8 +2,8 @@ import type { JSX } from 'preact'
 import type { LivePolicy, LiveTier } from '../../src/observe/live-report.ts'
 import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
-import { count } from '../words/numbers.ts'
-import { selectionChoices } from './selection.ts'
+import { formatCount } from '../words/numbers.ts'
+import { listChoices } from './selection.ts'
 
 /** The policies in force, each with its limits and what came of them since the start. */
 export function PoliciesPanel(props: {
@@ -42,12 +42,12 @@ function PolicyRows({ policy, select }: { policy: LivePolicy; select: () => void
           <button type="button" class="link" title="Show it on the time line" onClick={select}>
             {policy.name}
           </button>
-          <span class="note">{isOne ? ruleWords(only) : `${policy.tiers.length} tiers`}</span>
+          <span class="note">{isOne ? describeRule(only) : `${policy.tiers.length} tiers`}</span>
           {isOne ? <Shadow tier={only} /> : null}
         </th>
-        <td class="number">{count(policy.allowed)}</td>
-        <td class="number">{count(policy.refused)}</td>
-        <td class="number">{isOne ? count(only.near) : ''}</td>
+        <td class="number">{formatCount(policy.allowed)}</td>
+        <td class="number">{formatCount(policy.refused)}</td>
+        <td class="number">{isOne ? formatCount(only.near) : ''}</td>
       </tr>
       {isOne ? null : policy.tiers.map((tier) => <TierRow key={tier.name} tier={tier} />)}
     </tbody>
@@ -59,25 +59,25 @@ function TierRow({ tier }: { tier: LiveTier }): JSX.Element {
     <tr class="tier">
       <th scope="row">
         {tier.name}
-        <span class="note">{ruleWords(tier)}</span>
+        <span class="note">{describeRule(tier)}</span>
         <Shadow tier={tier} />
       </th>
       <td class="number" />
-      <td class="number">{tier.isShadow ? '' : count(tier.refused)}</td>
-      <td class="number">{count(tier.near)}</td>
+      <td class="number">{tier.isShadow ? '' : formatCount(tier.refused)}</td>
+      <td class="number">{formatCount(tier.near)}</td>
     </tr>
   )
 }
 
-function ruleWords({ kind, limit }: LiveTier): string {
-  return `${kind}, limit ${count(limit)}`
+function describeRule({ kind, limit }: LiveTier): string {
+  return `${kind}, limit ${formatCount(limit)}`
 }
 
 function Shadow({ tier }: { tier: LiveTier }): JSX.Element | null {
   if (!tier.isShadow) return null
-  return <span class="pill shadow">in the shadow: would have refused {count(tier.refused)}</span>
+  return <span class="pill shadow">in the shadow: would have refused {formatCount(tier.refused)}</span>
 }
 
 function findChoice(policies: readonly LivePolicy[], name: string): string {
-  return selectionChoices(policies).find(({ label }) => label === name)?.value ?? ''
+  return listChoices(policies).find(({ label }) => label === name)?.value ?? ''
 }

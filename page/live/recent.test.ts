@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { minutes, recent } from './recent.ts'
+import { listMinutes, sumRecent } from './recent.ts'
 import { exampleSecond } from './report.examples.ts'
 
 it('tells what the last seconds came to', () => {
@@ -9,7 +9,7 @@ it('tells what the last seconds came to', () => {
     exampleSecond({ allowed: 3, refused: 0, wouldRefuse: 1, withoutStore: 0, p50Ms: 0.1, p99Ms: 5 }),
     exampleSecond({ allowed: 0, refused: 2, p50Ms: 0.2, p99Ms: 1 }),
   ]
-  expect(recent(seconds, 3)).toEqual({
+  expect(sumRecent(seconds, 3)).toEqual({
     allowedPerSecond: 3,
     refusedPerSecond: 1,
     wouldRefuse: 3,
@@ -17,7 +17,7 @@ it('tells what the last seconds came to', () => {
     p50Ms: 0.2,
     p99Ms: 5,
   })
-  expect(recent(seconds, 3, { policy: 'quiet' }).allowedPerSecond).toBe(0)
+  expect(sumRecent(seconds, 3, { policy: 'quiet' }).allowedPerSecond).toBe(0)
 })
 
 it('tells nothing of nothing', () => {
@@ -29,18 +29,18 @@ it('tells nothing of nothing', () => {
     p50Ms: null,
     p99Ms: null,
   }
-  expect(recent([], 10)).toEqual(nothing)
-  expect(recent([exampleSecond({})], 10)).toEqual(nothing)
+  expect(sumRecent([], 10)).toEqual(nothing)
+  expect(sumRecent([exampleSecond({})], 10)).toEqual(nothing)
 })
 
 it('adds up whole minutes from the newest second back', () => {
   const seconds = Array.from({ length: 130 }, (_, index) =>
     exampleSecond({ atMs: index * 1_000, allowed: 2, refused: 1, p99Ms: index === 100 ? 7 : null }),
   )
-  expect(minutes(seconds, {})).toEqual([
+  expect(listMinutes(seconds, {})).toEqual([
     { fromMs: 70_000, allowed: 120, refused: 60, worstP99Ms: 7 },
     { fromMs: 10_000, allowed: 120, refused: 60, worstP99Ms: null },
     { fromMs: 0, allowed: 20, refused: 10, worstP99Ms: null },
   ])
-  expect(minutes([], {})).toEqual([])
+  expect(listMinutes([], {})).toEqual([])
 })

@@ -1,5 +1,5 @@
 import type { LiveSecond } from '../../src/observe/live-report.ts'
-import { countsIn, type Selection } from './selection.ts'
+import { countSecond, type Selection } from './selection.ts'
 
 /** What the last while came to. */
 export interface Recent {
@@ -21,9 +21,9 @@ export interface Minute {
 }
 
 /** The last `overS` seconds, or as many as there are. */
-export function recent(seconds: readonly LiveSecond[], overS: number, selection: Selection = {}): Recent {
+export function sumRecent(seconds: readonly LiveSecond[], overS: number, selection: Selection = {}): Recent {
   const last = seconds.slice(-overS)
-  const counts = last.map((second) => countsIn(second, selection))
+  const counts = last.map((second) => countSecond(second, selection))
   const perSecond = (total: number): number => (last.length === 0 ? 0 : total / last.length)
   const p50s = present(last.map(({ p50Ms }) => p50Ms)).sort((one, other) => one - other)
   return {
@@ -37,11 +37,11 @@ export function recent(seconds: readonly LiveSecond[], overS: number, selection:
 }
 
 /** The seconds by the minute, the newest first. Minutes count back from the newest second, so each but the oldest is whole. */
-export function minutes(seconds: readonly LiveSecond[], selection: Selection): Minute[] {
+export function listMinutes(seconds: readonly LiveSecond[], selection: Selection): Minute[] {
   const rows: Minute[] = []
   for (let end = seconds.length; end > 0; end -= 60) {
     const part = seconds.slice(Math.max(0, end - 60), end)
-    const counts = part.map((second) => countsIn(second, selection))
+    const counts = part.map((second) => countSecond(second, selection))
     rows.push({
       fromMs: (part[0] as LiveSecond).atMs,
       allowed: sum(counts.map(({ allowed }) => allowed)),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LivePolicy, LiveTier } from '../../src/observe/live-report.ts'
 import { exampleSecond } from './report.examples.ts'
-import { chosen, countsIn, selectionChoices } from './selection.ts'
+import { countSecond, listChoices, resolveChoice } from './selection.ts'
 
 const tier = (name: string): LiveTier => ({
   name,
@@ -21,7 +21,7 @@ const POLICIES = [policy('api', 'api'), policy('messages', 'user', 'ip')]
 
 describe('the menu', () => {
   it('offers everything, each policy, and each tier where there are several', () => {
-    const choices = selectionChoices(POLICIES)
+    const choices = listChoices(POLICIES)
     expect(choices.map(({ label }) => label)).toEqual([
       'All policies',
       'api',
@@ -33,11 +33,11 @@ describe('the menu', () => {
   })
 
   it('finds a choice again, and falls back on everything when it is gone', () => {
-    const choices = selectionChoices(POLICIES)
+    const choices = listChoices(POLICIES)
     const ip = choices[4]
     expect(ip?.selection).toEqual({ policy: 'messages', tier: 'ip' })
-    expect(chosen(choices, ip?.value as string)).toBe(ip)
-    expect(chosen(selectionChoices([]), ip?.value as string).selection).toEqual({})
+    expect(resolveChoice(choices, ip?.value as string)).toBe(ip)
+    expect(resolveChoice(listChoices([]), ip?.value as string).selection).toEqual({})
   })
 })
 
@@ -60,6 +60,6 @@ describe('the counts of a second', () => {
     [{ policy: 'toString' }, 0, 0],
     [{ policy: 'messages', tier: 'constructor' }, 10, 0],
   ])('of %j are its own', (selection, allowed, refused) => {
-    expect(countsIn(second, selection)).toEqual({ allowed, refused })
+    expect(countSecond(second, selection)).toEqual({ allowed, refused })
   })
 })

@@ -15,23 +15,23 @@ export interface SelectionChoice {
 }
 
 /** Everything there is to choose from. A policy of one rule has no tiers to tell apart. */
-export function selectionChoices(policies: readonly LivePolicy[]): SelectionChoice[] {
-  const choices: SelectionChoice[] = [choice('All policies', {})]
+export function listChoices(policies: readonly LivePolicy[]): SelectionChoice[] {
+  const choices: SelectionChoice[] = [createChoice('All policies', {})]
   for (const { name, tiers } of policies) {
-    choices.push(choice(name, { policy: name }))
+    choices.push(createChoice(name, { policy: name }))
     if (tiers.length < 2) continue
-    for (const tier of tiers) choices.push(choice(`${name} › ${tier.name}`, { policy: name, tier: tier.name }))
+    for (const tier of tiers) choices.push(createChoice(`${name} › ${tier.name}`, { policy: name, tier: tier.name }))
   }
   return choices
 }
 
 /** The choice a form named, or everything: the policies may have changed since. */
-export function chosen(choices: readonly SelectionChoice[], value: string): SelectionChoice {
+export function resolveChoice(choices: readonly SelectionChoice[], value: string): SelectionChoice {
   return choices.find((candidate) => candidate.value === value) ?? (choices[0] as SelectionChoice)
 }
 
 /** What was decided in a second under a selection. Under a tier: what its policy allowed, and what the tier itself refused. */
-export function countsIn(second: LiveSecond, { policy, tier }: Selection): { allowed: number; refused: number } {
+export function countSecond(second: LiveSecond, { policy, tier }: Selection): { allowed: number; refused: number } {
   if (policy === undefined) return { allowed: second.allowed, refused: second.refused }
   const counts = Object.hasOwn(second.byPolicy, policy) ? second.byPolicy[policy] : undefined
   if (counts === undefined) return { allowed: 0, refused: 0 }
@@ -40,6 +40,6 @@ export function countsIn(second: LiveSecond, { policy, tier }: Selection): { all
   return { allowed: counts.allowed, refused: refused ?? 0 }
 }
 
-function choice(label: string, selection: Selection): SelectionChoice {
+function createChoice(label: string, selection: Selection): SelectionChoice {
   return { value: JSON.stringify([selection.policy, selection.tier]), label, selection }
 }

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
-import { ServiceClient } from './service-client.ts'
+import type { LiveTier } from '../../src/observe/live-report.ts'
+import { composeConsumeRequest, ServiceClient } from './service-client.ts'
 
 const servers: Server[] = []
 
@@ -81,4 +82,23 @@ it('says so when nobody answers', async () => {
 it('says so when the answer takes too long', async () => {
   const client = await createClient(() => {}, 20)
   expect(await client.live(undefined)).toEqual({ kind: 'failed', why: 'no answer within 20 ms' })
+})
+
+const tier = (name: string): LiveTier => ({ name, kind: 'gcra', limit: 1, isShadow: false, refused: 0, near: 0 })
+const policy = (...names: string[]) => ({ name: 'api', tiers: names.map(tier), allowed: 0, refused: 0 })
+
+it('asks about one key under a policy of one rule', () => {
+  expect(composeConsumeRequest(policy('api'), { api: 'user:42' }, '3')).toEqual({
+    policy: 'api',
+    key: 'user:42',
+    cost: 3,
+  })
+})
+
+it('asks about a key for each tier, also one that is not filled in', () => {
+  expect(composeConsumeRequest(policy('user', 'ip'), { user: '42', other: 'x' }, '1')).toEqual({
+    policy: 'api',
+    key: { user: '42', ip: '' },
+    cost: 1,
+  })
 })

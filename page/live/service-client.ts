@@ -1,5 +1,5 @@
 import type { Decision } from '../../src/core/decision.ts'
-import type { LiveReport } from '../../src/observe/live-report.ts'
+import type { LivePolicy, LiveReport } from '../../src/observe/live-report.ts'
 
 /** How a question to the service ended. Nothing is thrown: each of these is shown. */
 export type ServiceReply<Value> =
@@ -14,6 +14,18 @@ export interface ConsumeRequest {
   /** One text, or one for each tier by its name. */
   readonly key: string | Readonly<Record<string, string>>
   readonly cost: number
+}
+
+/** What a filled-in form asks: one key of a policy of one rule, otherwise a key for each tier. */
+export function composeConsumeRequest(
+  { name, tiers }: LivePolicy,
+  keys: Readonly<Record<string, string>>,
+  cost: string,
+): ConsumeRequest {
+  const entries = tiers.map((tier) => [tier.name, keys[tier.name] ?? ''] as const)
+  const [first] = entries
+  const key = entries.length === 1 && first !== undefined ? first[1] : Object.fromEntries(entries)
+  return { policy: name, key, cost: Number(cost) }
 }
 
 /** A decision as JSON carries it, which has no `Infinity` and leaves out what is undefined. */
@@ -58,7 +70,7 @@ export class ServiceClient {
       })
       if (response.status === 401) return { kind: 'locked' }
       if (response.ok) return { kind: 'told', value: (await response.json()) as Value }
-      return { kind: 'failed', why: await reasonIn(response) }
+      return { kind: 'failed', why: await readReason(response) }
     } catch (error) {
       const isLate = (error as Error).name === 'TimeoutError'
       return { kind: 'failed', why: isLate ? `no answer within ${this.#longestMs} ms` : 'the service does not answer' }
@@ -67,7 +79,7 @@ export class ServiceClient {
 }
 
 /** The service's own words for what went wrong, or at least the status. */
-async function reasonIn(response: Response): Promise<string> {
+async function readReason(response: Response): Promise<string> {
   const text = await response.text()
   try {
     const { error } = JSON.parse(text) as { error: { message: string } }

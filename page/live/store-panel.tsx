@@ -1,15 +1,15 @@
 import type { JSX } from 'preact'
 import type { LiveReport } from '../../src/observe/live-report.ts'
 import { Panel } from '../frame/panel.tsx'
-import { formatDuration, latency, timeOfDay } from '../words/lengths.ts'
-import { count } from '../words/numbers.ts'
-import { recent } from './recent.ts'
+import { formatDuration, formatLatency, formatTimeOfDay } from '../words/lengths.ts'
+import { formatCount } from '../words/numbers.ts'
+import { sumRecent } from './recent.ts'
 
 /** Where the state is, whether it answers, and when it did not. */
 export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
   const { store, seconds } = report
   const isHealthy = store.state === 'healthy'
-  const lately = recent(seconds, 60)
+  const lately = sumRecent(seconds, 60)
   return (
     <Panel
       title="Store"
@@ -27,10 +27,10 @@ export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
         <dd>{formatDuration(store.forMs)}</dd>
         <dt>Latency, last minute</dt>
         <dd>
-          p50 {latency(lately.p50Ms)}, worst p99 {latency(lately.p99Ms)}
+          p50 {formatLatency(lately.p50Ms)}, worst p99 {formatLatency(lately.p99Ms)}
         </dd>
         <dt>Decided without it</dt>
-        <dd>{count(recent(seconds, seconds.length).withoutStore)} in 10 min</dd>
+        <dd>{formatCount(sumRecent(seconds, seconds.length).withoutStore)} in 10 min</dd>
       </dl>
       {store.error === null ? null : <p class="alert">{store.error}</p>}
       <Outages report={report} />
@@ -48,7 +48,7 @@ function Outages({ report: { outages, service } }: { report: LiveReport }): JSX.
       <ol class="outages" reversed>
         {outages.toReversed().map(({ fromMs, toMs, error }) => (
           <li key={fromMs}>
-            <b>{timeOfDay(fromMs)}</b> {toMs === null ? 'until now,' : 'for'}{' '}
+            <b>{formatTimeOfDay(fromMs)}</b> {toMs === null ? 'until now,' : 'for'}{' '}
             {formatDuration((toMs ?? service.nowMs) - fromMs)}
             <span class="note">{error}</span>
           </li>

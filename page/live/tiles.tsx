@@ -1,27 +1,27 @@
 import type { JSX } from 'preact'
 import type { LiveReport } from '../../src/observe/live-report.ts'
-import { formatDuration, latency } from '../words/lengths.ts'
-import { count, rate, share } from '../words/numbers.ts'
-import { recent } from './recent.ts'
+import { formatDuration, formatLatency } from '../words/lengths.ts'
+import { formatCount, formatRate, formatShare } from '../words/numbers.ts'
+import { sumRecent } from './recent.ts'
 
 /** The few numbers that matter at a glance, over the last ten seconds. */
 export function Tiles({ report }: { report: LiveReport }): JSX.Element {
   const { seconds, store } = report
-  const now = recent(seconds, NOW_S)
-  const lately = recent(seconds, seconds.length)
+  const now = sumRecent(seconds, NOW_S)
+  const lately = sumRecent(seconds, seconds.length)
   const asked = now.allowedPerSecond + now.refusedPerSecond
   return (
     <dl class="tiles">
-      <Tile name="Allowed" value={rate(now.allowedPerSecond)} unit="/s" mark="allowed" />
+      <Tile name="Allowed" value={formatRate(now.allowedPerSecond)} unit="/s" mark="allowed" />
       <Tile
         name="Refused"
-        value={rate(now.refusedPerSecond)}
+        value={formatRate(now.refusedPerSecond)}
         unit="/s"
         mark="refused"
-        note={asked === 0 ? 'last 10 s' : `${share(now.refusedPerSecond, asked)} of requests`}
+        note={asked === 0 ? 'last 10 s' : `${formatShare(now.refusedPerSecond, asked)} of requests`}
       />
-      <Tile name="Latency p50" value={latency(now.p50Ms)} note={`p99 ${latency(now.p99Ms)}`} />
-      <Tile name="Would refuse" value={count(lately.wouldRefuse)} note="limits in the shadow, 10 min" />
+      <Tile name="Latency p50" value={formatLatency(now.p50Ms)} note={`p99 ${formatLatency(now.p99Ms)}`} />
+      <Tile name="Would refuse" value={formatCount(lately.wouldRefuse)} note="limits in the shadow, 10 min" />
       <Tile
         name="Store"
         value={store.state === 'healthy' ? 'Healthy' : 'Degraded'}

@@ -1,24 +1,24 @@
 import { expect, it } from 'vitest'
 import { exampleReport, exampleSecond } from './report.examples.ts'
-import { outageStretches, shownStretch, timeLines } from './time-lines.ts'
+import { composeTimeLines, listOutageStretches, resolveShownStretch } from './time-lines.ts'
 
 it('puts the seconds into columns, under the selection', () => {
   const seconds = [
     exampleSecond({ atMs: 1_000, allowed: 5, refused: 1, p50Ms: 0.2, p99Ms: 3 }),
     exampleSecond({ atMs: 2_000, allowed: 4, byPolicy: { api: { allowed: 3, refused: 0, byTier: {} } } }),
   ]
-  expect(timeLines(seconds, {})).toEqual({
+  expect(composeTimeLines(seconds, {})).toEqual({
     timesS: [1, 2],
     allowed: [5, 4],
     refused: [1, 0],
     p50Ms: [0.2, null],
     p99Ms: [3, null],
   })
-  expect(timeLines(seconds, { policy: 'api' }).allowed).toEqual([0, 3])
+  expect(composeTimeLines(seconds, { policy: 'api' }).allowed).toEqual([0, 3])
 })
 
 it('shows ten minutes even when the service is younger', () => {
-  expect(shownStretch(exampleReport({}))).toEqual({ fromS: 0, toS: 600 })
+  expect(resolveShownStretch(exampleReport({}))).toEqual({ fromS: 0, toS: 600 })
 })
 
 it('marks outages as far as they are shown', () => {
@@ -29,7 +29,7 @@ it('marks outages as far as they are shown', () => {
     { fromMs: 500_000, toMs: 510_500, error: 'in sight' },
     { fromMs: 990_000, toMs: null, error: 'still on' },
   ]
-  expect(outageStretches(exampleReport({ service, outages }))).toEqual([
+  expect(listOutageStretches(exampleReport({ service, outages }))).toEqual([
     { fromS: 400, toS: 420 },
     { fromS: 500, toS: 510.5 },
     { fromS: 990, toS: 1_000 },

@@ -1,5 +1,5 @@
 import type { LiveReport, LiveSecond } from '../../src/observe/live-report.ts'
-import { countsIn, type Selection } from './selection.ts'
+import { countSecond, type Selection } from './selection.ts'
 
 /** How much time the time lines show. */
 const SHOWN_S = 600
@@ -20,8 +20,8 @@ export interface Stretch {
 }
 
 /** The seconds of a report under a selection. Latencies are those of the whole service: a report has no others. */
-export function timeLines(seconds: readonly LiveSecond[], selection: Selection): TimeLines {
-  const counts = seconds.map((second) => countsIn(second, selection))
+export function composeTimeLines(seconds: readonly LiveSecond[], selection: Selection): TimeLines {
+  const counts = seconds.map((second) => countSecond(second, selection))
   return {
     timesS: seconds.map(({ atMs }) => atMs / 1_000),
     allowed: counts.map(({ allowed }) => allowed),
@@ -32,14 +32,14 @@ export function timeLines(seconds: readonly LiveSecond[], selection: Selection):
 }
 
 /** The time that the time lines of a report show, whether or not it is filled yet. */
-export function shownStretch(report: LiveReport): Stretch {
+export function resolveShownStretch(report: LiveReport): Stretch {
   const toS = Math.floor(report.service.nowMs / 1_000)
   return { fromS: toS - SHOWN_S, toS }
 }
 
 /** When the store was away, as far as it is shown. An outage that goes on reaches to the end. */
-export function outageStretches(report: LiveReport): Stretch[] {
-  const { fromS, toS } = shownStretch(report)
+export function listOutageStretches(report: LiveReport): Stretch[] {
+  const { fromS, toS } = resolveShownStretch(report)
   return report.outages
     .map((outage) => ({
       fromS: Math.max(fromS, outage.fromMs / 1_000),

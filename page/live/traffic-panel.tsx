@@ -3,15 +3,15 @@ import { useId, useMemo, useState } from 'preact/hooks'
 import type { LiveReport } from '../../src/observe/live-report.ts'
 import type { ChartSettings } from '../charts/chart-options.tsx'
 import { Legend, type LegendEntry } from '../charts/legend.tsx'
-import { stacked } from '../charts/stacked.ts'
+import { stackColumns } from '../charts/stacked.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
 import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
-import { latency, timeOfDay } from '../words/lengths.ts'
-import { count, rate, short } from '../words/numbers.ts'
-import { minutes, recent } from './recent.ts'
-import { chosen, type Selection, selectionChoices } from './selection.ts'
-import { outageStretches, shownStretch, timeLines } from './time-lines.ts'
+import { formatLatency, formatTimeOfDay } from '../words/lengths.ts'
+import { formatCount, formatRate, formatShort } from '../words/numbers.ts'
+import { listMinutes, sumRecent } from './recent.ts'
+import { listChoices, resolveChoice, type Selection } from './selection.ts'
+import { composeTimeLines, listOutageStretches, resolveShownStretch } from './time-lines.ts'
 
 const SETTINGS: ChartSettings = {
   series: [
@@ -20,7 +20,7 @@ const SETTINGS: ChartSettings = {
   ],
   heightPx: 220,
   isTimeOfDay: true,
-  yWords: short,
+  yWords: formatShort,
   leastTop: 5,
 }
 
@@ -31,16 +31,16 @@ export function TrafficPanel(props: {
   select: (value: string) => void
 }): JSX.Element {
   const { report, select } = props
-  const choices = selectionChoices(report.policies)
-  const { selection, value, label } = chosen(choices, props.selected)
+  const choices = listChoices(report.policies)
+  const { selection, value, label } = resolveChoice(choices, props.selected)
   const [pointed, setPointed] = useState<number | undefined>()
-  const lines = timeLines(report.seconds, selection)
-  const columns = useMemo(() => stacked(lines.timesS, lines.allowed, lines.refused), [report, value])
-  const { fromS, toS } = shownStretch(report)
-  const marked = outageStretches(report)
+  const lines = composeTimeLines(report.seconds, selection)
+  const columns = useMemo(() => stackColumns(lines.timesS, lines.allowed, lines.refused), [report, value])
+  const { fromS, toS } = resolveShownStretch(report)
+  const marked = listOutageStretches(report)
   const at = pointed ?? lines.timesS.length - 1
-  const lately = recent(report.seconds, report.seconds.length, selection)
-  const words = `Requests per second over the last ten minutes, ${label}: ${rate(lately.allowedPerSecond)} allowed and ${rate(lately.refusedPerSecond)} refused on average.`
+  const lately = sumRecent(report.seconds, report.seconds.length, selection)
+  const words = `Requests per second over the last ten minutes, ${label}: ${formatRate(lately.allowedPerSecond)} allowed and ${formatRate(lately.refusedPerSecond)} refused on average.`
   return (
     <Panel title="Requests per second" class="wide" aside={<Menu {...{ choices, value, select }} />}>
       <Legend entries={legend(lines, at, marked.length > 0)} />
@@ -56,8 +56,8 @@ export function TrafficPanel(props: {
   )
 }
 
-function legend(lines: ReturnType<typeof timeLines>, at: number, hasOutage: boolean): LegendEntry[] {
-  const told = (values: readonly number[]): string => count(values[at] ?? 0)
+function legend(lines: ReturnType<typeof composeTimeLines>, at: number, hasOutage: boolean): LegendEntry[] {
+  const told = (values: readonly number[]): string => formatCount(values[at] ?? 0)
   return [
     { swatch: 'allowed', label: 'Allowed', value: told(lines.allowed) },
     { swatch: 'refused', label: 'Refused', value: told(lines.refused) },
@@ -66,7 +66,7 @@ function legend(lines: ReturnType<typeof timeLines>, at: number, hasOutage: bool
 }
 
 function Menu(props: {
-  choices: ReturnType<typeof selectionChoices>
+  choices: ReturnType<typeof listChoices>
   value: string
   select: (value: string) => void
 }): JSX.Element {
@@ -93,12 +93,12 @@ function MinutesTable({ report, selection }: { report: LiveReport; selection: Se
         <table>
           <ColumnHeads of="From" numbers={['Allowed', 'Refused', 'Worst p99']} />
           <tbody>
-            {minutes(report.seconds, selection).map((minute) => (
+            {listMinutes(report.seconds, selection).map((minute) => (
               <tr key={minute.fromMs}>
-                <th scope="row">{timeOfDay(minute.fromMs)}</th>
-                <td class="number">{count(minute.allowed)}</td>
-                <td class="number">{count(minute.refused)}</td>
-                <td class="number">{latency(minute.worstP99Ms)}</td>
+                <th scope="row">{formatTimeOfDay(minute.fromMs)}</th>
+                <td class="number">{formatCount(minute.allowed)}</td>
+                <td class="number">{formatCount(minute.refused)}</td>
+                <td class="number">{formatLatency(minute.worstP99Ms)}</td>
               </tr>
             ))}
           </tbody>

@@ -2,9 +2,8 @@ import type { JSX } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import type { LivePolicy } from '../../src/observe/live-report.ts'
 import { Panel } from '../frame/panel.tsx'
-import { decisionWords } from '../words/decision-words.ts'
-import { composeConsumeRequest } from './consume-request.ts'
-import type { DecisionJson, ServiceReply } from './service-client.ts'
+import { describeDecision } from '../words/decision-words.ts'
+import { composeConsumeRequest, type DecisionJson, type ServiceReply } from './service-client.ts'
 import { TokenForm } from './token-form.tsx'
 import { service } from './use-live.tsx'
 
@@ -96,7 +95,7 @@ function Result({ answer }: { answer: ServiceReply<DecisionJson> | undefined }):
       {answer?.kind === 'failed' ? <p class="alert">{answer.why}</p> : null}
       {answer?.kind === 'told' ? (
         <>
-          <p class={answer.value.allowed ? 'verdict allowed' : 'verdict refused'}>{decisionWords(answer.value)}</p>
+          <p class={answer.value.allowed ? 'verdict allowed' : 'verdict refused'}>{describeDecision(answer.value)}</p>
           <details>
             <summary>The decision as the service sent it</summary>
             <pre>{JSON.stringify(answer.value, null, 2)}</pre>

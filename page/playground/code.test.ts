@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readPolicies } from '../../src/policies/read-policies.ts'
 import { composeTypescript, composeYaml } from './code.ts'
-import { madeFrom, RULE_FORMS, type RuleChoice, suggested } from './rule-choice.ts'
+import { makeRule, RULE_FORMS, type RuleChoice, suggestChoice } from './rule-choice.ts'
 
 const CHOICES: readonly RuleChoice[] = [
   { rule: 'token-bucket', values: { capacity: '1500', refill: '7', period: '1m30s', maxDebt: '' } },
@@ -49,11 +49,11 @@ it('writes a file of policies as people would', () => {
 })
 
 it('writes a file of policies that gives the same rules', () => {
-  const choices = [...CHOICES, ...RULE_FORMS.map(suggested)]
+  const choices = [...CHOICES, ...RULE_FORMS.map(suggestChoice)]
   const policies = readPolicies(composeYaml(choices), 'limits.yaml')
   const read = policies.map(({ options }) => 'rule' in options && options.rule.parameters)
   const made = choices.map((choice) => {
-    const one = madeFrom(choice)
+    const one = makeRule(choice)
     return 'rule' in one && one.rule.parameters
   })
   expect(read).toEqual(made)

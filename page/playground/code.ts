@@ -4,7 +4,7 @@ import { composeOptions, findForm, nameLanes, type RuleChoice } from './rule-cho
 
 /** The chosen rules as a program. They must be rules that can be made. */
 export function composeTypescript(choices: readonly RuleChoice[]): string {
-  const factories = [...new Set(choices.map((choice) => formFor(choice).factory))].sort()
+  const factories = [...new Set(choices.map((choice) => getForm(choice).factory))].sort()
   const names = nameLanes(choices)
   const limiters = choices.map((choice, index) => composeLimiter(choice, names[index] as string))
   return [`import { createLimiter, ${factories.join(', ')} } from 'sluice'`, ...limiters].join('\n\n').concat('\n')
@@ -14,7 +14,7 @@ export function composeTypescript(choices: readonly RuleChoice[]): string {
 export function composeYaml(choices: readonly RuleChoice[]): string {
   const names = nameLanes(choices)
   const policies = choices.map((choice, index) => {
-    const form = formFor(choice)
+    const form = getForm(choice)
     const lines = Object.entries(composeOptions(form, choice)).map(([word, value]) => `    ${word}: ${value}`)
     return [`  ${names[index]}:`, `    rule: ${form.name}`, ...lines].join('\n')
   })
@@ -22,11 +22,11 @@ export function composeYaml(choices: readonly RuleChoice[]): string {
 }
 
 function composeLimiter(choice: RuleChoice, name: string): string {
-  const form = formFor(choice)
+  const form = getForm(choice)
   const given = composeOptions(form, choice)
   const options = form.fields
     .filter((field) => nameField(field) in given)
-    .map((field) => `${field.name}: ${literal(field, given[nameField(field)] as string | number)}`)
+    .map((field) => `${field.name}: ${writeLiteral(field, given[nameField(field)] as string | number)}`)
   return [
     `export const ${camelCase(name)}Limiter = createLimiter({`,
     `  name: '${name}',`,
@@ -35,19 +35,19 @@ function composeLimiter(choice: RuleChoice, name: string): string {
   ].join('\n')
 }
 
-function literal(field: RuleField, value: string | number): string {
+function writeLiteral(field: RuleField, value: string | number): string {
   switch (field.kind) {
     case 'choice':
       return `'${value}'`
     case 'duration':
-      return grouped(duration(`${value}`))
+      return groupDigits(duration(`${value}`))
     case 'count':
-      return grouped(Number(value))
+      return groupDigits(Number(value))
   }
 }
 
 /** A number as our own code writes it: `60_000`. */
-function grouped(value: number): string {
+function groupDigits(value: number): string {
   return `${value}`.replaceAll(/\B(?=(?:\d{3})+$)/g, '_')
 }
 
@@ -55,6 +55,6 @@ function camelCase(name: string): string {
   return name.replaceAll(/-(\w)/g, (_match, letter: string) => letter.toUpperCase())
 }
 
-function formFor(choice: RuleChoice): RuleForm {
+function getForm(choice: RuleChoice): RuleForm {
   return findForm(choice.rule) as RuleForm
 }

@@ -10,7 +10,7 @@ export function CopyButton({ words, text }: { words: string; text: () => string 
     return () => clearTimeout(timeout)
   }, [said])
   const copy = async (): Promise<void> => {
-    say((await copied(text())) ? 'Copied' : 'The browser does not allow it: select and copy it yourself')
+    say((await copyText(text())) ? 'Copied' : 'The browser does not allow it: select and copy it yourself')
   }
   return (
     <span class="row">
@@ -25,7 +25,7 @@ export function CopyButton({ words, text }: { words: string; text: () => string 
 }
 
 /** Browsers give pages that come over plain HTTP from another machine no clipboard, but still the old command. */
-async function copied(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -1,21 +1,30 @@
 import { expect, it } from 'vitest'
+import type { Rule } from '../../src/core/rule.ts'
 import { concurrency } from '../../src/rules/concurrency/concurrency.ts'
 import { tokenBucket } from '../../src/rules/token-bucket/token-bucket.ts'
+import { simulate } from '../../src/simulate/simulate.ts'
 import type { Arrival } from '../../src/simulate/simulation.ts'
-import { FirstRefusals, refusalWords } from './first-refusals.ts'
+import { describeRefusal, type FirstRefusal, FirstRefusals } from './first-refusals.ts'
 
 const BUCKET = tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 })
+const findFirst = (rule: Rule, ...parts: readonly (readonly Arrival[])[]): readonly FirstRefusal[] => {
+  const first = new FirstRefusals(rule.limit)
+  simulate([{ name: 'one', rule }], parts.flat(), { onDecision: (_, arrival, result) => first.note(arrival, result) })
+  return first.found
+}
 const arrivals = (howMany: number, given: Partial<Arrival> = {}): Arrival[] =>
   Array.from({ length: howMany }, () => ({ atMs: 5_000, key: 'user:1', cost: 1, ...given }))
 
 it('tells the first five rows of refusals, with what the rule said', () => {
-  const first = new FirstRefusals(BUCKET)
-  first.note(arrivals(5))
-  first.note(arrivals(3, { atMs: 5_100 }))
-  for (const atMs of [6_000, 7_000, 8_000, 9_000]) first.note(arrivals(3, { atMs }))
-  first.note(arrivals(7, { atMs: 9_500 }))
-  for (const atMs of [10_000, 11_000]) first.note(arrivals(3, { atMs }))
-  expect(first.found.map(({ atMs, retryAfterMs, inARow }) => [atMs, retryAfterMs, inARow])).toEqual([
+  const found = findFirst(
+    BUCKET,
+    arrivals(5),
+    arrivals(3, { atMs: 5_100 }),
+    ...[6_000, 7_000, 8_000, 9_000].map((atMs) => arrivals(3, { atMs })),
+    arrivals(7, { atMs: 9_500 }),
+    ...[10_000, 11_000].map((atMs) => arrivals(3, { atMs })),
+  )
+  expect(found.map(({ atMs, retryAfterMs, inARow }) => [atMs, retryAfterMs, inARow])).toEqual([
     [5_000, 1_000, 5],
     [6_000, 1_000, 2],
     [7_000, 1_000, 2],
@@ -25,10 +34,9 @@ it('tells the first five rows of refusals, with what the rule said', () => {
 })
 
 it('does not take a place that was given back for a request', () => {
-  const first = new FirstRefusals(concurrency({ limit: 1, leaseMs: 100 }))
   // The lease ends before the work, so that giving back is refused.
-  first.note([...arrivals(1, { workMs: 200 }), ...arrivals(1, { atMs: 6_000, workMs: 200 })])
-  expect(first.found).toEqual([])
+  const works = [arrivals(1, { workMs: 200 }), arrivals(1, { atMs: 6_000, workMs: 200 })]
+  expect(findFirst(concurrency({ limit: 1, leaseMs: 100 }), ...works)).toEqual([])
 })
 
 it.each([
@@ -37,7 +45,5 @@ it.each([
   [2, 4, 'At 5 s, user:1: asked for 2, but only 1 was left of 3. Try again in 1 s. The next 2 too.'],
   [4, 1, 'At 5 s, user:1: asked for 4, but only 3 were left of 3. It never passes.'],
 ])('says in words why a cost of %d was refused', (cost, howMany, words) => {
-  const first = new FirstRefusals(BUCKET)
-  first.note(arrivals(howMany, { cost }))
-  expect(first.found.map((refusal) => refusalWords(refusal, 0))).toEqual([words])
+  expect(findFirst(BUCKET, arrivals(howMany, { cost })).map((refusal) => describeRefusal(refusal, 0))).toEqual([words])
 })

@@ -1,9 +1,8 @@
-import type { Rule } from '../../src/core/rule.ts'
-import { SimulatedStore, type Step } from '../../src/simulate/simulated-store.ts'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Arrival } from '../../src/simulate/simulation.ts'
-import { retryWords } from '../words/decision-words.ts'
+import { describeRetry } from '../words/decision-words.ts'
 import { formatDuration } from '../words/lengths.ts'
-import { count } from '../words/numbers.ts'
+import { formatCount } from '../words/numbers.ts'
 
 /** A request that was refused, what the rule said, and how many it refused in a row from there on. */
 export interface FirstRefusal {
@@ -21,49 +20,36 @@ const MOST_REFUSALS = 5
 
 /** Finds the first rows of requests that a rule refuses, and then looks no further. */
 export class FirstRefusals {
-  readonly #rule: Rule
-  readonly #store: SimulatedStore
+  readonly #limit: number
   readonly #found: { -readonly [Name in keyof FirstRefusal]: FirstRefusal[Name] }[] = []
   #isInRow = false
 
-  constructor(rule: Rule) {
-    this.#rule = rule
-    this.#store = new SimulatedStore(rule)
+  constructor(limit: number) {
+    this.#limit = limit
   }
 
   get found(): readonly FirstRefusal[] {
     return this.#found
   }
 
-  note(arrivals: readonly Arrival[]): void {
-    if (this.#isDone) return
-    const steps: Step[] = []
-    this.#store.decideAll(arrivals, steps)
-    for (const step of steps) {
-      if (!step.isRelease) this.#noteStep(step)
-      if (this.#isDone) return
-    }
-  }
-
-  get #isDone(): boolean {
-    return this.#found.length === MOST_REFUSALS && !this.#isInRow
-  }
-
-  #noteStep({ arrival: { atMs, key, cost }, ruling: { allowed, remaining, retryAfterMs } }: Step): void {
+  /** Notes a decision, in order of time. */
+  note({ atMs, key, cost }: Arrival, { allowed, remaining, retryAfterMs }: LimitResult): void {
     const last = this.#found.at(-1)
-    if (this.#isInRow && !allowed && last !== undefined) last.inARow++
-    else if (!allowed)
-      this.#found.push({ atMs, key, cost, remaining, retryAfterMs, limit: this.#rule.limit, inARow: 1 })
-    this.#isInRow = !allowed
+    if (allowed) this.#isInRow = false
+    else if (this.#isInRow && last !== undefined) last.inARow++
+    else if (this.#found.length < MOST_REFUSALS) {
+      this.#found.push({ atMs, key, cost, remaining, retryAfterMs, limit: this.#limit, inARow: 1 })
+      this.#isInRow = true
+    }
   }
 }
 
 /** Why a request was refused and when to come again, in words. `fromMs` is where the time line begins. */
-export function refusalWords(refusal: FirstRefusal, fromMs: number): string {
+export function describeRefusal(refusal: FirstRefusal, fromMs: number): string {
   const { atMs, key, cost, remaining, retryAfterMs, limit, inARow } = refusal
-  const others = inARow === 1 ? '' : inARow === 2 ? ' The next one too.' : ` The next ${count(inARow - 1)} too.`
+  const others = inARow === 1 ? '' : inARow === 2 ? ' The next one too.' : ` The next ${formatCount(inARow - 1)} too.`
   const left =
-    remaining === 0 ? 'nothing was left' : `only ${count(remaining)} ${remaining === 1 ? 'was' : 'were'} left`
-  const asked = cost === 1 ? '' : `asked for ${count(cost)}, but `
-  return `At ${formatDuration(atMs - fromMs)}, ${key}: ${asked}${left} of ${count(limit)}. ${retryWords(retryAfterMs)}${others}`
+    remaining === 0 ? 'nothing was left' : `only ${formatCount(remaining)} ${remaining === 1 ? 'was' : 'were'} left`
+  const asked = cost === 1 ? '' : `asked for ${formatCount(cost)}, but `
+  return `At ${formatDuration(atMs - fromMs)}, ${key}: ${asked}${left} of ${formatCount(limit)}. ${describeRetry(retryAfterMs)}${others}`
 }

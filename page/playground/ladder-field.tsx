@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { durationText, formatDuration } from '../words/lengths.ts'
-import { count } from '../words/numbers.ts'
+import { formatDuration, writeDuration } from '../words/lengths.ts'
+import { formatCount } from '../words/numbers.ts'
 import { COUNTS, DURATIONS, nearestStep } from './ladder.ts'
-import { numberIn } from './rule-choice.ts'
+import { parseNumber } from './rule-choice.ts'
 
 /** A number or a length of time: a slider for the usual values, and an input that takes any. */
 export function LadderField(props: {
@@ -16,11 +16,11 @@ export function LadderField(props: {
   const { label, about, kind, value, change } = props
   const id = useId()
   const ladder = kind === 'duration' ? DURATIONS : COUNTS
-  const number = numberIn(kind, value)
+  const number = parseNumber(kind, value)
   const step = nearestStep(ladder, number ?? 1)
   const slid = (event: JSX.TargetedEvent<HTMLInputElement>): void => {
     const next = ladder[Number(event.currentTarget.value)] as number
-    change(kind === 'duration' ? durationText(next) : `${next}`)
+    change(kind === 'duration' ? writeDuration(next) : `${next}`)
   }
   return (
     <div class="ladder" title={about}>
@@ -41,7 +41,9 @@ export function LadderField(props: {
         min="0"
         max={ladder.length - 1}
         value={step}
-        aria-valuetext={number === undefined ? value : kind === 'duration' ? formatDuration(number) : count(number)}
+        aria-valuetext={
+          number === undefined ? value : kind === 'duration' ? formatDuration(number) : formatCount(number)
+        }
         onInput={slid}
       />
     </div>

@@ -3,14 +3,14 @@ import { useMemo } from 'preact/hooks'
 import type { Rule } from '../../src/core/rule.ts'
 import type { ChartSettings } from '../charts/chart-options.tsx'
 import { Legend } from '../charts/legend.tsx'
-import { stacked } from '../charts/stacked.ts'
+import { stackColumns } from '../charts/stacked.ts'
 import { TimeChart } from '../charts/time-chart.tsx'
 import { ColumnHeads } from '../frame/column-heads.tsx'
 import { formatDuration } from '../words/lengths.ts'
-import { count, short } from '../words/numbers.ts'
+import { formatCount, formatShort } from '../words/numbers.ts'
 import type { PlayHead } from './play-head.ts'
-import type { PlayedLane } from './played-lane.ts'
-import { levelLine, slotLines, summedUp } from './slot-lines.ts'
+import type { PlayedLane } from './run.ts'
+import { composeLevelLine, composeSlotLines, sumUp } from './slot-lines.ts'
 import { Tank } from './tank.tsx'
 
 const FLOW: ChartSettings = {
@@ -21,7 +21,7 @@ const FLOW: ChartSettings = {
   heightPx: 128,
   isTimeOfDay: false,
   xWords: (atS) => (atS === 0 ? '0' : formatDuration(atS * 1_000)),
-  yWords: short,
+  yWords: formatShort,
   leastTop: 1,
 }
 
@@ -29,12 +29,12 @@ const FLOW: ChartSettings = {
 export function LaneCharts(props: { name: string; rule: Rule; played: PlayedLane; head: PlayHead }): JSX.Element {
   const { name, rule, played, head } = props
   const { result, fromMs, untilMs } = played
-  const lines = useMemo(() => slotLines(result.slots, fromMs, untilMs), [result])
-  const flow = useMemo(() => stacked(lines.timesS, lines.admitted, lines.refused), [lines])
-  const level = useMemo(() => levelLine(result.slots, fromMs, untilMs, result.limit), [result])
+  const lines = useMemo(() => composeSlotLines(result.slots, fromMs, untilMs), [result])
+  const flow = useMemo(() => stackColumns(lines.timesS, lines.admitted, lines.refused), [lines])
+  const level = useMemo(() => composeLevelLine(result.slots, fromMs, untilMs, result.limit), [result])
   const levelSettings = useMemo(() => composeLevel(rule.limit), [rule.limit])
   const shown = useMemo(() => ({ from: 0, to: (untilMs - fromMs) / 1_000, marked: [] }), [fromMs, untilMs])
-  const words = `${name}: ${count(result.admitted)} admitted and ${count(result.refused)} refused over ${formatDuration(untilMs - fromMs)}.`
+  const words = `${name}: ${formatCount(result.admitted)} admitted and ${formatCount(result.refused)} refused over ${formatDuration(untilMs - fromMs)}.`
   return (
     <div class="lane-charts">
       <Legend
@@ -46,7 +46,7 @@ export function LaneCharts(props: { name: string; rule: Rule; played: PlayedLane
       />
       <TimeChart words={words} columns={flow} settings={FLOW} shown={shown} head={head} />
       <TimeChart
-        words={`${name}: what remains of ${count(rule.limit)} for the busiest key, from full to empty.`}
+        words={`${name}: what remains of ${formatCount(rule.limit)} for the busiest key, from full to empty.`}
         columns={level}
         settings={levelSettings}
         shown={shown}
@@ -75,12 +75,12 @@ function SlotTable({ played: { result, fromMs } }: { played: PlayedLane }): JSX.
     <table>
       <ColumnHeads of="From" numbers={['Admitted', 'Refused', 'Left']} />
       <tbody>
-        {summedUp(result.slots, 12).map((slot) => (
+        {sumUp(result.slots, 12).map((slot) => (
           <tr key={slot.fromMs}>
             <th scope="row">{formatDuration(slot.fromMs - fromMs)}</th>
-            <td class="number">{count(slot.admitted)}</td>
-            <td class="number">{count(slot.refused)}</td>
-            <td class="number">{count(slot.remaining)}</td>
+            <td class="number">{formatCount(slot.admitted)}</td>
+            <td class="number">{formatCount(slot.refused)}</td>
+            <td class="number">{formatCount(slot.remaining)}</td>
           </tr>
         ))}
       </tbody>

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import type { Rule } from '../../src/core/rule.ts'
 import type { Result } from '../../src/simulate/simulation.ts'
 import { formatDuration } from '../words/lengths.ts'
-import { bytes, count, counted, share } from '../words/numbers.ts'
+import { formatBytes, formatCount, formatCounted, formatShare } from '../words/numbers.ts'
 
 /** The numbers by which rules are compared. */
 export function LaneNumbers(props: { rule: Rule; result: Result; decisionNs: number | undefined }): JSX.Element {
@@ -12,15 +12,15 @@ export function LaneNumbers(props: { rule: Rule; result: Result; decisionNs: num
   return (
     <dl class="facts numbers">
       <Fact name="Admitted" id="admitted">
-        <b>{count(admitted)}</b> <span class="note">{share(admitted, offered)}</span>
+        <b>{formatCount(admitted)}</b> <span class="note">{formatShare(admitted, offered)}</span>
       </Fact>
       <Fact name="Refused" id="refused">
-        <b>{count(refused)}</b> <span class="note">{share(refused, offered)}</span>
+        <b>{formatCount(refused)}</b> <span class="note">{formatShare(refused, offered)}</span>
       </Fact>
       <Fact name={rule.windowMs === undefined ? 'Most at once' : 'Worst window'} id="worst">
-        <b class={worstOverLimit > 1 ? 'over' : ''}>{count(worstWindow)}</b>{' '}
+        <b class={worstOverLimit > 1 ? 'over' : ''}>{formatCount(worstWindow)}</b>{' '}
         <span class="note">
-          {over} the limit of {count(rule.limit)}
+          {over} the limit of {formatCount(rule.limit)}
           {rule.windowMs === undefined ? '' : ` in ${formatDuration(rule.windowMs)}`}
         </span>
       </Fact>
@@ -31,7 +31,7 @@ export function LaneNumbers(props: { rule: Rule; result: Result; decisionNs: num
         </Fact>
       )}
       <Fact name="Memory" id="memory">
-        <b>{bytes(peakBytes)}</b> <span class="note">{counted(peakKeys, 'key')} at most</span>
+        <b>{formatBytes(peakBytes)}</b> <span class="note">{formatCounted(peakKeys, 'key')} at most</span>
       </Fact>
       <Fact name="Per decision" id="cost">
         <b>{decisionTime(decisionNs)}</b> <span class="note">in this browser</span>

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
 import type { RuleForm } from '../../src/rules/rule-form.ts'
-import { refusalWords } from './first-refusals.ts'
+import { describeRefusal } from './first-refusals.ts'
 import { LaneCharts } from './lane-charts.tsx'
 import { LaneNumbers } from './lane-numbers.tsx'
 import type { PlayHead } from './play-head.ts'
-import type { PlayedLane } from './played-lane.ts'
-import { changedTo, findForm, type Made, RULE_FORMS, type RuleChoice } from './rule-choice.ts'
+import { changeRule, findForm, type Made, RULE_FORMS, type RuleChoice } from './rule-choice.ts'
 import { RuleFields } from './rule-fields.tsx'
+import type { PlayedLane } from './run.ts'
 
 /** One rule: its fields, and what came of them. */
 export function Lane(props: {
@@ -34,7 +34,7 @@ export function Lane(props: {
             id={id}
             class="rule-name"
             value={choice.rule}
-            onChange={(event) => change(changedTo(findForm(event.currentTarget.value) as RuleForm, choice))}
+            onChange={(event) => change(changeRule(findForm(event.currentTarget.value) as RuleForm, choice))}
           >
             {RULE_FORMS.map((one) => (
               <option key={one.name}>{one.name}</option>
@@ -74,7 +74,7 @@ function Refusals({ played: { refusals, fromMs } }: { played: PlayedLane }): JSX
       <summary>First refusals</summary>
       <ol>
         {refusals.map((refusal, index) => (
-          <li key={index}>{refusalWords(refusal, fromMs)}</li>
+          <li key={index}>{describeRefusal(refusal, fromMs)}</li>
         ))}
       </ol>
     </details>

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
 import { formatDuration } from '../words/lengths.ts'
-import type { PlayHead } from './play-head.ts'
-import { SPEEDS } from './speed.ts'
+import { type PlayHead, SPEEDS } from './play-head.ts'
 import { useHead, useMotion } from './use-head.tsx'
 
 /** Plays, pauses and moves the head over all time lines at once. */
@@ -12,7 +11,7 @@ export function PlayBar({ head }: { head: PlayHead }): JSX.Element {
   const id = useId()
   const toggle = (): void => (head.isPlaying ? head.pause() : head.play())
   return (
-    <fieldset class="play-bar" aria-label="Play head" onKeyDown={(event) => pressed(event, toggle)}>
+    <fieldset class="play-bar" aria-label="Play head" onKeyDown={(event) => handleKey(event, toggle)}>
       <button type="button" class="play" aria-label={head.isPlaying ? 'Pause' : 'Play'} onClick={toggle}>
         <span class={head.isPlaying ? 'pause-mark' : 'play-mark'} aria-hidden="true" />
         {head.isPlaying ? 'Pause' : 'Play'}
@@ -45,7 +44,7 @@ export function PlayBar({ head }: { head: PlayHead }): JSX.Element {
 }
 
 // On a button and in a menu the space bar has a meaning of its own.
-function pressed(event: JSX.TargetedKeyboardEvent<HTMLElement>, toggle: () => void): void {
+function handleKey(event: JSX.TargetedKeyboardEvent<HTMLElement>, toggle: () => void): void {
   if (event.key !== ' ' || !(event.target instanceof HTMLInputElement)) return
   event.preventDefault()
   toggle()

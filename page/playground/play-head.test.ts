@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { PlayHead } from './play-head.ts'
+import { PlayHead, startSpeed } from './play-head.ts'
 
 it('stands at the end until somebody plays', () => {
   const head = new PlayHead(10_000)
@@ -52,4 +52,14 @@ it('tells those who look of every move, until they have seen enough', () => {
   stop()
   head.seek(6)
   expect(moves).toBe(5)
+})
+
+it.each([
+  [1_000, 1],
+  [15_000, 1],
+  [60_000, 5],
+  [3_600_000, 600],
+  [86_400_000 * 365, 3_600],
+])('plays a time line of %d ms at speed %d', (lengthMs, speed) => {
+  expect(startSpeed(lengthMs)).toBe(speed)
 })

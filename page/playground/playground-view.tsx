@@ -1,17 +1,15 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { formatDuration } from '../words/lengths.ts'
-import { count } from '../words/numbers.ts'
+import { formatCount } from '../words/numbers.ts'
 import { CodePanel } from './code-panel.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Lane } from './lane.tsx'
 import { PlayBar } from './play-bar.tsx'
-import { PlayHead } from './play-head.ts'
-import type { PlayedLane } from './played-lane.ts'
-import { type Made, nameLanes, RULE_FORMS, type RuleChoice, suggested } from './rule-choice.ts'
-import { MOST_ARRIVALS } from './run.ts'
+import { PlayHead, startSpeed } from './play-head.ts'
+import { type Made, nameLanes, RULE_FORMS, type RuleChoice, suggestChoice } from './rule-choice.ts'
+import { MOST_ARRIVALS, type PlayedLane } from './run.ts'
 import { MOST_RULES } from './settings.ts'
-import { startSpeed } from './speed.ts'
 import { TrafficForm } from './traffic-form.tsx'
 import { type PlayedOutcome, type Playing, useRun } from './use-run.tsx'
 import { useSettings } from './use-settings.tsx'
@@ -52,7 +50,7 @@ export function PlaygroundView({ query }: { query: string }): JSX.Element {
             name={names[index] as string}
             choice={choice}
             made={playing.made[index] as Made}
-            played={playedFor(outcome, choice, index, rules.length)}
+            played={findPlayed(outcome, choice, index, rules.length)}
             isBusy={playing.isBusy}
             head={head}
             change={(next) => setRule(index, next)}
@@ -61,7 +59,11 @@ export function PlaygroundView({ query }: { query: string }): JSX.Element {
         ))}
       </div>
       {rules.length === MOST_RULES ? null : (
-        <button type="button" class="quiet add" onClick={() => change({ ...settings, rules: [...rules, next(rules)] })}>
+        <button
+          type="button"
+          class="quiet add"
+          onClick={() => change({ ...settings, rules: [...rules, suggestNext(rules)] })}
+        >
           Add a rule
         </button>
       )}
@@ -75,16 +77,16 @@ function RunNote({ playing: { isBusy, progress, outcome } }: { playing: Playing 
   const cut =
     outcome?.cutAtMs === undefined
       ? ''
-      : ` It stopped at ${formatDuration(outcome.cutAtMs - outcome.fromMs)}: more than ${count(MOST_ARRIVALS)} are not played.`
+      : ` It stopped at ${formatDuration(outcome.cutAtMs - outcome.fromMs)}: more than ${formatCount(MOST_ARRIVALS)} are not played.`
   return (
     <p class="run-note note" role="status">
-      {isBusy ? `Playing… ${Math.round(progress * 100)} %` : `${count(requests)} requests for each rule.${cut}`}
+      {isBusy ? `Playing… ${Math.round(progress * 100)} %` : `${formatCount(requests)} requests for each rule.${cut}`}
     </p>
   )
 }
 
 /** What is known of a lane: of its own settings, or until then of what stood in its place. */
-function playedFor(
+function findPlayed(
   outcome: PlayedOutcome | undefined,
   choice: RuleChoice,
   index: number,
@@ -100,7 +102,7 @@ function playedFor(
 }
 
 /** The first rule that is not there yet. */
-function next(rules: readonly RuleChoice[]): RuleChoice {
+function suggestNext(rules: readonly RuleChoice[]): RuleChoice {
   const form = RULE_FORMS.find(({ name }) => rules.every(({ rule }) => rule !== name)) ?? RULE_FORMS[0]
-  return suggested(form as (typeof RULE_FORMS)[number])
+  return suggestChoice(form as (typeof RULE_FORMS)[number])
 }

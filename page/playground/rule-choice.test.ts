@@ -1,24 +1,24 @@
 import { describe, expect, it } from 'vitest'
 import type { RuleForm } from '../../src/rules/rule-form.ts'
 import {
-  changedTo,
+  changeRule,
   composeOptions,
   findForm,
-  madeFrom,
+  makeRule,
   nameLanes,
-  numberIn,
+  parseNumber,
   RULE_FORMS,
-  suggested,
+  suggestChoice,
 } from './rule-choice.ts'
 
 const form = (name: string): RuleForm => findForm(name) as RuleForm
 
 it.each(RULE_FORMS.map(({ name }) => name))('%s can be made from what its form suggests', (name) => {
-  expect(madeFrom(suggested(form(name)))).toHaveProperty('rule')
+  expect(makeRule(suggestChoice(form(name)))).toHaveProperty('rule')
 })
 
 it('makes the rule that was asked for, in words and numbers', () => {
-  const made = madeFrom({ rule: 'token-bucket', values: { capacity: ' 20', refill: '7', period: '1s', maxDebt: '' } })
+  const made = makeRule({ rule: 'token-bucket', values: { capacity: ' 20', refill: '7', period: '1s', maxDebt: '' } })
   expect('rule' in made && made.rule.parameters).toEqual({ capacity: 20, refill: 7, periodMs: 1_000, maxDebt: 20 })
 })
 
@@ -28,11 +28,11 @@ it.each([
   [{ limit: '5', window: 'soon' }, `a duration looks like '250ms', '1m' or '1h30m', got "soon"`],
   [{ limit: '5' }, 'windowMs must be a whole number from 1 to 315619200000, got undefined'],
 ])('says what is wrong with %j', (values, problem) => {
-  expect(madeFrom({ rule: 'sliding-window', values })).toEqual({ problem })
+  expect(makeRule({ rule: 'sliding-window', values })).toEqual({ problem })
 })
 
 it('knows no rule of an unknown name', () => {
-  expect(madeFrom({ rule: 'magic', values: {} })).toEqual({ problem: 'there is no rule "magic"' })
+  expect(makeRule({ rule: 'magic', values: {} })).toEqual({ problem: 'there is no rule "magic"' })
 })
 
 it('leaves out what is not filled in', () => {
@@ -42,11 +42,11 @@ it('leaves out what is not filled in', () => {
 
 it('keeps the values that another rule has too', () => {
   const choice = { rule: 'sliding-window', values: { limit: '7', window: '2s', maxDebt: '3' } }
-  expect(changedTo(form('fixed-window'), choice)).toEqual({
+  expect(changeRule(form('fixed-window'), choice)).toEqual({
     rule: 'fixed-window',
     values: { limit: '7', window: '2s' },
   })
-  expect(changedTo(form('token-bucket'), choice)).toEqual(suggested(form('token-bucket')))
+  expect(changeRule(form('token-bucket'), choice)).toEqual(suggestChoice(form('token-bucket')))
 })
 
 describe('the number in a field', () => {
@@ -57,7 +57,7 @@ describe('the number in a field', () => {
     ['duration', ' 1m ', 60_000],
     ['duration', 'x', undefined],
   ] as const)('of kind %s with %j is %s', (kind, text, value) => {
-    expect(numberIn(kind, text)).toBe(value)
+    expect(parseNumber(kind, text)).toBe(value)
   })
 })
 

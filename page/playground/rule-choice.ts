@@ -21,7 +21,7 @@ export function findForm(name: string): RuleForm | undefined {
 }
 
 /** A rule with the values that its form suggests. */
-export function suggested(form: RuleForm): RuleChoice {
+export function suggestChoice(form: RuleForm): RuleChoice {
   const values = form.fields
     .filter((field) => field.example !== undefined)
     .map((field) => [nameField(field), `${field.example}`] as const)
@@ -29,8 +29,8 @@ export function suggested(form: RuleForm): RuleChoice {
 }
 
 /** The same fields of another rule, as far as it has them: who compares wants the same limit. */
-export function changedTo(form: RuleForm, { values }: RuleChoice): RuleChoice {
-  const fresh = suggested(form)
+export function changeRule(form: RuleForm, { values }: RuleChoice): RuleChoice {
+  const fresh = suggestChoice(form)
   const kept = Object.entries(values).filter(([word]) => word in fresh.values)
   return { rule: form.name, values: { ...fresh.values, ...Object.fromEntries(kept) } }
 }
@@ -40,12 +40,12 @@ export function composeOptions(form: RuleForm, { values }: RuleChoice): Record<s
   const options: Record<string, string | number> = {}
   for (const field of form.fields) {
     const text = values[nameField(field)]?.trim() ?? ''
-    if (text !== '') options[nameField(field)] = valueIn(field, text)
+    if (text !== '') options[nameField(field)] = parseValue(field, text)
   }
   return options
 }
 
-function valueIn({ kind }: RuleField, text: string): string | number {
+function parseValue({ kind }: RuleField, text: string): string | number {
   switch (kind) {
     case 'count':
       return Number(text)
@@ -56,7 +56,7 @@ function valueIn({ kind }: RuleField, text: string): string | number {
 }
 
 /** Makes the rule by its own factory, which says what is wrong with the options. */
-export function madeFrom(choice: RuleChoice): Made {
+export function makeRule(choice: RuleChoice): Made {
   const form = findForm(choice.rule)
   if (form === undefined) return { problem: `there is no rule ${JSON.stringify(choice.rule)}` }
   try {
@@ -67,8 +67,8 @@ export function madeFrom(choice: RuleChoice): Made {
 }
 
 /** The value of a field as a number, for its slider: a length of time in milliseconds. `undefined` when it is none. */
-export function numberIn(kind: RuleField['kind'], text: string): number | undefined {
-  if (kind === 'duration') return durationIn(text)
+export function parseNumber(kind: RuleField['kind'], text: string): number | undefined {
+  if (kind === 'duration') return parseDuration(text)
   const value = Number(text)
   return text.trim() === '' || !Number.isFinite(value) ? undefined : value
 }
@@ -81,7 +81,7 @@ export function nameLanes(choices: readonly RuleChoice[]): string[] {
   })
 }
 
-function durationIn(text: string): number | undefined {
+function parseDuration(text: string): number | undefined {
   try {
     return duration(text.trim())
   } catch {

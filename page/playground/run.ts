@@ -32,6 +32,15 @@ export interface RunOutcome {
   readonly cutAtMs: number | undefined
 }
 
+/** What a rule made of the traffic. */
+export interface PlayedLane {
+  readonly result: Result
+  readonly refusals: readonly FirstRefusal[]
+  readonly decisionNs: number | undefined
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
 /** Plays a trace in parts, with the same results as `simulate()` in one go. */
 export function startRun(
   contestants: readonly Contestant[],
@@ -39,8 +48,14 @@ export function startRun(
   mostArrivals: number = MOST_ARRIVALS,
 ): PlaygroundRun {
   const { fromMs = 0, untilMs = 0 } = trace
-  const simulation = createSimulation(contestants, { slots: SLOTS, watchedKey: WATCHED_KEY, fromMs, untilMs })
-  const refusals = contestants.map(({ rule }) => new FirstRefusals(rule))
+  const refusals = new Map(contestants.map((one) => [one, new FirstRefusals(one.rule.limit)]))
+  const simulation = createSimulation(contestants, {
+    slots: SLOTS,
+    watchedKey: WATCHED_KEY,
+    fromMs,
+    untilMs,
+    onDecision: (contestant, arrival, result) => refusals.get(contestant)?.note(arrival, result),
+  })
   const arrivals = trace[Symbol.iterator]()
   let next = arrivals.next()
   let played = 0
@@ -59,9 +74,7 @@ export function startRun(
     },
     playOn(isTime) {
       while (next.done !== true && played < mostArrivals) {
-        const part = take()
-        simulation.offer(part)
-        for (const first of refusals) first.note(part)
+        simulation.offer(take())
         if (isTime()) return false
       }
       if (next.done !== true) cutAtMs = next.value.atMs
@@ -70,7 +83,7 @@ export function startRun(
     },
     outcome: () => ({
       results: simulation.results(),
-      refusals: refusals.map(({ found }) => found),
+      refusals: [...refusals.values()].map(({ found }) => found),
       fromMs,
       untilMs,
       cutAtMs,

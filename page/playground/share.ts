@@ -11,12 +11,12 @@ const VERSION = '1'
  * What traffic starts with anyway is left out.
  */
 export function writeSettings({ rules, traffic }: Settings): string {
-  const parts = rules.map(({ rule, values }) => `r=${packed(rule, Object.entries(values))}`)
+  const parts = rules.map(({ rule, values }) => `r=${pack(rule, Object.entries(values))}`)
   const shaped = listFields(traffic.kind).flatMap(({ word, start }): [string, string][] => {
     const value = traffic.values[word] ?? start
     return value === start ? [] : [[word, value]]
   })
-  return [`v=${VERSION}`, ...parts, `t=${packed(traffic.kind, shaped)}`].join('&')
+  return [`v=${VERSION}`, ...parts, `t=${pack(traffic.kind, shaped)}`].join('&')
 }
 
 /** Settings of a link, and what of it could not be read: that part is as at the start. */
@@ -39,9 +39,9 @@ export function readSettings(query: string): { readonly settings: Settings; read
 function readRules(texts: readonly string[], problems: string[]): readonly RuleChoice[] {
   if (texts.length > MOST_RULES) problems.push(`it has ${texts.length} rules, and only ${MOST_RULES} fit`)
   const rules = texts.slice(0, MOST_RULES).flatMap((text): RuleChoice[] => {
-    const { name, values } = unpacked(text)
+    const { name, values } = unpack(text)
     const form = findForm(name)
-    if (form !== undefined) return [{ rule: name, values: knownValues(form, values, problems) }]
+    if (form !== undefined) return [{ rule: name, values: pickKnownValues(form, values, problems) }]
     problems.push(`there is no rule ${JSON.stringify(name)}`)
     return []
   })
@@ -50,7 +50,7 @@ function readRules(texts: readonly string[], problems: string[]): readonly RuleC
   return START.rules
 }
 
-function knownValues(form: RuleForm, values: [string, string][], problems: string[]): Record<string, string> {
+function pickKnownValues(form: RuleForm, values: [string, string][], problems: string[]): Record<string, string> {
   const known = values.filter(([word, value]) => {
     const field = form.fields.find((candidate) => nameField(candidate) === word)
     if (field !== undefined && isPossible(field, value)) return true
@@ -66,7 +66,7 @@ function isPossible(field: RuleField, value: string): boolean {
 }
 
 function readTraffic(text: string | null, problems: string[]): TrafficChoice {
-  const { name, values } = unpacked(text ?? '')
+  const { name, values } = unpack(text ?? '')
   if (!Object.hasOwn(TRAFFIC_KINDS, name)) {
     problems.push(`there is no traffic ${JSON.stringify(name)}`)
     return START.traffic
@@ -81,12 +81,12 @@ function readTraffic(text: string | null, problems: string[]): TrafficChoice {
 }
 
 // A tilde stands between the parts and a hyphen behind a word: neither needs to be escaped in an address, and no word has one.
-function packed(name: string, values: readonly (readonly [string, string])[]): string {
+function pack(name: string, values: readonly (readonly [string, string])[]): string {
   const filled = values.filter(([, value]) => value !== '')
   return [name, ...filled.map(([word, value]) => `${word}-${encodeURIComponent(value)}`)].join('~')
 }
 
-function unpacked(text: string): { name: string; values: [string, string][] } {
+function unpack(text: string): { name: string; values: [string, string][] } {
   const [name, ...rest] = text.split('~') as [string, ...string[]]
   const values = rest.map((part): [string, string] => {
     const at = part.indexOf('-')

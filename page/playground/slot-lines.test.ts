@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Slot } from '../../src/simulate/simulation.ts'
-import { levelLine, listMoments, slotAt, slotLines, summedUp } from './slot-lines.ts'
+import { composeLevelLine, composeSlotLines, findSlot, listMoments, sumUp } from './slot-lines.ts'
 
 const SLOTS: readonly Slot[] = [
   { fromMs: 1_000, admitted: 5, refused: 0, remaining: 3 },
@@ -9,16 +9,16 @@ const SLOTS: readonly Slot[] = [
 ]
 
 it('puts slots into columns from zero to the end', () => {
-  expect(slotLines(SLOTS, 1_000, 2_500)).toEqual({
+  expect(composeSlotLines(SLOTS, 1_000, 2_500)).toEqual({
     timesS: [0, 0.5, 1, 1.5],
     admitted: [5, 3, 1, 1],
     refused: [0, 2, 4, 4],
   })
-  expect(slotLines([], 0, 1_000)).toEqual({ timesS: [], admitted: [], refused: [] })
+  expect(composeSlotLines([], 0, 1_000)).toEqual({ timesS: [], admitted: [], refused: [] })
 })
 
 it('tells what remains at the end of every slot, from all of it on', () => {
-  expect(levelLine(SLOTS, 1_000, 2_500, 8)).toEqual([
+  expect(composeLevelLine(SLOTS, 1_000, 2_500, 8)).toEqual([
     [0, 0.5, 1, 1.5],
     [8, 3, 0, 1],
   ])
@@ -39,18 +39,18 @@ it.each([
   [2_400, 2],
   [9_000, 2],
 ])('finds the slot of %d ms', (atMs, slot) => {
-  expect(slotAt(SLOTS, atMs)).toBe(slot)
+  expect(findSlot(SLOTS, atMs)).toBe(slot)
 })
 
 it('has but one slot where there are no two', () => {
-  expect([slotAt([], 5), slotAt(SLOTS.slice(0, 1), 99_999)]).toEqual([0, 0])
+  expect([findSlot([], 5), findSlot(SLOTS.slice(0, 1), 99_999)]).toEqual([0, 0])
 })
 
 it('sums slots up for a table', () => {
-  expect(summedUp(SLOTS, 2)).toEqual([
+  expect(sumUp(SLOTS, 2)).toEqual([
     { fromMs: 1_000, admitted: 8, refused: 2, remaining: 0 },
     { fromMs: 2_000, admitted: 1, refused: 4, remaining: 1 },
   ])
-  expect(summedUp(SLOTS, 12)).toEqual(SLOTS)
-  expect(summedUp([], 12)).toEqual([])
+  expect(sumUp(SLOTS, 12)).toEqual(SLOTS)
+  expect(sumUp([], 12)).toEqual([])
 })

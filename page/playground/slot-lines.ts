@@ -17,7 +17,7 @@ export interface SlotLines {
 }
 
 /** The slots as columns. The last value is there twice: once where its slot begins, once at the end of the time line. */
-export function slotLines(slots: readonly Slot[], fromMs: number, untilMs: number): SlotLines {
+export function composeSlotLines(slots: readonly Slot[], fromMs: number, untilMs: number): SlotLines {
   const last = slots.at(-1)
   const drawn = last === undefined ? [] : [...slots, { ...last, fromMs: untilMs }]
   return {
@@ -28,7 +28,7 @@ export function slotLines(slots: readonly Slot[], fromMs: number, untilMs: numbe
 }
 
 /** What remains over time, in seconds since the start: all of it before anybody came, then what slots tell of their ends. */
-export function levelLine(
+export function composeLevelLine(
   slots: readonly Slot[],
   fromMs: number,
   untilMs: number,
@@ -53,7 +53,7 @@ export function listMoments(slots: readonly Slot[]): Moment[] {
 }
 
 /** The slot that a time is in, for slots of one width: the last one from its beginning on. */
-export function slotAt(slots: readonly Slot[], atMs: number): number {
+export function findSlot(slots: readonly Slot[], atMs: number): number {
   const [first, second] = slots
   if (first === undefined || second === undefined) return 0
   const slot = Math.floor((atMs - first.fromMs) / (second.fromMs - first.fromMs))
@@ -61,7 +61,7 @@ export function slotAt(slots: readonly Slot[], atMs: number): number {
 }
 
 /** The same time line in `rows` slots at most, as a table tells it. */
-export function summedUp(slots: readonly Slot[], rows: number): Slot[] {
+export function sumUp(slots: readonly Slot[], rows: number): Slot[] {
   const each = Math.ceil(slots.length / rows)
   const summed: Slot[] = []
   for (let start = 0; start < slots.length; start += each) {

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { Result } from '../../src/simulate/simulation.ts'
-import { count } from '../words/numbers.ts'
+import { formatCount } from '../words/numbers.ts'
 import type { PlayHead } from './play-head.ts'
-import { listMoments, slotAt } from './slot-lines.ts'
+import { findSlot, listMoments } from './slot-lines.ts'
 import { useHead } from './use-head.tsx'
 
 /** How full the bucket is at the play head, and what has passed until then. */
@@ -11,7 +11,7 @@ export function Tank(props: { result: Result; fromMs: number; head: PlayHead }):
   const { result, fromMs, head } = props
   useHead(head)
   const moments = useMemo(() => listMoments(result.slots), [result])
-  const moment = moments[slotAt(result.slots, fromMs + head.atMs)]
+  const moment = moments[findSlot(result.slots, fromMs + head.atMs)]
   if (moment === undefined) return null
   const { admitted, refused, remaining } = moment
   const filled = Math.min(1, Math.max(0, remaining / result.limit))
@@ -21,8 +21,8 @@ export function Tank(props: { result: Result; fromMs: number; head: PlayHead }):
         <i class={remaining === 0 ? 'empty-tank' : ''} style={{ transform: `scaleX(${filled})` }} />
       </div>
       <p class="tank-words">
-        <b>{count(remaining)}</b> of {count(result.limit)} left · {count(admitted)} admitted, {count(refused)} refused
-        so far
+        <b>{formatCount(remaining)}</b> of {formatCount(result.limit)} left · {formatCount(admitted)} admitted,{' '}
+        {formatCount(refused)} refused so far
       </p>
     </div>
   )

@@ -1,7 +1,8 @@
 import type { Rule } from '../../src/core/rule.ts'
+import { readSpanMs } from '../../src/simulate/simulated-store.ts'
 import type { Trace } from '../../src/simulate/simulation.ts'
 import { adversary, bursts, poisson, steady, type TrafficOptions } from '../../src/simulate/traffic.ts'
-import { numberIn } from './rule-choice.ts'
+import { parseNumber } from './rule-choice.ts'
 
 /** How requests come. */
 export type TrafficKind = 'steady' | 'poisson' | 'bursts' | 'adversary'
@@ -78,7 +79,7 @@ export function listFields(kind: TrafficKind): readonly TrafficField[] {
 }
 
 /** What is typed for a field, or what it starts with. */
-export function valueIn({ values }: TrafficChoice, { word, start }: TrafficField): string {
+export function readValue({ values }: TrafficChoice, { word, start }: TrafficField): string {
   return values[word] ?? start
 }
 
@@ -86,8 +87,8 @@ export function valueIn({ values }: TrafficChoice, { word, start }: TrafficField
 export function makeTrace(choice: TrafficChoice, aim: Rule | undefined): { trace: Trace } | { problem: string } {
   const numbers: Record<string, number> = {}
   for (const field of listFields(choice.kind)) {
-    const text = valueIn(choice, field)
-    const value = numberIn(field.kind, text)
+    const text = readValue(choice, field)
+    const value = parseNumber(field.kind, text)
     if (value === undefined)
       return { problem: `${field.label} must be ${NOUNS[field.kind]}, got ${JSON.stringify(text)}` }
     numbers[field.word] = value
@@ -109,7 +110,8 @@ const MAKERS: Readonly<
   steady: ({ rate }, options) => steady({ ...options, perSecond: rate }),
   poisson: ({ rate }, options) => poisson({ ...options, perSecond: rate }),
   bursts: ({ burst, over, pause }, options) => bursts({ ...options, burst, burstMs: over, pauseMs: pause }),
-  adversary: (_numbers, options, aim) => adversary({ ...options, limit: aim?.limit ?? 1, windowMs: readWindow(aim) }),
+  adversary: (_numbers, options, aim) =>
+    adversary({ ...options, limit: aim?.limit ?? 1, windowMs: aim === undefined ? 1_000 : readSpanMs(aim) }),
 }
 
 function common(numbers: Numbers): TrafficOptions {
@@ -120,9 +122,4 @@ function common(numbers: Numbers): TrafficOptions {
     workMs: numbers.work,
     seed: numbers.seed,
   }
-}
-
-// A rule without a window has places that come back after a lease.
-function readWindow(aim: Rule | undefined): number {
-  return Math.ceil(aim?.windowMs ?? Number(aim?.parameters.leaseMs ?? 1_000))
 }

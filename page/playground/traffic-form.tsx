@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { Panel } from '../frame/panel.tsx'
 import { LadderField } from './ladder-field.tsx'
-import { listFields, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind, valueIn } from './traffic-choice.ts'
+import { listFields, readValue, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind } from './traffic-choice.ts'
 
 /** Shapes the requests that all rules get. */
 export function TrafficForm(props: {
@@ -35,7 +35,7 @@ export function TrafficForm(props: {
             <LadderField
               key={field.word}
               {...field}
-              value={valueIn(traffic, field)}
+              value={readValue(traffic, field)}
               change={(text) => change({ ...traffic, values: { ...traffic.values, [field.word]: text } })}
             />
           ))}

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Contestant } from '../../src/simulate/simulation.ts'
 import { decisionTimeNs } from './decision-time.ts'
-import { type Made, madeFrom, nameLanes, type RuleChoice } from './rule-choice.ts'
+import { type Made, makeRule, nameLanes, type RuleChoice } from './rule-choice.ts'
 import { type RunOutcome, startRun } from './run.ts'
 import type { Settings } from './settings.ts'
 import { makeTrace } from './traffic-choice.ts'
@@ -24,7 +24,7 @@ export interface PlayedOutcome extends RunOutcome {
 
 /** Plays the settings anew whenever they change. Slider moves are waited for; the work is done in slices of a frame. */
 export function useRun(settings: Settings): Playing {
-  const made = useMemo(() => settings.rules.map(madeFrom), [settings.rules])
+  const made = useMemo(() => settings.rules.map(makeRule), [settings.rules])
   const first = made.find((one) => 'rule' in one)
   const traffic = useMemo(() => makeTrace(settings.traffic, first?.rule), [settings.traffic, first])
   const [state, setState] = useState<Pick<Playing, 'isBusy' | 'progress' | 'outcome'>>(IDLE)

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { decisionWords, type Tellable } from './decision-words.ts'
+import { describeDecision, type Tellable } from './decision-words.ts'
 
 const ALLOWED: Tellable = {
   allowed: true,
@@ -38,5 +38,5 @@ it.each<[Tellable, string]>([
   [{ ...REFUSED, reason: 'hold-ended' }, 'Refused: the hold has ended. Try again in 5.2 s.'],
   [{ ...REFUSED, reason: 'store-unavailable' }, 'Refused: the store gave no answer. Try again in 5.2 s.'],
 ])('tells %j', (decision, words) => {
-  expect(decisionWords(decision)).toBe(words)
+  expect(describeDecision(decision)).toBe(words)
 })

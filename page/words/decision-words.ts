@@ -1,6 +1,6 @@
 import type { Reason } from '../../src/core/decision.ts'
 import { formatDuration } from './lengths.ts'
-import { count } from './numbers.ts'
+import { formatCount } from './numbers.ts'
 
 /** As much of a decision as its words need. Over JSON `Infinity` is null, and what is absent may be too. */
 export interface Tellable {
@@ -16,33 +16,33 @@ export interface Tellable {
 }
 
 /** A decision in a sentence or two. */
-export function decisionWords(decision: Tellable): string {
-  const shadow = shadowWords(decision.wouldRefuse ?? [])
-  return `${decision.allowed ? allowedWords(decision) : refusedWords(decision)}${shadow}`
+export function describeDecision(decision: Tellable): string {
+  const shadow = describeShadow(decision.wouldRefuse ?? [])
+  return `${decision.allowed ? describeAllowed(decision) : describeRefused(decision)}${shadow}`
 }
 
 /** When a refused request would pass: `in 5.2 s`, or that it never will. */
-export function retryWords(retryAfterMs: number | null): string {
+export function describeRetry(retryAfterMs: number | null): string {
   if (retryAfterMs === null || !Number.isFinite(retryAfterMs)) return 'It never passes.'
   return `Try again in ${formatDuration(retryAfterMs)}.`
 }
 
-function allowedWords({ limit, remaining, resetAfterMs, delayMs }: Tellable): string {
+function describeAllowed({ limit, remaining, resetAfterMs, delayMs }: Tellable): string {
   const turn = delayMs > 0 ? `Allowed, after a wait of ${formatDuration(delayMs)}.` : 'Allowed.'
   const reset =
     resetAfterMs === null || resetAfterMs === 0
       ? ''
       : `; all of it is back in ${formatDuration(resetAfterMs)} if nobody comes`
-  return `${turn} ${count(remaining)} of ${count(limit)} ${remaining === 1 ? 'remains' : 'remain'}${reset}.`
+  return `${turn} ${formatCount(remaining)} of ${formatCount(limit)} ${remaining === 1 ? 'remains' : 'remain'}${reset}.`
 }
 
-function refusedWords({ limit, remaining, retryAfterMs, reason, limitedBy }: Tellable): string {
+function describeRefused({ limit, remaining, retryAfterMs, reason, limitedBy }: Tellable): string {
   const by = limitedBy === undefined || limitedBy === null ? '' : ` by ${limitedBy}`
-  const why = WHY[reason ?? 'limit'](count(remaining), count(limit))
-  return `Refused${by}: ${why}. ${retryWords(retryAfterMs)}`
+  const why = WHY[reason ?? 'limit'](formatCount(remaining), formatCount(limit))
+  return `Refused${by}: ${why}. ${describeRetry(retryAfterMs)}`
 }
 
-function shadowWords(names: readonly string[]): string {
+function describeShadow(names: readonly string[]): string {
   return names.length === 0 ? '' : ` In the shadow ${names.join(' and ')} would have refused.`
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { duration } from '../../src/core/duration.ts'
-import { durationText, formatDuration, latency, timeOfDay } from './lengths.ts'
+import { formatDuration, formatLatency, formatTimeOfDay, writeDuration } from './lengths.ts'
 
 it.each([
   [0, '0 ms'],
@@ -30,18 +30,18 @@ it.each([
   [340.4, '340 ms'],
   [1_500, '1.5 s'],
 ])('tells a latency of %s as %s', (durationMs, words) => {
-  expect(latency(durationMs)).toBe(words)
+  expect(formatLatency(durationMs)).toBe(words)
 })
 
 it('writes every length of time so that duration() reads the same again', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3_653 * 86_400_000 }), (durationMs) => {
-      expect(duration(durationText(durationMs))).toBe(durationMs)
+      expect(duration(writeDuration(durationMs))).toBe(durationMs)
     }),
   )
-  expect([durationText(60_000), durationText(90_250), durationText(604_800_000)]).toEqual(['1m', '1m30s250ms', '1w'])
+  expect([writeDuration(60_000), writeDuration(90_250), writeDuration(604_800_000)]).toEqual(['1m', '1m30s250ms', '1w'])
 })
 
 it('tells the time of day in two digits each', () => {
-  expect(timeOfDay(new Date(2026, 0, 2, 3, 4, 5).getTime())).toBe('03:04:05')
+  expect(formatTimeOfDay(new Date(2026, 0, 2, 3, 4, 5).getTime())).toBe('03:04:05')
 })

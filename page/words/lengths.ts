@@ -18,7 +18,7 @@ const DURATION_UNITS = [
 export function formatDuration(durationMs: number): string {
   if (!Number.isFinite(durationMs)) return 'never'
   if (durationMs < 1_000) return `${Math.round(durationMs)} ms`
-  if (durationMs < 10_000) return `${tenths(durationMs / 1_000)} s`
+  if (durationMs < 10_000) return `${roundToTenths(durationMs / 1_000)} s`
   const wholeMs = Math.round(durationMs / 1_000) * 1_000
   const first = UNITS.findIndex(([, unitMs]) => wholeMs >= unitMs)
   const [unit, unitMs] = UNITS[first] as (typeof UNITS)[number]
@@ -29,16 +29,16 @@ export function formatDuration(durationMs: number): string {
 }
 
 /** A short time, as decisions take it: `51 µs`, `1.2 ms`, `340 ms`, `1.5 s`, and `—` where there was none. */
-export function latency(durationMs: number | null): string {
+export function formatLatency(durationMs: number | null): string {
   if (durationMs === null) return '—'
   if (durationMs >= 1_000) return formatDuration(durationMs)
   if (durationMs >= 10) return `${Math.round(durationMs)} ms`
-  if (durationMs >= 0.1) return `${tenths(durationMs)} ms`
-  return `${tenths(durationMs * 1_000)} µs`
+  if (durationMs >= 0.1) return `${roundToTenths(durationMs)} ms`
+  return `${roundToTenths(durationMs * 1_000)} µs`
 }
 
 /** A length of time as Sluice's own options take it, exactly: `1m30s`. The other way round of `duration()`. */
-export function durationText(durationMs: number): string {
+export function writeDuration(durationMs: number): string {
   let leftMs = durationMs
   let text = ''
   for (const [unit, unitMs] of DURATION_UNITS) {
@@ -50,11 +50,11 @@ export function durationText(durationMs: number): string {
 }
 
 /** The time of day, by the reader's clock: `14:03:27`. */
-export function timeOfDay(atMs: number): string {
+export function formatTimeOfDay(atMs: number): string {
   const at = new Date(atMs)
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) => `${part}`.padStart(2, '0')).join(':')
 }
 
-function tenths(value: number): number {
+function roundToTenths(value: number): number {
   return Math.round(value * 10) / 10
 }

@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { LimiterError } from '../core/limiter-error.ts'
 import { PoliciesError } from '../policies/policies-error.ts'
-import { registerBench } from './bench/register-bench.ts'
 import type { RegisterCommand } from './command/command.ts'
 import { VERSION } from './command/version.ts'
 import { registerInspect } from './inspect/register-inspect.ts'
@@ -22,13 +21,12 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerInspect,
   registerReset,
   registerScripts,
-  registerBench,
 ]
 
 /** Runs the command line `args` names, and resolves with its exit code. Nothing is thrown: people get a sentence. */
 export async function run(args: readonly string[], given: Terminal): Promise<number> {
   const terminal = isPlain(args) ? Object.create(given, { hasColour: { value: false } }) : given
-  const program = programOn(terminal)
+  const program = createProgram(terminal)
   for (const register of COMMANDS) register(program, terminal)
   try {
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
@@ -36,17 +34,17 @@ export async function run(args: readonly string[], given: Terminal): Promise<num
   } catch (error) {
     // Commander has told people already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrong
-    if (error instanceof CommandFailure) return told(terminal, error.message, error.exitCode)
-    if (error instanceof PoliciesError) return told(terminal, error.message, EXIT.wrong)
+    if (error instanceof CommandFailure) return reportError(terminal, error.message, error.exitCode)
+    if (error instanceof PoliciesError) return reportError(terminal, error.message, EXIT.wrong)
     if (error instanceof LimiterError) {
       const isWrong = error.code.startsWith('INVALID_')
-      return told(terminal, `${error.message} (${error.code})`, isWrong ? EXIT.wrong : EXIT.failed)
+      return reportError(terminal, `${error.message} (${error.code})`, isWrong ? EXIT.wrong : EXIT.failed)
     }
-    return told(terminal, `${(error as Error).stack}`, EXIT.failed)
+    return reportError(terminal, `${(error as Error).stack}`, EXIT.failed)
   }
 }
 
-function programOn(terminal: Terminal): Command {
+function createProgram(terminal: Terminal): Command {
   return new Command('sluice')
     .description('Rate limits: serve them, simulate them, look into them.')
     .version(VERSION, '-V, --version', 'tell the version')
@@ -91,7 +89,7 @@ function isPlain(args: readonly string[]): boolean {
   return args.slice(0, end < 0 ? undefined : end).includes('--no-color')
 }
 
-function told(terminal: Terminal, message: string, exitCode: number): number {
+function reportError(terminal: Terminal, message: string, exitCode: number): number {
   terminal.err(`sluice: ${printableLines(message)}\n`)
   return exitCode
 }

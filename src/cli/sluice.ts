@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 import { run } from './program.ts'
-import { processTerminal } from './terminal/process-terminal.ts'
+import { createProcessTerminal } from './terminal/process-terminal.ts'
 
-process.exitCode = await run(process.argv.slice(2), processTerminal(process))
+process.exitCode = await run(process.argv.slice(2), createProcessTerminal(process))

@@ -25,7 +25,18 @@ export function milliseconds(what: string, value: unknown, code: LimiterErrorCod
 /** Returns `value` when it is one of `choices`. */
 export function oneOf<Choice extends string>(what: string, value: unknown, choices: readonly Choice[]): Choice {
   if (choices.includes(value as Choice)) return value as Choice
-  throw new LimiterError('INVALID_OPTION', `${what} must be ${listed(choices)}, got ${show(value)}`)
+  throw invalidOption(what, listed(choices), value)
+}
+
+/** Returns `value` when it is true or false. */
+export function trueOrFalse(what: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw invalidOption(what, 'true or false', value)
+}
+
+/** Creates the error for an option that is not what `rule` says. */
+export function invalidOption(what: string, rule: string, got: unknown): LimiterError {
+  return new LimiterError('INVALID_OPTION', `${what} must be ${rule}, got ${show(got)}`)
 }
 
 /** Throws unless `options` is an object that has no other properties than `names`: a misspelt option must not become a default. */

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
-import { show } from '../core/check.ts'
-import { LimiterError } from '../core/limiter-error.ts'
+import { invalidOption } from '../core/check.ts'
+import type { LimiterError } from '../core/limiter-error.ts'
 import { parseAddress } from './address-key.ts'
 
 /**
@@ -69,7 +69,7 @@ function parseNetworks(text: string): readonly Network[] {
 
 function wrongTrust(value: unknown): LimiterError {
   const rule = `a number of hops from 1 to ${MOST_HOPS}, or networks such as ['10.0.0.0/8', '::1', 'loopback']`
-  return new LimiterError('INVALID_OPTION', `trustProxy must be ${rule}, got ${show(value)}`)
+  return invalidOption('trustProxy', rule, value)
 }
 
 function isInside(text: string, [network, bits]: Network): boolean {

@@ -17,7 +17,7 @@ const items = new WeakMap<Rule, LimitItem>()
 export function encodeLimitItem(name: string, rule: Rule, unit: string | undefined): LimitItem {
   const known = items.get(rule)
   if (known !== undefined && known.name === name && known.unit === unit) return known
-  const parts = [encodeString(name), `q=${encodeInteger(rule.limit)}`]
+  const parts = [encodeString(name), `q=${Math.min(rule.limit, LARGEST)}`]
   const seconds = readWindowSeconds(rule)
   if (seconds !== undefined) parts.push(`w=${seconds}`)
   const counted = unit ?? (rule.replenishes === 'on-release' ? 'concurrent-requests' : undefined)
@@ -30,8 +30,8 @@ export function encodeLimitItem(name: string, rule: Rule, unit: string | undefin
 /** Encodes the item of `RateLimit`: the quota that is available now. */
 export function encodeAvailable({ prefix }: LimitItem, rule: Rule, verdict: TierResult): string {
   const seconds = resolveEffectiveWindow(rule, verdict)
-  const item = prefix + encodeInteger(verdict.remaining)
-  return seconds === undefined ? item : `${item};t=${encodeInteger(seconds)}`
+  const item = prefix + Math.min(verdict.remaining, LARGEST)
+  return seconds === undefined ? item : `${item};t=${seconds}`
 }
 
 /** Reads the window of a rule. `undefined` below a second, or when it is not whole: no number of seconds would be true. */
@@ -74,8 +74,4 @@ const HALF_A_PAIR = /[\ud800-\udfff]/gu
 function encodeString(text: string): string {
   const ascii = PRINTABLE.test(text) ? text : encodeURIComponent(text.replace(HALF_A_PAIR, '\ufffd'))
   return `"${ascii.replace(/["\\]/g, '\\$&')}"`
-}
-
-function encodeInteger(value: number): number {
-  return Math.min(value, LARGEST)
 }

@@ -1,3 +1,4 @@
+export type { ShadowReport, ShadowTier } from './format-shadow-report.ts'
 export {
   type BoardReport,
   createLiveBoard,
@@ -5,7 +6,6 @@ export {
   type LiveBoardOptions,
 } from './live-board.ts'
 export type { LiveKey, LivePolicy, LiveReport, LiveSecond, LiveTier } from './live-report.ts'
-export type { ShadowReport, ShadowTier } from './shadow-counts.ts'
 export {
   type ShadowReportOptions,
   type ShadowWatch,

@@ -1,7 +1,7 @@
 import { type Clock, readClock, systemClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
-import { keyText } from './key-text.ts'
+import { formatKey } from './format-key.ts'
 import type { LiveKey, LivePolicy, LiveReport, LiveTier } from './live-report.ts'
 import { LiveSeconds } from './live-seconds.ts'
 import { OutageLog } from './outage-log.ts'
@@ -79,7 +79,7 @@ class Board implements LiveBoard {
     const stops = [
       limiter.on('decided', ({ key, decision, tookMs, waited }) => {
         count(counts, decision)
-        this.#count(name, keyText(key, tiers), decision, waited ? undefined : tookMs)
+        this.#count(name, formatKey(key, tiers), decision, waited ? undefined : tookMs)
       }),
       limiter.on('nearLimit', ({ tier }) => {
         ensureTier(counts, tier).near++

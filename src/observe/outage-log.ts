@@ -1,3 +1,4 @@
+import { describeError } from '../core/describe-error.ts'
 import type { LiveReport } from './live-report.ts'
 
 interface OutageEntry {
@@ -20,7 +21,7 @@ export class OutageLog {
     if (last?.toMs === null) return
     // Who comes later may know of it from before: it is the same one.
     if (last !== undefined && atMs <= (last.toMs as number)) last.toMs = null
-    else this.#outages.push({ fromMs: atMs, toMs: null, error: error instanceof Error ? error.message : String(error) })
+    else this.#outages.push({ fromMs: atMs, toMs: null, error: describeError(error) })
     if (this.#outages.length > MOST_OUTAGES) this.#outages.shift()
   }
 

@@ -35,13 +35,13 @@ export class RecentKeys {
   }
 
   /** The first `most` of them by what is known of them. */
-  top(most: number, nowMs: number, rankOf: (count: KeyCount) => number): readonly KeyCount[] {
+  top(most: number, nowMs: number, rank: (count: KeyCount) => number): readonly KeyCount[] {
     this.#turn(nowMs)
     const current = this.#current
     const previous = this.#previous
     const counts = current.all().map((count) => sum(count, previous))
     for (const count of previous.all()) if (current.get(count.key) === undefined) counts.push(sum(count, current))
-    return counts.sort((one, other) => rankOf(other) - rankOf(one)).slice(0, most)
+    return counts.sort((one, other) => rank(other) - rank(one)).slice(0, most)
   }
 
   #turn(nowMs: number): void {

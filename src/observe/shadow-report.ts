@@ -2,9 +2,8 @@ import { knownOptions, wholeNumber } from '../core/check.ts'
 import { type Clock, readClock, systemClock } from '../core/clock.ts'
 import type { Subject } from '../core/key.ts'
 import type { LimiterEvents } from '../limiter/events.ts'
-import { keyText } from './key-text.ts'
-import type { ShadowReport, ShadowTier } from './shadow-counts.ts'
-import { shadowText } from './shadow-text.ts'
+import { formatKey } from './format-key.ts'
+import { formatShadowReport, type ShadowReport, type ShadowTier } from './format-shadow-report.ts'
 import { TopKeys } from './top-keys.ts'
 import { assertLimiter, type WatchedLimiter } from './watched-limiter.ts'
 
@@ -91,7 +90,7 @@ class Watch implements ShadowWatch {
   }
 
   text(): string {
-    return shadowText(this.report())
+    return formatShadowReport(this.report())
   }
 
   #listed(keys: TopKeys): ShadowTier['keys'] {
@@ -108,7 +107,7 @@ class Watch implements ShadowWatch {
       if (verdict === undefined && !isAlone) continue
       counts.requests++
       const allowed = verdict?.allowed ?? (decision.allowed && decision.wouldRefuse.length === 0)
-      if (!allowed) note(counts, subjectText(key, name), readClock(this.#clock))
+      if (!allowed) note(counts, formatSubject(key, name), readClock(this.#clock))
     }
   }
 }
@@ -125,7 +124,7 @@ function note(counts: TierCounts, key: string, nowMs: number): void {
 }
 
 /** What one limit counted by: its own subject where the key has one for each. */
-function subjectText(key: LimiterEvents['decided']['key'], tier: string): string {
+function formatSubject(key: LimiterEvents['decided']['key'], tier: string): string {
   const isOwn = typeof key === 'object' && !('kind' in key)
-  return keyText(isOwn ? (key[tier] as Subject) : key, [])
+  return formatKey(isOwn ? (key[tier] as Subject) : key, [])
 }

@@ -1,4 +1,4 @@
-import { milliseconds, oneOf, show, wholeNumber } from '../core/check.ts'
+import { milliseconds, oneOf, show, trueOrFalse, wholeNumber } from '../core/check.ts'
 import { duration } from '../core/duration.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { didYouMean } from './nearest-name.ts'
@@ -28,7 +28,7 @@ export function durationField(
   return {
     name,
     word,
-    check: (called, value) => (isInWords(called, value) ? inWords(called, value) : inMilliseconds(called, value)),
+    check: (called, value) => (isInWords(called, value) ? parseDuration(called, value) : inMilliseconds(called, value)),
   }
 }
 
@@ -39,14 +39,7 @@ export function countField(name: string, least: number, most?: number): Field {
 
 /** Yes or no. */
 export function switchField(name: string): Field {
-  return {
-    name,
-    word: name,
-    check: (called, value) => {
-      if (typeof value === 'boolean') return value
-      throw new LimiterError('INVALID_OPTION', `${called} must be true or false, got ${show(value)}`)
-    },
-  }
+  return { name, word: name, check: trueOrFalse }
 }
 
 /** One of several words. */
@@ -55,7 +48,7 @@ export function choiceField(name: string, choices: readonly string[]): Field {
 }
 
 /** `'1m'` in milliseconds. The error starts with the name of the option. */
-export function inWords(called: string, value: unknown): number {
+export function parseDuration(called: string, value: unknown): number {
   try {
     return duration(value as string)
   } catch (error) {

@@ -14,7 +14,7 @@ import {
   refuseUnknown,
   switchField,
 } from './read-fields.ts'
-import { ruleFields } from './rule-fields.ts'
+import { listRuleFields } from './rule-fields.ts'
 import type { MappingNode, ReportProblem } from './source-node.ts'
 
 // In an order of their own: bundlers keep that of exports differently.
@@ -49,7 +49,7 @@ export function readLimit(
   const options = readFields(text.map, settings, reportProblem)
   const form = readForm(text, reportProblem)
   if (form === undefined) return undefined
-  const fields = ruleFields(form)
+  const fields = listRuleFields(form)
   const words = ['rule', ...[...fields, ...settings].map(({ word }) => word)]
   const names = [...fields, ...settings].map(({ name }) => name)
   refuseUnknown(`${text.what} by the rule ${form.name}`, text.map, [...words, ...names], words, reportProblem)

@@ -19,18 +19,14 @@ import type { MappingEntry, MappingNode, ReportProblem } from './source-node.ts'
 /** What a policy says: options for `createLimiter` but the store and the clock. */
 export type PolicyOptions = Omit<LimiterOptions, 'store' | 'clock'> | Omit<TiersOptions, 'store' | 'clock'>
 
+const DENIAL_CACHE = durationField('denialCacheMs', 'denialCache', (called, value) => wholeNumber(called, value, 0))
+
 /** Options of every policy. */
 const POLICY: readonly Field[] = [
   durationField('deadlineMs', 'deadline'),
   countField('instances', 1, 1_000_000),
   // The one length of time that may be nothing: then every request asks the store.
-  {
-    ...durationField('denialCacheMs', 'denialCache'),
-    check: (called, value) =>
-      value === 0 || (called === 'denialCacheMs' && typeof value === 'number')
-        ? wholeNumber(called, value, 0)
-        : durationField('denialCacheMs', 'denialCache').check(called, value),
-  },
+  { ...DENIAL_CACHE, check: (called, value) => (value === 0 ? 0 : DENIAL_CACHE.check(called, value)) },
   durationField('idMs', 'idFor'),
   countField('maxWaiting', 1),
   { name: 'nearLimitAt', word: 'nearLimitAt', check: (_called, value) => checkShare(value) },

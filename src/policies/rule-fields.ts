@@ -1,13 +1,13 @@
 import { LONGEST_MS, wholeNumber } from '../core/check.ts'
 import { nameField, type RuleField, type RuleForm } from '../rules/rule-form.ts'
-import { choiceField, countField, durationField, type Field, inWords } from './read-fields.ts'
+import { choiceField, countField, durationField, type Field, parseDuration } from './read-fields.ts'
 
 /** The options of a rule, as a file says them. */
-export function ruleFields(form: RuleForm): readonly Field[] {
-  return form.fields.map((field) => fileField(form, field))
+export function listRuleFields(form: RuleForm): readonly Field[] {
+  return form.fields.map((field) => createField(form, field))
 }
 
-function fileField(form: RuleForm, field: RuleField): Field {
+function createField(form: RuleForm, field: RuleField): Field {
   switch (field.kind) {
     case 'choice':
       return choiceField(field.name, field.choices)
@@ -36,6 +36,6 @@ function findLeast(form: RuleForm, { name }: RuleField): number {
 function composeExamples(form: RuleForm): Record<string, unknown> {
   const needed = form.fields.filter(({ example }) => example !== undefined)
   return Object.fromEntries(
-    needed.map(({ name, kind, example }) => [name, kind === 'duration' ? inWords(name, example) : example]),
+    needed.map(({ name, kind, example }) => [name, kind === 'duration' ? parseDuration(name, example) : example]),
   )
 }

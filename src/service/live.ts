@@ -1,8 +1,8 @@
 import { type Clock, readClock } from '../core/clock.ts'
+import { describeError } from '../core/describe-error.ts'
 import type { Store } from '../core/store.ts'
 import type { LiveBoard } from '../observe/live-board.ts'
 import type { LiveReport } from '../observe/live-report.ts'
-import { describeError } from './describe-error.ts'
 import type { PoliciesInForce } from './policies-in-force.ts'
 
 /** What a live report is made of. */

@@ -1,4 +1,4 @@
-import { describeError } from './describe-error.ts'
+import { describeError } from '../core/describe-error.ts'
 import type { PoliciesInForce } from './policies-in-force.ts'
 import type { Readiness } from './routes/report.ts'
 
@@ -12,16 +12,16 @@ const PROBE_KEY = { kind: 'sluice', name: 'readyz' }
 export async function checkReadiness(policies: PoliciesInForce, isClosing: boolean): Promise<Readiness> {
   if (isClosing) return { status: 'closing' }
   const limiter = policies.first()
-  if (limiter.health.state === 'degraded') return unavailable(limiter.health.error)
+  if (limiter.health.state === 'degraded') return composeUnavailable(limiter.health.error)
   try {
     const { decidedBy } = await limiter.peek(PROBE_KEY)
-    return decidedBy === 'fallback' ? unavailable(limiter.health.error) : { status: 'ready' }
+    return decidedBy === 'fallback' ? composeUnavailable(limiter.health.error) : { status: 'ready' }
   } catch (error) {
-    return unavailable(error)
+    return composeUnavailable(error)
   }
 }
 
-function unavailable(error: unknown): Readiness {
+function composeUnavailable(error: unknown): Readiness {
   // What has failed once only is no reason to leave a store alone: there is no error to tell then.
   const why = error === undefined ? 'the store gave no answer' : describeError(error)
   return { status: 'store-unavailable', message: `decisions are made as onStoreFailure says: ${why}` }

@@ -8,15 +8,15 @@ import { createLiveReports, type Reloads } from './live.ts'
 import { createMetrics } from './metrics.ts'
 import { PoliciesInForce } from './policies-in-force.ts'
 import { checkReadiness } from './readiness.ts'
-import { changeRoutes } from './routes/change.ts'
+import { createChangeRoutes } from './routes/change.ts'
 import { consumeRoutes } from './routes/consume.ts'
-import { holdRoutes } from './routes/hold.ts'
-import { reportRoutes } from './routes/report.ts'
+import { createHoldRoutes } from './routes/hold.ts'
+import { createReportRoutes } from './routes/report.ts'
 import { HttpServer, type ListeningAddress } from './server/http-server.ts'
 import { readPage } from './server/page-files.ts'
 import { Router } from './server/router.ts'
 import { createTokenCheck } from './server/token-check.ts'
-import { type StoreChange, StoreNews } from './store-news.ts'
+import { createStoreWatch, type StoreChange } from './store-news.ts'
 
 /** Options of `createService`. */
 export interface ServiceOptions {
@@ -96,9 +96,9 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const context = { policies, onError }
   const routes = {
     ...consumeRoutes(context),
-    ...changeRoutes(context),
-    ...holdRoutes(context),
-    ...reportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
+    ...createChangeRoutes(context),
+    ...createHoldRoutes(context),
+    ...createReportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
   }
   const onResponse = metrics.responded
   const router = new Router({ routes, file, assertToken, hosts, maxBodyBytes, onError, onResponse })
@@ -128,9 +128,9 @@ function observePolicies(options: ServiceOptions) {
   const reportClock = clock ?? systemClock
   const board = createLiveBoard({ clock: reportClock })
   const metrics = createMetrics()
-  const news = new StoreNews((change) => onStoreChange?.(change))
+  const watchStore = createStoreWatch((change) => onStoreChange?.(change))
   const watch = (limiter: Limiter<string>): (() => void) => {
-    const stops = [board.watch(limiter), metrics.watch(limiter), news.watch(limiter)]
+    const stops = [board.watch(limiter), metrics.watch(limiter), watchStore(limiter)]
     return () => {
       for (const stop of stops) stop()
     }

@@ -5,28 +5,20 @@ export type StoreChange =
   | { readonly state: 'degraded'; readonly error: unknown }
   | { readonly state: 'healthy'; readonly afterMs: number }
 
-/** Tells once what every limiter of a store tells. */
-export class StoreNews {
-  readonly #tell: (change: StoreChange) => void
-  #isDegraded = false
-
-  constructor(tell: (change: StoreChange) => void) {
-    this.#tell = tell
+/** Makes what watches limiters of one store until the function that it returns is called: `tell` gets once what each of them tells. */
+export function createStoreWatch(
+  tell: (change: StoreChange) => void,
+): (limiter: Pick<Limiter<string>, 'on'>) => () => void {
+  let last: StoreChange['state'] = 'healthy'
+  const note = (change: StoreChange): void => {
+    if (change.state === last) return
+    last = change.state
+    tell(change)
   }
-
-  /** Listens to a limiter until the function that it returns is called. */
-  watch(limiter: Pick<Limiter<string>, 'on'>): () => void {
+  return (limiter) => {
     const stops = [
-      limiter.on('degraded', ({ error }) => {
-        if (this.#isDegraded) return
-        this.#isDegraded = true
-        this.#tell({ state: 'degraded', error })
-      }),
-      limiter.on('recovered', ({ afterMs }) => {
-        if (!this.#isDegraded) return
-        this.#isDegraded = false
-        this.#tell({ state: 'healthy', afterMs })
-      }),
+      limiter.on('degraded', ({ error }) => note({ state: 'degraded', error })),
+      limiter.on('recovered', ({ afterMs }) => note({ state: 'healthy', afterMs })),
     ]
     return () => {
       for (const stop of stops) stop()

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { everyMode } from '../../test/rule-registry.ts'
 import { concurrency, fixedWindow, leakyBucket, slidingLog, slidingWindow, tokenBucket } from '../rules/index.ts'
 import { listRuleVariants } from './rule-variants.ts'
-import { createRun, createSimulation, simulate } from './simulate.ts'
+import { createSimulation, simulate, splitTrace } from './simulate.ts'
 import type { Arrival, Result } from './simulation.ts'
 import { adversary, poisson } from './traffic.ts'
 
@@ -140,34 +140,35 @@ describe('step by step', () => {
   const contestants = listRuleVariants(20, 1_000)
   const trace = poisson({ perSecond: 40, durationMs: 20_000, keys: 3, workMs: 50 })
 
-  it('comes to the same as at once, whatever the steps', () => {
+  it('comes to the same as at once, whatever the parts', () => {
     const atOnce = simulate(contestants, trace)
-    for (const stepMs of [1, 333, 7_000]) {
-      const run = createRun(contestants, trace)
-      let nowMs = 0
-      while (run.advance(nowMs)) nowMs += stepMs
-      run.advance(20_000)
-      expect(run.results()).toEqual(atOnce)
-      expect(run.requests).toBe(atOnce[0]?.requests)
+    const { fromMs, untilMs } = trace
+    for (const size of [1, 333, 7_000]) {
+      const simulation = createSimulation(contestants, { fromMs, untilMs })
+      for (const part of splitTrace(trace, size)) {
+        simulation.offer(part)
+        simulation.passTime(part.at(-1)?.atMs ?? 0)
+      }
+      simulation.passTime(20_000)
+      expect(simulation.results()).toEqual(atOnce)
     }
   })
 
   it('shows how it stands in between: a bucket fills while nobody comes', () => {
     const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
-    const run = createRun(
-      [{ name: 'one', rule }],
-      Object.assign([arrive(0, 'a', 10), arrive(900)], { fromMs: 0, untilMs: 1_000 }),
-    )
-    const remaining = (): number | undefined => run.results()[0]?.slots.at(-1)?.remaining
+    const simulation = createSimulation([{ name: 'one', rule }], { fromMs: 0, untilMs: 1_000 })
+    const remaining = (): number | undefined => simulation.results()[0]?.slots.at(-1)?.remaining
     expect(remaining()).toBeUndefined()
-    expect(run.advance(1)).toBe(true)
+    simulation.offer([arrive(0, 'a', 10)])
+    simulation.passTime(1)
     expect(remaining()).toBe(0)
-    expect(run.advance(500)).toBe(true)
+    simulation.passTime(500)
     expect(remaining()).toBe(5)
     // Time does not go back.
-    run.advance(300)
+    simulation.passTime(300)
     expect(remaining()).toBe(5)
-    expect(run.advance(901)).toBe(false)
+    simulation.offer([arrive(900)])
+    simulation.passTime(901)
     expect(remaining()).toBe(8)
   })
 

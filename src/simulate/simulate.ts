@@ -36,51 +36,29 @@ export interface Simulation {
   results(): readonly Result[]
 }
 
-/** A simulation step by step, for those who watch. */
-export interface TraceRun {
-  /** How many requests have been decided by each rule. */
-  readonly requests: number
-  /** Decides what arrives before `toMs`, and answers whether there is more to come. Past the end of the trace time stands still. */
-  advance(toMs: number): boolean
-  results(): readonly Result[]
-}
-
 /** Plays a trace through every rule and tells what came of it. */
 export function simulate(
   contestants: readonly Contestant[],
   trace: Trace,
   options: SimulationOptions = {},
 ): readonly Result[] {
-  const run = createRun(contestants, trace, options)
-  run.advance(trace.untilMs ?? Number.POSITIVE_INFINITY)
-  return run.results()
-}
-
-/** Plays a trace step by step. */
-export function createRun(contestants: readonly Contestant[], trace: Trace, options: SimulationOptions = {}): TraceRun {
   const { fromMs = trace.fromMs, untilMs = trace.untilMs } = options
   const simulation = createSimulation(contestants, { ...options, fromMs, untilMs })
-  const arrivals = trace[Symbol.iterator]()
-  let next = arrivals.next()
-  let requests = 0
-  return {
-    get requests() {
-      return requests
-    },
-    advance(toMs) {
-      while (next.done !== true && next.value.atMs < toMs) {
-        const part: Arrival[] = []
-        for (; next.done !== true && next.value.atMs < toMs && part.length < PART; next = arrivals.next())
-          part.push(next.value)
-        simulation.offer(part)
-        requests += part.length
-      }
-      const reachedMs = Math.min(toMs, untilMs ?? toMs)
-      if (reachedMs !== Number.POSITIVE_INFINITY) simulation.passTime(reachedMs)
-      return next.done !== true
-    },
-    results: () => simulation.results(),
+  for (const part of splitTrace(trace)) simulation.offer(part)
+  if (untilMs !== undefined) simulation.passTime(untilMs)
+  return simulation.results()
+}
+
+/** Splits a trace into parts of at most `size` requests, none of them empty. */
+export function* splitTrace(trace: Iterable<Arrival>, size: number = PART): Generator<readonly Arrival[]> {
+  let part: Arrival[] = []
+  for (const arrival of trace) {
+    part.push(arrival)
+    if (part.length < size) continue
+    yield part
+    part = []
   }
+  if (part.length > 0) yield part
 }
 
 /** Rules that are asked the same, each with keys of its own. */
@@ -99,10 +77,7 @@ export function createSimulation(contestants: readonly Contestant[], options: Si
   return {
     offer(arrivals) {
       for (const { atMs } of arrivals) moveTo(atMs)
-      for (let at = 0; at < arrivals.length; at += PART) {
-        const part = arrivals.slice(at, at + PART)
-        for (const player of players) player.play(part)
-      }
+      for (const part of splitTrace(arrivals)) for (const player of players) player.play(part)
     },
     passTime(untilMs) {
       if (nowMs === undefined || untilMs <= nowMs) return

@@ -87,3 +87,8 @@ export class SimulatedStore {
 export function readLeaseMs(rule: Rule): number | undefined {
   return rule.refunds === 'lease' ? Number(rule.parameters.leaseMs) : undefined
 }
+
+/** How long one request counts against the limit: a window, or the lease of a permit. Whole milliseconds, rounded up. */
+export function readSpanMs(rule: Rule): number {
+  return Math.ceil(rule.windowMs ?? Number(rule.parameters.leaseMs))
+}

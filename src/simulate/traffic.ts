@@ -1,5 +1,4 @@
-import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
-import { LimiterError } from '../core/limiter-error.ts'
+import { invalidOption, knownOptions, milliseconds, wholeNumber } from '../core/check.ts'
 import { type CallerOptions, type Callers, createCallers } from './callers.ts'
 import { randomFrom } from './random.ts'
 import type { Arrival, Trace } from './simulation.ts'
@@ -130,5 +129,5 @@ function rate(what: string, options: RateOptions): number {
   knownOptions(what, options, [...COMMON, 'perSecond'])
   const { perSecond } = options
   if (Number.isFinite(perSecond) && perSecond > 0) return perSecond
-  throw new LimiterError('INVALID_OPTION', `perSecond must be a number above 0, got ${show(perSecond)}`)
+  throw invalidOption('perSecond', 'a number above 0', perSecond)
 }

@@ -92,8 +92,8 @@ describe('what a terminal would obey is escaped', () => {
   })
 
   it('in a picture, which would be no XML otherwise', async () => {
-    const { resultPicture } = await import('../../src/cli/simulate/picture.ts')
-    expectPrintable(resultPicture([], NASTY))
+    const { drawPicture } = await import('../../src/cli/simulate/picture.ts')
+    expectPrintable(drawPicture([], NASTY))
   })
 
   it('in errors', async () => {

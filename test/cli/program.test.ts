@@ -14,7 +14,7 @@ it('alone it tells what there is, with examples, exit codes and environment vari
   const { code, out, err } = await said()
   expect([code, err]).toEqual([0, ''])
   expect(await said('--help')).toEqual({ code, out, err })
-  for (const word of ['serve', 'simulate', 'top', 'inspect', 'reset', 'scripts', 'bench'])
+  for (const word of ['serve', 'simulate', 'top', 'inspect', 'reset', 'scripts'])
     expect(out).toMatch(new RegExp(`^  ${word}\\b`, 'm'))
   for (const word of ['Examples:', 'Exit codes:', 'SLUICE_REDIS_URL', 'SLUICE_TOKEN', 'NO_COLOR'])
     expect(out).toContain(word)
@@ -38,15 +38,15 @@ it('tells its version', async () => {
 })
 
 it('suggests what was probably meant', async () => {
-  expect(await said('bnech')).toEqual({
+  expect(await said('inspct')).toEqual({
     code: 2,
     out: '',
-    err: "sluice: unknown command 'bnech'\n(Did you mean bench?)\n(sluice --help tells more)\n",
+    err: "sluice: unknown command 'inspct'\n(Did you mean inspect?)\n(sluice --help tells more)\n",
   })
-  const { code, err } = await said('bench', '--secnds', '1')
+  const { code, err } = await said('inspect', 'user:42', '--polcy', 'api')
   expect([code, err]).toEqual([
     2,
-    "sluice: unknown option '--secnds'\n(Did you mean --seconds?)\n(sluice --help tells more)\n",
+    "sluice: unknown option '--polcy'\n(Did you mean --policy?)\n(sluice --help tells more)\n",
   ])
 })
 

@@ -329,12 +329,8 @@ describe('a body that is no JSON object', () => {
     ['nothing', '', notJson('')],
     ['a wrong sign', '{"policy":"api",\n"key":}', notJson('{"policy":"api",\n"key":}')],
     ['an end too early', '{"policy":"api"', notJson('{"policy":"api"')],
-    [
-      'bytes that are no text',
-      new Uint8Array([0x7b, 0x22, 0xff, 0x22]),
-      'the body is not UTF-8: byte 2 does not belong there',
-    ],
-    ['half a character', new Uint8Array([0x22, 0xc3]), 'the body is not UTF-8: byte 2 does not belong there'],
+    ['bytes that are no text', new Uint8Array([0x7b, 0x22, 0xff, 0x22]), 'the body is not UTF-8'],
+    ['half a character', new Uint8Array([0x22, 0xc3]), 'the body is not UTF-8'],
     ['a list', '[]', 'the body must be an object, got an array'],
     ['a number', '1', 'the body must be an object, got 1'],
     [

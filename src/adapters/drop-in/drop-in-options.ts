@@ -1,4 +1,4 @@
-import { knownOptions, show, wholeNumber } from '../../core/check.ts'
+import { invalidOption, knownOptions, show, wholeNumber } from '../../core/check.ts'
 import type { Clock } from '../../core/clock.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
@@ -64,11 +64,10 @@ export function parseDropInOptions(caller: string, defaultName: string, options:
   if (store !== undefined) assertMethod('store', 'store', 'a store such as redisStore(redis)', store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
   if (rule !== undefined && typeof rule !== 'function') {
-    throw new LimiterError('INVALID_OPTION', `rule must be a function of limit and windowMs, got ${show(rule)}`)
+    throw invalidOption('rule', 'a function of limit and windowMs', rule)
   }
   if (typeof name !== 'string' || name.length < 1 || name.length > 60 || name.includes('/')) {
-    const text = 'a string of 1 to 60 characters without a slash'
-    throw new LimiterError('INVALID_OPTION', `name must be ${text}, got ${show(name)}`)
+    throw invalidOption('name', 'a string of 1 to 60 characters without a slash', name)
   }
   wholeNumber('denialCacheMs', denialCacheMs, 0)
   const used = store ?? memoryStore()

@@ -38,15 +38,21 @@ const accessor: RequestAccessor<Request> = {
 export function rateLimit<Tier extends string = never>(options: ExpressOptions<Tier>): RequestHandler {
   const middleware = createMiddleware('rateLimit()', options, accessor)
   const { onRefused } = options
+  const respond = (request: Request, response: Response, next: NextFunction, result: MiddlewareResult): void => {
+    const { decision, refusal } = result
+    if (decision !== undefined) request.rateLimit = decision
+    startResponse(response, result)
+    if (refusal === undefined) next()
+    else if (decision === undefined || onRefused === undefined) sendRefusal(response, refusal)
+    else Promise.resolve(onRefused(request, response, next, decision)).catch(next)
+  }
   return (request, response, next) => {
-    const respond = (result: MiddlewareResult): void => {
-      const { decision, refusal } = result
-      if (decision !== undefined) request.rateLimit = decision
-      startResponse(response, result)
-      if (refusal === undefined) next()
-      else if (decision === undefined || onRefused === undefined) sendRefusal(response, refusal)
-      else Promise.resolve(onRefused(request, response, next, decision)).catch(next)
+    try {
+      const result = middleware(request)
+      if (!(result instanceof Promise)) respond(request, response, next, result)
+      else result.then((made) => respond(request, response, next, made)).catch(next)
+    } catch (error) {
+      next(error)
     }
-    middleware(request, respond, next)
   }
 }

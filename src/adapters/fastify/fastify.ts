@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, HookHandlerDoneFunction, RouteOptions } from 'fastify'
-import { knownOptions, oneOf, show } from '../../core/check.ts'
+import { knownOptions, oneOf, trueOrFalse } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { MIDDLEWARE_OPTIONS } from '../middleware/options.ts'
@@ -39,9 +39,7 @@ const OWN = Symbol('a limiter of its own')
 async function plugin(app: FastifyInstance, given: FastifyPluginOptions<string>): Promise<void> {
   // The options of register() itself are among these too.
   const { prefix, logLevel, logSerializers, global = true, ...rest } = given as typeof given & Record<string, unknown>
-  if (typeof global !== 'boolean') {
-    throw new LimiterError('INVALID_OPTION', `global must be true or false, got ${show(global)}`)
-  }
+  trueOrFalse('global', global)
   const base = mergeOptions('rateLimit()', { stage: 'onRequest', options: {} }, rest, ['hook', 'global'])
   // Where only some routes are limited, each may bring its limiter. One that is there is checked now.
   const hook = global || base.options.limiter !== undefined ? createHook('rateLimit()', base) : undefined

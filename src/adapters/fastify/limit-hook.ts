@@ -1,7 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { combineField } from '../../http/header-fields.ts'
 import { encodeRefusal } from '../../http/refusal.ts'
-import { createMiddleware } from '../middleware/middleware.ts'
+import { createMiddleware, type MiddlewareResult } from '../middleware/middleware.ts'
 import type { RequestAccessor } from '../middleware/request-accessor.ts'
 import { finishAfter, readHeader } from '../node/exchange.ts'
 import type { FastifyOptions } from './options.ts'
@@ -14,11 +14,24 @@ export type LimitHook = (request: FastifyRequest, reply: FastifyReply) => Promis
 export function createLimitHook<Tier extends string>(caller: string, options: FastifyOptions<Tier>): LimitHook {
   const middleware = createMiddleware(caller, options, accessor)
   const { onRefused } = options
-  return async (request, reply) => {
-    const { decision, headers, refusal, finish } = await middleware(request)
-    if (decision !== undefined) request.rateLimit = decision
-    for (const field of headers) reply.header(field.name, combineField(field, reply.getHeader(field.name)))
-    if (finish !== undefined) finishAfter(reply.raw, finish)
+  const hook = (request: FastifyRequest, reply: FastifyReply, payload?: unknown, last: unknown = payload): unknown => {
+    const result = middleware(request)
+    // Fastify hands over a callback, behind the payload where the stage has one: that saves the promises of most requests.
+    const done = last as HookHandlerDoneFunction | undefined
+    if (done === undefined || result instanceof Promise || result.refusal !== undefined) {
+      return answer(request, reply, result)
+    }
+    startReply(request, reply, result)
+    return done()
+  }
+  const answer = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    given: MiddlewareResult | Promise<MiddlewareResult>,
+  ): Promise<unknown> => {
+    const result = await given
+    const { decision, refusal } = result
+    startReply(request, reply, result)
     if (refusal === undefined) return undefined
     reply.code(refusal.status)
     if (decision === undefined || onRefused === undefined) {
@@ -32,6 +45,14 @@ export function createLimitHook<Tier extends string>(caller: string, options: Fa
     // Fastify waits for a reply that a hook returns, and goes no further.
     return reply
   }
+  return hook as LimitHook
+}
+
+function startReply(request: FastifyRequest, reply: FastifyReply, result: MiddlewareResult): void {
+  const { decision, headers, finish } = result
+  if (decision !== undefined) request.rateLimit = decision
+  for (const field of headers) reply.header(field.name, combineField(field, reply.getHeader(field.name)))
+  if (finish !== undefined) finishAfter(reply.raw, finish)
 }
 
 const accessor: RequestAccessor<FastifyRequest> = {

@@ -75,10 +75,16 @@ export function rateLimit<Tier extends string, Rest extends readonly unknown[], 
   const middleware = createMiddleware('rateLimit()', options, accessor, ['address', 'trustProxy'])
   const { key, address, trustProxy, onRefused } = options
   if (address === undefined && trustProxy === undefined && key === undefined) throw createAddressError()
-  if (address === undefined && typeof trustProxy === 'object') throw createPeerError()
+  if (address === undefined && typeof trustProxy === 'object') {
+    const rule = 'a number of hops unless address tells who is connected'
+    throw new LimiterError('INVALID_OPTION', `trustProxy must be ${rule}, got networks`)
+  }
 
   return (handler) => {
-    if (typeof handler !== 'function') throw createHandlerError(handler)
+    if (typeof handler !== 'function') {
+      const rule = 'rateLimit()() takes a handler, a function of the request'
+      throw new LimiterError('INVALID_OPTION', `${rule}, got ${show(handler)}`)
+    }
     return async (request, ...rest) => {
       if (address !== undefined) calledWith.set(request, rest)
       const result = await middleware(request)
@@ -101,16 +107,4 @@ function refuse(refusal: Refusal): Response {
 function createAddressError(): LimiterError {
   const choices = 'address says how to find it, trustProxy how many proxies tell it, and key whom else to count for'
   return new LimiterError('INVALID_OPTION', `rateLimit() counts by address, and a Request has none: ${choices}`)
-}
-
-function createPeerError(): LimiterError {
-  const rule = 'a number of hops unless address tells who is connected'
-  return new LimiterError('INVALID_OPTION', `trustProxy must be ${rule}, got networks`)
-}
-
-function createHandlerError(value: unknown): LimiterError {
-  return new LimiterError(
-    'INVALID_OPTION',
-    `rateLimit()() takes a handler, a function of the request, got ${show(value)}`,
-  )
 }

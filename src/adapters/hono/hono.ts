@@ -44,7 +44,8 @@ export function rateLimit<Tier extends string = never>(options: HonoOptions<Tier
   const { onRefused } = options
 
   return async (context, next) => {
-    const result = await middleware(context)
+    const given = middleware(context)
+    const result = given instanceof Promise ? await given : given
     const { decision, refusal, headers, finish } = result
     if (decision !== undefined) context.set('rateLimit', decision)
     if (refusal === undefined && finish === undefined) {

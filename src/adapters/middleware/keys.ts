@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { show, wholeNumber } from '../../core/check.ts'
+import { invalidOption, wholeNumber } from '../../core/check.ts'
 import type { Subject } from '../../core/key.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
 import { type AddressKeyOptions, addressKey } from '../../http/address-key.ts'
 import type { Key } from '../../limiter/limiter.ts'
 import type { RequestAccessor } from './request-accessor.ts'
@@ -87,8 +86,7 @@ export function resolveKeyFunction<Request>(option: unknown): KeyOf<Request, Key
   const isRecord = typeof option === 'object' && option !== null && !Array.isArray(option)
   const tiers = isRecord ? Object.entries(option) : []
   if (tiers.length === 0) {
-    const rule = 'a function of the request such as byIp(), or one for each tier by its name'
-    throw new LimiterError('INVALID_OPTION', `key must be ${rule}, got ${show(option)}`)
+    throw invalidOption('key', 'a function of the request such as byIp(), or one for each tier by its name', option)
   }
   for (const [name, find] of tiers) assertFunction(`key.${name}`, find)
   return async (request, accessor) => {
@@ -106,6 +104,5 @@ function createUserKey(user: UserId): Subject | undefined {
 }
 
 function assertFunction(what: string, value: unknown): void {
-  if (typeof value === 'function') return
-  throw new LimiterError('INVALID_OPTION', `${what} must be a function of the request, got ${show(value)}`)
+  if (typeof value !== 'function') throw invalidOption(what, 'a function of the request', value)
 }

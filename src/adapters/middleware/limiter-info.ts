@@ -12,6 +12,7 @@ import {
 import { partitionKey } from '../../http/partition-key.ts'
 import type { Key, Limiter } from '../../limiter/limiter.ts'
 import { changedRules } from '../../limiter/rules-of.ts'
+import { type Consume, resolveConsume } from '../../limiter/tiered-limiter.ts'
 import { assertLimiter, type MiddlewareOptions } from './options.ts'
 import { noteLimiter, type Warn } from './warnings.ts'
 
@@ -21,6 +22,8 @@ type HeaderWriter = (decision: Decision, key: Key<string>) => HeaderField[]
 /** A limiter, and what middleware needs to know of it, computed once. */
 export interface LimiterInfo {
   readonly limiter: Limiter<string>
+  /** Decides at once where the store does. Errors are thrown, or reject the promise. */
+  readonly consume: Consume
   readonly writeHeaders: HeaderWriter
   /** Whether requests take permits, which have to be released. */
   readonly isLeased: boolean
@@ -51,6 +54,7 @@ function readLimiter(limiter: Limiter<string>, options: HeaderOptions, warn: War
   const visible = all.filter(([name]) => !limiter.shadows.includes(name))
   return {
     limiter,
+    consume: resolveConsume(limiter),
     writeHeaders: createHeaderWriter(Object.fromEntries(visible), all.length === 1, options),
     isLeased: all.some(([, rule]) => rule.refunds === 'lease'),
     sighting: noteLimiter(limiter, warn),

@@ -5,7 +5,7 @@ import { partitionKey } from '../../http/partition-key.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { concurrency, fixedWindow, leakyBucket } from '../../rules/index.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
-import { createMiddleware, type MiddlewareResult } from './middleware.ts'
+import { createMiddleware } from './middleware.ts'
 import type { RequestAccessor } from './request-accessor.ts'
 
 const accessor: RequestAccessor<object> = {
@@ -157,31 +157,49 @@ describe('middleware', () => {
     ])
   })
 
-  it('answers through callbacks, and hands every error to the one for errors', async () => {
-    const limiter = createLimiter({ name: 'called', rule: fixedWindow({ limit: 9, ...day }) })
-    const fail = (error: unknown) => `failed: ${(error as Error).message}`
-    const respond = ({ decision }: MiddlewareResult) => `left: ${decision?.remaining}`
+  it('answers at once where nothing has to be awaited, and throws or rejects what goes wrong', async () => {
+    const limiter = createLimiter({ name: 'at once', rule: fixedWindow({ limit: 9, ...day }) })
     const broken = (): never => {
       throw new Error('broken')
     }
+    const atOnce = createMiddleware('x', { limiter, key }, accessor)
+    expect(atOnce({})).toMatchObject({ decision: { remaining: 8 } })
+    for (const awaited of [{ key: async () => 'somebody' }, { key, skip: () => false }]) {
+      const result = createMiddleware('x', { limiter, ...awaited }, accessor)({})
+      expect(result).toBeInstanceOf(Promise)
+      expect(await result).toMatchObject({ decision: { allowed: true } })
+    }
     const shaped = leakyBucket({ capacity: 9, leak: 1, periodMs: 10, mode: 'shape', maxWaitMs: 1_000 })
     const delayed = createMiddleware('x', { limiter: createLimiter({ name: 'late', rule: shaped }), key }, accessor)
-    await delayed({})
-    expect(await delayed({}, respond, fail)).toMatch(/^left: /)
-    expect(await delayed({}, broken, fail)).toBe('failed: broken')
-    for (const options of [{ key }, { key: async () => 'somebody' }, { key, skip: () => false }]) {
-      const middleware = createMiddleware('x', { limiter, ...options }, accessor)
-      expect(await middleware({}, respond, fail)).toMatch(/^left: /)
-      expect(await middleware({}, broken, fail)).toBe('failed: broken')
-      await expect((async () => middleware({}, broken))()).rejects.toThrow('broken')
-    }
-    expect(createMiddleware('x', { limiter, key: broken }, accessor)({}, respond, fail)).toBe('failed: broken')
+    expect(delayed({})).not.toBeInstanceOf(Promise)
+    expect(delayed({})).toBeInstanceOf(Promise)
+    expect(() => createMiddleware('x', { limiter, key: broken }, accessor)({})).toThrow('broken')
+    const rejecting = createMiddleware('x', { limiter, key, skip: broken }, accessor)({})
+    await expect(rejecting).rejects.toThrow('broken')
     const twice = createMiddleware('x', { limiter, key, onWarning: broken }, accessor)
     const request = {}
     await twice(request)
-    expect(await twice(request, respond, fail)).toBe('failed: broken')
+    expect(() => twice(request)).toThrow('broken')
     await limiter.close()
-    expect(await twice({}, respond, fail)).toMatch(/^failed: the limiter "called" is closed/)
+    expect(() => twice({})).toThrow('the limiter "at once" is closed')
+  })
+
+  it('asks a limiter by its consume() where that is not its own', async () => {
+    const limiter = createLimiter({ name: 'replaced', rule: fixedWindow({ limit: 9, ...day }) })
+    const asked: unknown[] = []
+    const watched = new Proxy(limiter, {
+      get(target, name) {
+        if (name !== 'consume') return Reflect.get(target, name, target)
+        return (...call: Parameters<typeof limiter.consume>) => {
+          asked.push(call[0])
+          return target.consume(...call)
+        }
+      },
+    })
+    const result = createMiddleware('x', { limiter: watched, key }, accessor)({})
+    expect(result).toBeInstanceOf(Promise)
+    expect(await result).toMatchObject({ decision: { remaining: 8 } })
+    expect(asked).toEqual(['somebody'])
   })
 
   it('warns of limiters that live for one request, and remembers the names of so many and no more', async () => {

@@ -26,16 +26,8 @@ export interface MiddlewareResult {
 const SKIPPED: MiddlewareResult = { decision: undefined, headers: [], refusal: undefined, finish: undefined }
 const REFUSED_WITHOUT_KEY: MiddlewareResult = { ...SKIPPED, refusal: NO_KEY }
 
-/**
- * Checks one request. Returns what `respond` makes of the result, at once or as a promise; without `respond`, the result. Errors go
- * to `fail`, those of `respond` included; without `fail` they are thrown. An adapter that needs no promise passes both: that saves
- * one promise a request.
- */
-export type Middleware<Request> = <Answer = MiddlewareResult>(
-  request: Request,
-  respond?: (result: MiddlewareResult) => Answer,
-  fail?: (error: unknown) => Answer,
-) => Answer | Promise<Answer>
+/** Checks one request: at once where nothing has to be awaited. Errors are thrown, or reject the promise. */
+export type Middleware<Request> = (request: Request) => MiddlewareResult | Promise<MiddlewareResult>
 
 /** Checked options, and what is made of them once. */
 interface Setup<Request> {
@@ -73,10 +65,10 @@ export function createMiddleware<Request, Tier extends string>(
   const only = typeof limiter === 'function' ? undefined : lookUp(limiter)
   const awaitsMore = skip !== undefined || countOnly !== undefined || typeof cost === 'function'
   if (only !== undefined && !only.isLeased && !awaitsMore) return createFastMiddleware(setup, only, cost)
-  return (request, respond = returnResult, fail = rethrow) => checkRequest(setup, request).then(respond).catch(fail)
+  return (request) => checkRequest(setup, request)
 }
 
-/** Does the same as `checkRequest` where only the key and the limiter may have to be awaited, and makes one promise a request. */
+/** Does the same as `checkRequest` where only the key and the limiter may have to be awaited: in memory it makes no promise. */
 function createFastMiddleware<Request>(
   setup: Setup<Request>,
   info: LimiterInfo,
@@ -84,29 +76,17 @@ function createFastMiddleware<Request>(
 ): Middleware<Request> {
   const { findKey, watched, sharedKey } = setup
   const { id } = setup.options
-  const { limiter } = info
+  const { limiter, consume } = info
   const usual = composeConsumeOptions(cost, undefined)
-  return (request, respond = returnResult, fail = rethrow) => {
-    try {
-      if (skipsPreflight(setup, request)) return respond(SKIPPED)
-      const found = findKey(request, watched)
-      if (found instanceof Promise) return checkRequest(setup, request, found).then(respond).catch(fail)
-      const key = found ?? sharedKey
-      if (key === undefined) return respond(resolveMissingKey(setup, limiter.name))
-      const options = id === undefined ? usual : composeConsumeOptions(cost, id(request))
-      return limiter.consume(key, options).then((decision) => {
-        try {
-          const result = composeResult(setup, request, info, key, decision, undefined)
-          if (decision.delayMs === 0) return respond(result)
-          const turn = sleep(decision.delayMs)
-          return turn.then(() => respond(result)).catch(fail)
-        } catch (error) {
-          return fail(error)
-        }
-      }, fail)
-    } catch (error) {
-      return fail(error)
-    }
+  return (request) => {
+    if (skipsPreflight(setup, request)) return SKIPPED
+    const found = findKey(request, watched)
+    if (found instanceof Promise) return checkRequest(setup, request, found)
+    const key = found ?? sharedKey
+    if (key === undefined) return resolveMissingKey(setup, limiter.name)
+    const decision = consume(key, id === undefined ? usual : composeConsumeOptions(cost, id(request)))
+    if (!(decision instanceof Promise)) return composeResult(setup, request, info, key, decision, undefined)
+    return decision.then((made) => composeResult(setup, request, info, key, made, undefined))
   }
 }
 
@@ -130,9 +110,7 @@ async function checkRequest<Request>(
     counts !== undefined || info.isLeased
       ? await holdRequest(info, { key, cost, counts, holdMs }, setup.warn)
       : { decision: await limiter.consume(key, composeConsumeOptions(cost, id?.(request))), finish: undefined }
-  const result = composeResult(setup, request, info, key, decision, finish)
-  if (decision.delayMs > 0) await sleep(decision.delayMs)
-  return result
+  return composeResult(setup, request, info, key, decision, finish)
 }
 
 function skipsPreflight<Request>({ options, accessor }: Setup<Request>, request: Request): boolean {
@@ -154,6 +132,7 @@ function composeConsumeOptions(
   return { ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
 }
 
+/** Composes the result, for when it is the request's turn. */
 function composeResult<Request>(
   { accessor, options: { exposeHeaders = true }, warn }: Setup<Request>,
   request: Request,
@@ -161,7 +140,7 @@ function composeResult<Request>(
   key: Key<string>,
   decision: Decision,
   finish: Finish | undefined,
-): MiddlewareResult {
+): MiddlewareResult | Promise<MiddlewareResult> {
   sighting.asked++
   noteCount(accessor.identity === undefined ? (request as object) : accessor.identity(request), limiter, warn)
   const refusal = decision.allowed ? undefined : composeRefusal(decision)
@@ -172,18 +151,7 @@ function composeResult<Request>(
     const value = headers.map(({ name }) => name).join(', ')
     headers.push({ name: 'Access-Control-Expose-Headers', value, joins: true })
   }
-  return { decision, headers, refusal, finish }
-}
-
-function sleep(delayMs: number): Promise<void> {
-  return new Promise((ring) => startTimer(undefined, delayMs, ring))
-}
-
-// Without `respond` the answer is the result.
-function returnResult(result: MiddlewareResult): never {
-  return result as never
-}
-
-function rethrow(error: unknown): never {
-  throw error
+  const result = { decision, headers, refusal, finish }
+  const { delayMs } = decision
+  return delayMs === 0 ? result : new Promise((ring) => startTimer(undefined, delayMs, () => ring(result)))
 }

@@ -1,4 +1,4 @@
-import { knownOptions, milliseconds, oneOf, show } from '../../core/check.ts'
+import { invalidOption, knownOptions, milliseconds, oneOf, trueOrFalse } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { HeaderFormat } from '../../http/header-fields.ts'
 import type { Amounts, Limiter } from '../../limiter/limiter.ts'
@@ -104,9 +104,10 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
   const given = options as Readonly<Record<string, unknown>>
   if (typeof given.limiter !== 'function') assertLimiter(given.limiter)
   for (const name of ['skip', 'id', 'onWarning', 'onRefused', 'address']) {
-    assertType(name, given[name], 'function', 'a function')
+    const value = given[name]
+    if (value !== undefined && typeof value !== 'function') throw invalidOption(name, 'a function', value)
   }
-  for (const name of ['exposeHeaders', 'countPreflight']) assertType(name, given[name], 'boolean', 'true or false')
+  for (const name of ['exposeHeaders', 'countPreflight']) if (given[name] !== undefined) trueOrFalse(name, given[name])
   if (given.countOnly !== undefined && typeof given.countOnly !== 'function') {
     oneOf('countOnly', given.countOnly, ['failed', 'successful'])
   }
@@ -125,18 +126,17 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
 /** Throws unless it is a limiter. */
 export function assertLimiter(value: unknown): void {
   if (typeof (value as { consume?: unknown } | null | undefined)?.consume === 'function') return
-  const rule = 'a limiter made by createLimiter(), or a function of the request that picks one'
-  throw new LimiterError('INVALID_OPTION', `limiter must be ${rule}, got ${show(value)}`)
+  throw invalidOption(
+    'limiter',
+    'a limiter made by createLimiter(), or a function of the request that picks one',
+    value,
+  )
 }
 
 function assertUnit(unit: unknown): void {
   const units = typeof unit === 'object' && unit !== null ? Object.values(unit) : [unit ?? '']
   const wrong = units.find((one) => typeof one !== 'string')
-  if (wrong === undefined) return
-  throw new LimiterError(
-    'INVALID_OPTION',
-    `unit must be a string, or one for each tier by its name, got ${show(wrong)}`,
-  )
+  if (wrong !== undefined) throw invalidOption('unit', 'a string, or one for each tier by its name', wrong)
 }
 
 function assertSecret(secret: unknown): void {
@@ -149,11 +149,5 @@ function assertWithoutKey(choice: unknown): void {
   if (choice === undefined || choice === 'refuse' || choice === 'skip') return
   const { shared } = (choice ?? {}) as { shared?: unknown }
   if (typeof shared === 'string' && shared.length > 0) return
-  const rule = "'refuse', 'skip' or { shared: 'a name' }"
-  throw new LimiterError('INVALID_OPTION', `withoutKey must be ${rule}, got ${show(choice)}`)
-}
-
-function assertType(name: string, value: unknown, type: string, rule: string): void {
-  if (value === undefined || typeof value === type) return
-  throw new LimiterError('INVALID_OPTION', `${name} must be ${rule}, got ${show(value)}`)
+  throw invalidOption('withoutKey', "'refuse', 'skip' or { shared: 'a name' }", choice)
 }

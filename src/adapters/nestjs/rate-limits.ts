@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common'
-import { knownOptions, show } from '../../core/check.ts'
+import { invalidOption, knownOptions, show, trueOrFalse } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { createMiddleware, type Middleware } from '../middleware/middleware.ts'
@@ -32,9 +32,7 @@ export class RateLimits {
   constructor(caller: string, options: RateLimitModuleOptions<string>) {
     knownOptions(caller, options, [...MIDDLEWARE_OPTIONS, 'limiters', 'trustProxy', 'closeLimiters'])
     const { limiters = {}, trustProxy, closeLimiters = false, ...defaults } = options
-    if (typeof closeLimiters !== 'boolean') {
-      throw new LimiterError('INVALID_OPTION', `closeLimiters must be true or false, got ${show(closeLimiters)}`)
-    }
+    trueOrFalse('closeLimiters', closeLimiters)
     this.#limiters = parseLimiters(limiters)
     this.#defaults = defaults
     this.#accessor = createContextAccessor(trustProxy)
@@ -95,13 +93,12 @@ export class RateLimits {
 
 function parseLimiters(limiters: unknown): ReadonlyMap<string, Limiter<string>> {
   if (typeof limiters !== 'object' || limiters === null || Array.isArray(limiters)) {
-    throw new LimiterError('INVALID_OPTION', `limiters must be an object of limiters by name, got ${show(limiters)}`)
+    throw invalidOption('limiters', 'an object of limiters by name', limiters)
   }
   const named = Object.entries(limiters)
   for (const [name, limiter] of named) {
     if (typeof limiter?.consume === 'function') continue
-    const rule = 'a limiter made by createLimiter()'
-    throw new LimiterError('INVALID_OPTION', `limiters.${name} must be ${rule}, got ${show(limiter)}`)
+    throw invalidOption(`limiters.${name}`, 'a limiter made by createLimiter()', limiter)
   }
   return new Map(named)
 }

@@ -34,12 +34,7 @@ export function rateLimit<Tier extends string = never>(
     {
       method: (request) => request.method,
       header: readHeader,
-      clientAddress(request) {
-        const { remoteAddress } = request.socket
-        return trustProxy === undefined
-          ? remoteAddress
-          : findAddress(remoteAddress, readHeader(request, 'x-forwarded-for'))
-      },
+      clientAddress: (request) => findAddress(request.socket.remoteAddress, readHeader(request, 'x-forwarded-for')),
       trustsProxies: () => (trustProxy === undefined ? 'none' : 'some'),
     },
     ['trustProxy'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeSubject, type Subject } from '../../core/key.ts'
-import { keyText } from '../../observe/key-text.ts'
+import { formatKey } from '../../observe/format-key.ts'
 import { parseKey, parseSubject } from './key-argument.ts'
 
 describe('a key on the command line', () => {
@@ -92,7 +92,7 @@ describe('a key on the command line', () => {
   it('is what the page shows for tiers, unless a name looks like a further tier', () => {
     fc.assert(
       fc.property(subject, subject, (user, ip) => {
-        const text = keyText({ user, ip }, ['user', 'ip'])
+        const text = formatKey({ user, ip }, ['user', 'ip'])
         fc.pre(!/, ?[\w-]+=/.test(text.replace(', ip=', ' ')))
         expect(parseKey(text, ['user', 'ip'])).toEqual({ user, ip })
       }),

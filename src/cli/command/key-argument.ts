@@ -2,7 +2,7 @@ import { show } from '../../core/check.ts'
 import type { Subject } from '../../core/key.ts'
 import type { Key } from '../../limiter/limiter.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** What the help says about keys. */
 export const KEY_HELP = `
@@ -15,7 +15,7 @@ Keys are written as the page, top and Redis show them:
 `
 
 /**
- * Whom a text on the command line means: the reverse of `keyText`. What looks like a tier and is none is a mistake, never a name.
+ * Whom a text on the command line means: the reverse of `formatKey`. What looks like a tier and is none is a mistake, never a name.
  *
  * @param tiers the names of a policy's tiers; none of a policy of one rule.
  * @param known the tiers of all policies that are asked.
@@ -25,13 +25,14 @@ export function parseKey(text: string, tiers: readonly string[] = [], known: rea
   const pairs = splitPairs(text, tiers)
   if (pairs === undefined) {
     const [, word] = /^([\w-]+)=/.exec(text) ?? []
-    if (word !== undefined && known.length > 0 && !known.includes(word)) throw noTier(text, word, known)
+    if (word !== undefined && known.length > 0 && !known.includes(word)) throw createTierError(text, word, known)
     return parseSubject(text)
   }
   assertNoOtherTier(text, tiers)
   const key: [string, Subject][] = []
   for (const [tier, subject] of pairs) {
-    if (key.some(([name]) => name === tier)) throw wrong(`a key names the tier ${show(tier)} once, got ${show(text)}`)
+    if (key.some(([name]) => name === tier))
+      throw new UsageError(`a key names the tier ${show(tier)} once, got ${show(text)}`)
     key.push([tier, parseSubject(subject)])
   }
   return Object.fromEntries(key)
@@ -40,12 +41,12 @@ export function parseKey(text: string, tiers: readonly string[] = [], known: rea
 /** The subject that an encoded text stands for: the reverse of `encodeSubject`. */
 export function parseSubject(text: string): Subject {
   if (/^#[\w-]{43}$/.test(text)) {
-    throw wrong(`${show(text)} is the hash of a name of more than 200 characters: give the name itself`)
+    throw new UsageError(`${show(text)} is the hash of a name of more than 200 characters: give the name itself`)
   }
   const [kind, name, more] = text.split('~')
   if (name === undefined) return decode(text)
   if (more !== undefined || kind === '') {
-    throw wrong(`~ stands between a kind and a name: write %7E for the sign itself, got ${show(text)}`)
+    throw new UsageError(`~ stands between a kind and a name: write %7E for the sign itself, got ${show(text)}`)
   }
   return { kind: decode(kind as string), name: decode(name) }
 }
@@ -72,13 +73,13 @@ function splitPairs(text: string, tiers: readonly string[]): readonly [string, s
 /** After a comma a name may go on with anything, but hardly with what is nearly a tier. */
 function assertNoOtherTier(text: string, tiers: readonly string[]): void {
   for (const [, word = ''] of text.matchAll(/, ?([\w-]+)=/g)) {
-    if (!tiers.includes(word) && didYouMean(word, tiers) !== '') throw noTier(text, word, tiers)
+    if (!tiers.includes(word) && didYouMean(word, tiers) !== '') throw createTierError(text, word, tiers)
   }
 }
 
-function noTier(text: string, word: string, tiers: readonly string[]): CommandFailure {
+function createTierError(text: string, word: string, tiers: readonly string[]): CommandFailure {
   const hint = didYouMean(word, tiers) || `: there are ${tiers.join(', ')}.`
-  return wrong(`there is no tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
+  return new UsageError(`there is no tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
 }
 
 function parseJsonKey(text: string): Key<string> {
@@ -86,18 +87,14 @@ function parseJsonKey(text: string): Key<string> {
     // The limiter checks what it says.
     return JSON.parse(text) as Key<string>
   } catch (error) {
-    throw wrong(`a key that starts with { is JSON: ${(error as Error).message}; write %7B for the sign itself`)
+    throw new UsageError(`a key that starts with { is JSON: ${(error as Error).message}; write %7B for the sign itself`)
   }
 }
 
 function decode(text: string): string {
   return text.replaceAll(/%(u[\dA-F]{4}|[0-7][\dA-F])?/gi, (found, code: string | undefined) => {
     if (code === undefined)
-      throw wrong(`% starts an escape such as %25: write %25 for the sign itself, got ${show(text)}`)
+      throw new UsageError(`% starts an escape such as %25: write %25 for the sign itself, got ${show(text)}`)
     return String.fromCharCode(Number.parseInt(found.replace(/%u?/i, ''), 16))
   })
-}
-
-function wrong(message: string): CommandFailure {
-  return new CommandFailure(message, EXIT.wrong)
 }

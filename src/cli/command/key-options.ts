@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import type { Key } from '../../limiter/limiter.ts'
 import type { Policies, Policy } from '../../policies/read-policies.ts'
 import { REDIS_OPTION } from '../redis/redis-option.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { KEY_HELP, parseKey } from './key-argument.ts'
 import { findPolicy, readPoliciesFile } from './policies-file.ts'
-import { readToken, type ServiceClient, serviceClient, TOKEN_OPTION } from './service-client.ts'
+import { createServiceClient, readToken, type ServiceClient, TOKEN_OPTION } from './service-client.ts'
 import { listTierNames } from './strict-limiter.ts'
 
 /** The options by which `inspect` and `reset` find a key. */
@@ -38,21 +38,19 @@ export function addKeyOptions(command: Command): Command {
 export async function resolveService(options: KeyOptions, terminal: Terminal): Promise<ServiceClient | undefined> {
   const { url, redis, policies, policy, tokenFile } = options
   if (url === undefined) return undefined
-  if (redis !== undefined || policies !== undefined) throw wrong('--url asks a service, which has policies and a store')
-  if (policy === undefined) throw wrong('--policy is missing: a service is asked about one of its policies')
-  return serviceClient(url, await readToken(tokenFile, terminal), terminal.signal)
+  if (redis !== undefined || policies !== undefined)
+    throw new UsageError('--url asks a service, which has policies and a store')
+  if (policy === undefined) throw new UsageError('--policy is missing: a service is asked about one of its policies')
+  return createServiceClient(url, await readToken(tokenFile, terminal), terminal.signal)
 }
 
 /** The policies that are meant, with the key as each of them reads it. */
 export async function readKeyedPolicies(text: string, options: KeyOptions): Promise<readonly [Policy, Key<string>][]> {
   const { policies: file, policy } = options
-  if (file === undefined) throw wrong('--policies is missing, such as --policies limits.yaml, or --url of a service')
+  if (file === undefined)
+    throw new UsageError('--policies is missing, such as --policies limits.yaml, or --url of a service')
   const all = await readPoliciesFile(file)
   const meant: Policies = policy === undefined ? all : [findPolicy(all, policy)]
   const known = [...new Set(meant.flatMap(listTierNames))]
   return meant.map((one) => [one, parseKey(text, listTierNames(one), known)])
-}
-
-function wrong(message: string): CommandFailure {
-  return new CommandFailure(message, EXIT.wrong)
 }

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { show } from '../../core/check.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
 import { type Policies, type Policy, readPolicies } from '../../policies/read-policies.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 
-/** Reads a file of policies. Rejects with a `CommandFailure` when there is none, and with a `PoliciesError` when it is wrong. */
+/** Reads a file of policies. Rejects with a `UsageError` when there is none, and with a `PoliciesError` when it is wrong. */
 export async function readPoliciesFile(path: string): Promise<Policies> {
   return readPolicies(await readText(path), path)
 }
@@ -15,7 +15,7 @@ export function findPolicy(policies: Policies, name: string): Policy {
   if (found !== undefined) return found
   const names = policies.map((policy) => policy.name)
   const hint = didYouMean(name, names)
-  throw new CommandFailure(`there is no policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`, EXIT.wrong)
+  throw new UsageError(`there is no policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`)
 }
 
 async function readText(path: string): Promise<string> {
@@ -24,7 +24,7 @@ async function readText(path: string): Promise<string> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const reason = WHY.get(`${code}`) ?? message
-    throw new CommandFailure(`the file of policies ${show(path)} cannot be read: ${reason}`, EXIT.wrong)
+    throw new UsageError(`the file of policies ${show(path)} cannot be read: ${reason}`)
   }
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { serviceClient } from './service-client.ts'
+import { createServiceClient } from './service-client.ts'
 
 async function serving(answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, '127.0.0.1')
@@ -19,14 +19,14 @@ it.each<[string, RequestListener]>([
   ['stops in the middle', (_, response) => response.writeHead(200, { 'content-length': 100 }).write('{')],
 ])('a service that takes the request and %s is given up in time', async (_, answer) => {
   const at = await serving(answer)
-  const service = serviceClient(at, undefined, new AbortController().signal, 50)
+  const service = createServiceClient(at, undefined, new AbortController().signal, 50)
   await expect(service.get('/v1/live')).rejects.toThrow(`no service answers at ${at}: no answer within 50 ms`)
 })
 
 it('who wants it to end does not wait for an answer', async () => {
   const at = await serving(() => ending.abort(new Error('enough')))
   const ending = new AbortController()
-  const service = serviceClient(at, undefined, ending.signal)
+  const service = createServiceClient(at, undefined, ending.signal)
   await expect(service.get('/v1/live')).rejects.toThrow(`no service answers at ${at}: enough`)
   await expect(service.get('/v1/live')).rejects.toThrow(`no service answers at ${at}: enough`)
 })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { show } from '../../core/check.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { CommandFailure, EXIT, UsageError } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** A running service, asked over HTTP. */
@@ -25,7 +25,7 @@ export const TOKEN_OPTION: readonly [string, string] = [
  *
  * @param withinMs how long an answer may take, ten seconds by default.
  */
-export function serviceClient(
+export function createServiceClient(
   url: string,
   token: string | undefined,
   signal: AbortSignal,
@@ -40,7 +40,7 @@ export function serviceClient(
       const reason = describeFailure(error)
       throw new CommandFailure(`no service answers at ${base}: ${reason}`, undefined, { cause: error })
     })
-    if (status === UNAUTHORIZED) throw new CommandFailure(tokenNeeded(base, token))
+    if (status === UNAUTHORIZED) throw new CommandFailure(describeTokenProblem(base, token))
     return readReply(base, status, text)
   }
   return {
@@ -60,9 +60,8 @@ export async function readToken(file: string | undefined, { env }: Terminal): Pr
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw new CommandFailure(
+    throw new UsageError(
       `the file of the token cannot be read: ${code === 'ENOENT' ? `there is no ${show(file)}` : message}`,
-      EXIT.wrong,
     )
   }
 }
@@ -73,7 +72,7 @@ const BAD_REQUEST = 400
 const UNAUTHORIZED = 401
 const NOT_FOUND = 404
 
-function tokenNeeded(base: string, token: string | undefined): string {
+function describeTokenProblem(base: string, token: string | undefined): string {
   if (token !== undefined) return `the service at ${base} does not take the token`
   return `the service at ${base} wants a token: give --token-file, or SLUICE_TOKEN in the environment`
 }
@@ -81,7 +80,7 @@ function tokenNeeded(base: string, token: string | undefined): string {
 function readBaseUrl(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== '' || parsed.search !== '') {
-    throw new CommandFailure(`the URL of a service looks like ${SERVICE_URL}, got ${show(url)}`, EXIT.wrong)
+    throw new UsageError(`the URL of a service looks like ${SERVICE_URL}, got ${show(url)}`)
   }
   return `${parsed.origin}${parsed.pathname.replace(/\/$/, '')}`
 }

@@ -1,7 +1,7 @@
 import { createLimit } from '../../core/limit.ts'
 import type { Key } from '../../limiter/limiter.ts'
 import { parseKey } from '../../limiter/parse-call.ts'
-import { keyText } from '../../observe/key-text.ts'
+import { formatKey } from '../../observe/format-key.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 import { callFailure } from '../../stores/redis/call-failure.ts'
 import { DEFAULT_PREFIX, redisKey } from '../../stores/redis/redis-keyspace.ts'
@@ -38,7 +38,7 @@ export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisIn
       const stored = await readStoredKey(redis.client, redisKey(prefix ?? DEFAULT_PREFIX, of, encoded), rule, atMs)
       return { name, kind, limit, parameters, isShadow: limiter.shadows.includes(name), stored }
     })
-    const text = keyText(key, listTierNames(policy))
+    const text = formatKey(key, listTierNames(policy))
     return {
       policy: policy.name,
       key: text,

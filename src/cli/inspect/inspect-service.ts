@@ -3,7 +3,7 @@ import type { Decision, TierResult } from '../../core/decision.ts'
 import type { Key } from '../../limiter/limiter.ts'
 import { parseKey } from '../command/key-argument.ts'
 import type { ServiceClient } from '../command/service-client.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 import type { InspectedLimit, Inspection } from './inspection.ts'
 
 /** A policy as a service tells of it. */
@@ -19,7 +19,7 @@ export async function fetchPolicy(service: ServiceClient, name: string): Promise
   const found = policies.find((policy) => policy.name === name)
   if (found !== undefined) return found
   const names = policies.map((policy) => policy.name).join(', ')
-  throw new CommandFailure(`the service has no policy ${show(name)}: it has ${names}`, EXIT.wrong)
+  throw new UsageError(`the service has no policy ${show(name)}: it has ${names}`)
 }
 
 /** The key that a text means by a policy of a service. */

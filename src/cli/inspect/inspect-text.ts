@@ -3,7 +3,7 @@ import { composeDecisionJson } from '../../service/routes/decision-json.ts'
 import type { Colors } from '../terminal/colors.ts'
 import { formatDuration, formatTime } from '../terminal/format-duration.ts'
 import { printable } from '../terminal/printable.ts'
-import { table } from '../terminal/table.ts'
+import { formatTable } from '../terminal/table.ts'
 import type { InspectedLimit, Inspection, StoredKey } from './inspection.ts'
 
 /** An inspection as JSON: everything, in milliseconds. */
@@ -16,17 +16,17 @@ export function formatInspection(inspection: Inspection, colors: Colors): string
   const { policy, key, place, decision, limits, cost, atMs } = inspection
   const head = `${colors.bold(key === '' ? '""' : printable(key))} by the policy ${colors.bold(printable(policy))}, at ${place}\n`
   const verdict = decision.allowed
-    ? `${colors.green('would pass')} now with a cost of ${cost}${delayed(decision)}`
-    : `${colors.red('is refused')} now with a cost of ${cost}: ${printable(whyRefused(decision, policy, limits))}`
-  const parts = limits.map((limit) => limitText(limit, findVerdict(inspection, limit), atMs, colors))
+    ? `${colors.green('would pass')} now with a cost of ${cost}${formatDelay(decision)}`
+    : `${colors.red('is refused')} now with a cost of ${cost}: ${printable(describeReason(decision, policy, limits))}`
+  const parts = limits.map((limit) => formatLimit(limit, findVerdict(inspection, limit), atMs, colors))
   return `${head}${verdict}\n${parts.join('')}`
 }
 
-function delayed({ delayMs }: Decision): string {
+function formatDelay({ delayMs }: Decision): string {
   return delayMs > 0 ? `, after waiting ${formatDuration(delayMs)} for its turn` : ''
 }
 
-function whyRefused({ reason, limitedBy }: Decision, policy: string, limits: readonly InspectedLimit[]): string {
+function describeReason({ reason, limitedBy }: Decision, policy: string, limits: readonly InspectedLimit[]): string {
   const by = limits.length > 1 || limitedBy !== policy ? `${limitedBy}, ` : ''
   return `${by}${REASONS.get(`${reason}`) ?? reason}`
 }
@@ -43,26 +43,26 @@ function findVerdict({ decision }: Inspection, { name, limit }: InspectedLimit):
   return (decision.tiers as Record<string, TierResult>)[name] ?? { ...decision, limit }
 }
 
-function limitText(limit: InspectedLimit, verdict: TierResult, atMs: number, colors: Colors): string {
+function formatLimit(limit: InspectedLimit, verdict: TierResult, atMs: number, colors: Colors): string {
   const { name, kind, parameters, isShadow, stored } = limit
   const numbers = Object.entries(parameters).map(([parameter, value]) => `${parameter} ${value}`)
   const rows: [string, string][] = [
     ['rule', `${kind}, ${numbers.join(', ')}${isShadow ? '; only watches' : ''}`],
     ['remaining', `${verdict.remaining} of ${limit.limit}`],
   ]
-  if (!verdict.allowed) rows.push(['free in', freeText(verdict.retryAfterMs, atMs)])
+  if (!verdict.allowed) rows.push(['free in', formatFree(verdict.retryAfterMs, atMs)])
   rows.push(['untouched in', `${formatDuration(verdict.resetAfterMs)}`])
-  if (stored !== undefined) rows.push(...storedRows(stored, atMs))
-  const lines = table(rows.map(([title, text]) => [`  ${colors.faint(title)}`, printable(text)]))
+  if (stored !== undefined) rows.push(...listStoredRows(stored, atMs))
+  const lines = formatTable(rows.map(([title, text]) => [`  ${colors.faint(title)}`, printable(text)]))
   return `\n${colors.bold(printable(name))}\n${lines}`
 }
 
-function freeText(retryAfterMs: number, atMs: number): string {
+function formatFree(retryAfterMs: number, atMs: number): string {
   if (retryAfterMs === Number.POSITIVE_INFINITY) return 'never'
   return `${formatDuration(retryAfterMs)} (${retryAfterMs} ms), at ${formatTime(atMs + retryAfterMs)}`
 }
 
-function storedRows(stored: StoredKey, atMs: number): [string, string][] {
+function listStoredRows(stored: StoredKey, atMs: number): [string, string][] {
   const { name, type, ttlMs, bytes, state, debt, blockedUntilMs, holds } = stored
   const rows: [string, string][] = []
   if (debt > 0) rows.push(['debt', `${debt}`])
@@ -76,11 +76,11 @@ function storedRows(stored: StoredKey, atMs: number): [string, string][] {
   if (type === 'none') return [...rows, ['', 'not there: nothing is counted']]
   const size = bytes === null ? '' : `, ${bytes} bytes`
   rows.push(['', `${type}${size}, goes in ${ttlMs === null ? 'no time: it has no TTL' : formatDuration(ttlMs)}`])
-  if (state !== null) rows.push(['state', stateText(state)])
+  if (state !== null) rows.push(['state', formatState(state)])
   return rows
 }
 
-function stateText(state: NonNullable<StoredKey['state']>): string {
+function formatState(state: NonNullable<StoredKey['state']>): string {
   const parts = Object.entries(state).map(([part, value]) => {
     return `${part} ${Array.isArray(value) ? value.join(' ') : value}`
   })

@@ -1,4 +1,4 @@
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** Where one server listens. */
 export interface HostAndPort {
@@ -36,9 +36,9 @@ export function parseRedisUrl(url: string): RedisAddress {
   const kind = SCHEMES.get(scheme.toLowerCase())
   if (kind === undefined || rest === undefined) {
     // Without a scheme that is known, all of it might be a secret.
-    throw wrong(`a Redis URL must start with ${[...SCHEMES.keys()].map((name) => `${name}://`).join(', ')}`)
+    throw createUrlError(`a Redis URL must start with ${[...SCHEMES.keys()].map((name) => `${name}://`).join(', ')}`)
   }
-  if (/[?#]/.test(rest)) throw wrong('a Redis URL has nothing behind ? or #: write %3F and %23 in a password')
+  if (/[?#]/.test(rest)) throw createUrlError('a Redis URL has nothing behind ? or #: write %3F and %23 in a password')
   const [authority, path = ''] = cutAt(rest, '/')
   const at = authority.lastIndexOf('@')
   const [user, password] = at < 0 ? [] : cutAt(authority.slice(0, at), ':').map(decode)
@@ -47,7 +47,7 @@ export function parseRedisUrl(url: string): RedisAddress {
     .split(',')
     .map((text) => parseHostAndPort(text, kind.port))
   if (kind.topology === 'single' && hosts.length > 1) {
-    throw wrong('a URL of several hosts starts with redis-cluster:// or redis-sentinel://')
+    throw createUrlError('a URL of several hosts starts with redis-cluster:// or redis-sentinel://')
   }
   const { name, db } = parsePath(kind.topology, path)
   const where = hosts.map(formatHostAndPort).join(', ')
@@ -58,7 +58,7 @@ export function parseRedisUrl(url: string): RedisAddress {
     password: password || undefined,
     name,
     db,
-    place: placeText(kind.topology, where, name) + (db > 0 ? `/${db}` : ''),
+    place: describePlace(kind.topology, where, name) + (db > 0 ? `/${db}` : ''),
   }
 }
 
@@ -77,7 +77,7 @@ const SCHEMES: ReadonlyMap<string, Kind> = new Map([
   ['redis-sentinel', { topology: 'sentinel', isTls: false, port: 26_379 }],
 ])
 
-function placeText(topology: RedisAddress['topology'], where: string, name: string | undefined): string {
+function describePlace(topology: RedisAddress['topology'], where: string, name: string | undefined): string {
   if (topology === 'single') return where
   return topology === 'cluster' ? `the cluster at ${where}` : `${name} of the Sentinels at ${where}`
 }
@@ -88,7 +88,9 @@ function parseHostAndPort(text: string, defaultPort: number): HostAndPort {
   const host = bracketed ?? plain
   if (host === undefined || port < 1 || port > 65_535) {
     const rule = 'host, host:port or [address]:port, with ports from 1 to 65535'
-    throw wrong(`a Redis URL names ${rule}; in a password write %40 for @, %3A for :, %2F for / and %2C for a comma`)
+    throw createUrlError(
+      `a Redis URL names ${rule}; in a password write %40 for @, %3A for :, %2F for / and %2C for a comma`,
+    )
   }
   return { host: host === '' ? 'localhost' : host, port }
 }
@@ -97,11 +99,13 @@ function parsePath(topology: RedisAddress['topology'], path: string): { name: st
   const parts = path.split('/').filter((part) => part !== '')
   const name = topology === 'sentinel' ? parts.shift() : undefined
   if (topology === 'sentinel' && name === undefined) {
-    throw wrong("a URL of Sentinels ends with the primary's name, redis-sentinel://host:port/name")
+    throw createUrlError("a URL of Sentinels ends with the primary's name, redis-sentinel://host:port/name")
   }
-  if (topology === 'cluster' && parts.length > 0) throw wrong('a Cluster has no databases: its URL ends with the hosts')
+  if (topology === 'cluster' && parts.length > 0)
+    throw createUrlError('a Cluster has no databases: its URL ends with the hosts')
   const [db = '0'] = parts
-  if (parts.length > 1 || !/^\d{1,6}$/.test(db)) throw wrong('the database at the end of a Redis URL must be a number')
+  if (parts.length > 1 || !/^\d{1,6}$/.test(db))
+    throw createUrlError('the database at the end of a Redis URL must be a number')
   return { name: name && decode(name), db: Number(db) }
 }
 
@@ -114,10 +118,10 @@ function decode(text: string | undefined): string {
   try {
     return decodeURIComponent(text ?? '')
   } catch {
-    throw wrong('a % in a Redis URL starts a character such as %40: write %25 for the sign itself')
+    throw createUrlError('a % in a Redis URL starts a character such as %40: write %25 for the sign itself')
   }
 }
 
-function wrong(reason: string): CommandFailure {
-  return new CommandFailure(`${reason}. A Redis URL is one of:\n  ${REDIS_URLS.join('\n  ')}`, EXIT.wrong)
+function createUrlError(reason: string): CommandFailure {
+  return new UsageError(`${reason}. A Redis URL is one of:\n  ${REDIS_URLS.join('\n  ')}`)
 }

@@ -1,4 +1,4 @@
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type ConnectedRedis, connectRedis } from './redis-url.ts'
 
@@ -21,7 +21,7 @@ export async function withRedis<Value>(
 ): Promise<Value> {
   const url = resolveRedisUrl(given, terminal)
   if (url === undefined) {
-    throw new CommandFailure('--redis is missing, such as --redis redis://127.0.0.1:6379', EXIT.wrong)
+    throw new UsageError('--redis is missing, such as --redis redis://127.0.0.1:6379')
   }
   const redis = await connectRedis(url)
   try {

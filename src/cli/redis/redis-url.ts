@@ -58,7 +58,7 @@ export async function connectRedis(url: string, options: ConnectOptions = {}): P
     await within(withinMs, client.connect())
   } catch (error) {
     client.disconnect()
-    throw await failure(address, seen.reason ?? (error as Error), withinMs)
+    throw await describeFailure(address, seen.reason ?? (error as Error), withinMs)
   }
   retry.isOn = true
   return connected
@@ -105,7 +105,7 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   }
 }
 
-async function failure(address: RedisAddress, error: Error, withinMs: number): Promise<CommandFailure> {
+async function describeFailure(address: RedisAddress, error: Error, withinMs: number): Promise<CommandFailure> {
   const unreachable = await findConnectionProblem(address.hosts, withinMs)
   if (unreachable !== undefined) return new CommandFailure(`no Redis answers at ${address.place}: ${unreachable}`)
   return new CommandFailure(callFailure(`Redis at ${address.place} cannot be used`, error).message, undefined, {

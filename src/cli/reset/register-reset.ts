@@ -8,7 +8,7 @@ import { createStrictLimiter } from '../command/strict-limiter.ts'
 import { fetchPolicy, parseServedKey } from '../inspect/inspect-service.ts'
 import { withRedis } from '../redis/redis-option.ts'
 import type { ConnectedRedis } from '../redis/redis-url.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { CommandFailure, UsageError } from '../terminal/command-failure.ts'
 import { printable, printableJson } from '../terminal/printable.ts'
 
 /** `sluice reset`: forgets a key. */
@@ -21,8 +21,7 @@ export const registerReset: RegisterCommand = (program, terminal) => {
     .addHelpText('after', EXAMPLES)
     .action(async (text: string, options: KeyOptions & { yes?: true }) => {
       const { policy } = options
-      if (policy === undefined)
-        throw new CommandFailure('--policy is missing: a key is reset for one policy', EXIT.wrong)
+      if (policy === undefined) throw new UsageError('--policy is missing: a key is reset for one policy')
       const service = await resolveService(options, terminal)
       if (service !== undefined) {
         const key = parseServedKey(await fetchPolicy(service, policy), text)

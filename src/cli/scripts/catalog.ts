@@ -1,6 +1,6 @@
 import { didYouMean } from '../../policies/nearest-name.ts'
 import { getScript, listScripts, type Script } from '../../stores/redis/script-catalog.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 
 /** `sliding-window@1`. */
 export function formatLabel({ name, version }: Script): string {
@@ -16,21 +16,16 @@ export function readPurpose({ source }: Script): string {
 export function findScript(label: string): Script {
   const [, name = label, version] = /^(.*)@(\d{1,9})$/.exec(label) ?? []
   const known = listScripts()
-  const found = known.some((script) => script.name === name)
-  if (!found) {
+  if (!known.some((script) => script.name === name)) {
     const names = [...new Set(known.map((script) => script.name))]
     const hint = didYouMean(name, names) || `: there are ${names.join(', ')}`
-    throw new CommandFailure(`there is no script ${JSON.stringify(name)}${hint}`, EXIT.wrong)
+    throw new UsageError(`there is no script ${JSON.stringify(name)}${hint}`)
   }
   return getScript(name, version === undefined ? undefined : Number(version))
 }
 
-/** The newest version of every script: what a store of this version runs. */
-function listNewestScripts(): readonly Script[] {
-  return [...new Set(listScripts().map(({ name }) => getScript(name)))]
-}
-
-/** The scripts of these names, or the newest of all when there are none. */
+/** The scripts of these names, or the newest version of each when there are none: what a store of this version runs. */
 export function findScripts(labels: readonly string[]): readonly Script[] {
-  return labels.length === 0 ? listNewestScripts() : labels.map(findScript)
+  if (labels.length > 0) return labels.map(findScript)
+  return [...new Set(listScripts().map(({ name }) => getScript(name)))]
 }

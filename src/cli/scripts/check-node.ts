@@ -2,8 +2,8 @@ import { callFailure } from '../../stores/redis/call-failure.ts'
 import type { Script } from '../../stores/redis/script-catalog.ts'
 import type { Primary } from '../redis/primaries.ts'
 import { formatLabel } from './catalog.ts'
-import { deniedCommands } from './denied-commands.ts'
-import { evictionWarnings, formatEngine, readInfo, serverProblems } from './server-info.ts'
+import { findDeniedCommands } from './denied-commands.ts'
+import { formatEngine, listEvictionWarnings, listServerProblems, readInfo } from './server-info.ts'
 
 /** What was found about one server. */
 export interface NodeReport {
@@ -26,7 +26,7 @@ export async function checkNode({ place, client }: Primary, scripts: readonly Sc
     throw callFailure(`${place} did not say which scripts it has`, cause)
   })
   const missing = scripts.filter((_, index) => (known as number[])[index] !== 1).map(formatLabel)
-  const { isSeen, denied } = await deniedCommands(client)
+  const { isSeen, denied } = await findDeniedCommands(client)
   const problems = denied.map((command) => `the user may not send ${command}, see docs/redis.md`)
   const warnings = isSeen
     ? []
@@ -38,7 +38,7 @@ export async function checkNode({ place, client }: Primary, scripts: readonly Sc
     place,
     engine: formatEngine(info),
     missing,
-    problems: [...serverProblems(info), ...problems],
-    warnings: [...evictionWarnings(info), ...warnings],
+    problems: [...listServerProblems(info), ...problems],
+    warnings: [...listEvictionWarnings(info), ...warnings],
   }
 }

@@ -14,7 +14,7 @@ const NEEDED: readonly (readonly [string, ...string[]])[] = [
 ]
 
 /** The needed commands that the user of a connection may not send. Nothing is run: the server is only asked, if it can be. */
-export async function deniedCommands(client: Redis): Promise<{ isSeen: boolean; denied: readonly string[] }> {
+export async function findDeniedCommands(client: Redis): Promise<{ isSeen: boolean; denied: readonly string[] }> {
   try {
     const user = String(await client.call('ACL', 'WHOAMI'))
     const answers = await Promise.all(NEEDED.map((command) => client.call('ACL', 'DRYRUN', user, ...command)))

@@ -1,8 +1,9 @@
+import { listScripts } from '../../stores/redis/script-catalog.ts'
 import type { RegisterCommand } from '../command/command.ts'
+import { formatTable } from '../terminal/table.ts'
+import { findScript, formatLabel, readPurpose } from './catalog.ts'
 import { registerCheck } from './check.ts'
-import { registerList } from './list.ts'
 import { registerLoad } from './load.ts'
-import { registerPrint } from './print.ts'
 
 /** `sluice scripts`: the Lua scripts, for people and for other languages. */
 export const registerScripts: RegisterCommand = (program, terminal) => {
@@ -10,7 +11,33 @@ export const registerScripts: RegisterCommand = (program, terminal) => {
     .command('scripts')
     .description('the Lua scripts: list, print, load and check them')
     .addHelpText('after', EXAMPLES)
-  for (const register of [registerList, registerPrint, registerLoad, registerCheck]) register(scripts, terminal)
+  scripts
+    .command('list')
+    .description('every version of every script, with its SHA-1')
+    .option('--json', 'as JSON')
+    .action(({ json }: { json?: true }) => terminal.out(json ? composeListJson() : formatList()))
+  scripts
+    .command('print')
+    .description('the text of a script, as a server gets it')
+    .argument('<name[@version]>', 'such as sliding-window, or sliding-window@1')
+    .action((label: string) => terminal.out(findScript(label).source))
+  registerLoad(scripts, terminal)
+  registerCheck(scripts, terminal)
+}
+
+function composeListJson(): string {
+  const listed = listScripts().map((script) => {
+    const { name, version, sha1, source, required, optional } = script
+    return { name, version, sha1, bytes: Buffer.byteLength(source), required, optional, purpose: readPurpose(script) }
+  })
+  return `${JSON.stringify({ scripts: listed }, null, 2)}\n`
+}
+
+function formatList(): string {
+  const rows = listScripts().map((script) => {
+    return [formatLabel(script), script.sha1, `${Buffer.byteLength(script.source)}`, readPurpose(script)]
+  })
+  return formatTable([['script', 'sha1', 'bytes', 'what for'], ...rows], [2])
 }
 
 const EXAMPLES = `

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { evictionWarnings, formatEngine, readInfo, serverProblems } from './server-info.ts'
+import { formatEngine, listEvictionWarnings, listServerProblems, readInfo } from './server-info.ts'
 
 const composeInfo = (...lines: string[]) => readInfo(`# Server\r\n${lines.join('\r\n')}\r\n`)
 
@@ -10,7 +10,7 @@ it.each([
   [['redis_version:8.0.1', 'role:slave'], 'Redis 8.0.1, replica', ['it is a replica, and takes no writes']],
 ])('%j is %s', (lines, engine, problems) => {
   const info = composeInfo(...lines)
-  expect([formatEngine(info), serverProblems(info)]).toEqual([engine, problems])
+  expect([formatEngine(info), listServerProblems(info)]).toEqual([engine, problems])
 })
 
 it.each([
@@ -21,5 +21,5 @@ it.each([
   ['1000', 'volatile-random', 1],
   ['1000', 'allkeys-lfu', 1],
 ])('a memory of %s by %s gets %d warnings', (most, policy, count) => {
-  expect(evictionWarnings(composeInfo(`maxmemory:${most}`, `maxmemory_policy:${policy}`))).toHaveLength(count)
+  expect(listEvictionWarnings(composeInfo(`maxmemory:${most}`, `maxmemory_policy:${policy}`))).toHaveLength(count)
 })

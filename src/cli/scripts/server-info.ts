@@ -16,7 +16,7 @@ export function formatEngine(info: Info): string {
 const OLDEST = 6
 
 /** Why limits cannot be counted on a server. */
-export function serverProblems(info: Info): readonly string[] {
+export function listServerProblems(info: Info): readonly string[] {
   const problems: string[] = []
   if (Number.parseInt(`${info.get('redis_version')}`, 10) < OLDEST)
     problems.push(`Redis before ${OLDEST}.0 was not tried`)
@@ -28,7 +28,7 @@ export function serverProblems(info: Info): readonly string[] {
 const FORGETFUL = /^(?:allkeys-|volatile-(?!ttl))/
 
 /** What a server does when its memory is full that loses counts. */
-export function evictionWarnings(info: Info): readonly string[] {
+export function listEvictionWarnings(info: Info): readonly string[] {
   const policy = `${info.get('maxmemory_policy')}`
   if (info.get('maxmemory') === '0' || !FORGETFUL.test(policy)) return []
   return [`maxmemory-policy is ${policy}, so a full memory forgets counts: noeviction or volatile-ttl keep them`]

@@ -1,6 +1,6 @@
 import type { ListeningAddress } from '../../service/server/http-server.ts'
 import type { Service } from '../../service/service.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** Where to listen without --port. */
 const DEFAULT_PORT = 8_080
@@ -13,7 +13,7 @@ export async function listenOn(service: Service, host: string, port: number | un
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE' && port === undefined) return service.listen(host, 0)
     if (code === 'EADDRINUSE') throw new CommandFailure(`port ${port} of ${host} is taken: --port 0 takes a free one`)
-    if (code === 'EADDRNOTAVAIL') throw new CommandFailure(`${host} is no address of this machine`, EXIT.wrong)
+    if (code === 'EADDRNOTAVAIL') throw new UsageError(`${host} is no address of this machine`)
     throw new CommandFailure(`cannot listen on port ${port ?? DEFAULT_PORT} of ${host}: ${message}`)
   }
 }

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { recordingTerminal } from '../../../test/recording-terminal.ts'
-import { serveLog } from './log.ts'
+import { createServeLog } from './log.ts'
 
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g
 
 it('tells people what happens in sentences, on the side of errors', () => {
   const terminal = recordingTerminal()
-  const log = serveLog(terminal, false)
+  const log = createServeLog(terminal, false)
   log.storeChanged({ state: 'degraded', error: new Error('no answer within 500 ms') })
   log.storeChanged({ state: 'healthy', afterMs: 1_200 })
   log.failed('whatever')
@@ -25,7 +25,7 @@ TIME ended
 
 it('tells programs in lines of JSON', () => {
   const terminal = recordingTerminal()
-  const log = serveLog(terminal, true)
+  const log = createServeLog(terminal, true)
   log.storeChanged({ state: 'degraded', error: new Error('gone') })
   log.storeChanged({ state: 'healthy', afterMs: 7 })
   log.failed(new Error('odd'))

@@ -1,9 +1,9 @@
-import { describeError } from '../../service/describe-error.ts'
+import { describeError } from '../../core/describe-error.ts'
 import type { StoreChange } from '../../service/store-news.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { printable, printableJson, printableLines } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { greeting } from './greeting.ts'
+import { composeGreeting } from './greeting.ts'
 import type { Started } from './started.ts'
 
 /** Tells what happens to the service, a line each: never what happens to a request, and never the token but when it starts. */
@@ -18,7 +18,7 @@ export interface ServeLog {
 }
 
 /** A log in sentences for people or, for programs, in lines of JSON. */
-export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
+export function createServeLog(terminal: Terminal, isJson: boolean): ServeLog {
   const now = (): string => new Date().toISOString()
   const line = (what: object): void => terminal.out(printableJson({ at: now(), ...what }))
   const tell = (what: object, text: string): void => {
@@ -27,8 +27,8 @@ export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
   }
   return {
     started(what) {
-      if (isJson) line(startLine(what))
-      else terminal.out(greeting(what, chooseColors(terminal)))
+      if (isJson) line(composeStartLine(what))
+      else terminal.out(composeGreeting(what, chooseColors(terminal)))
     },
     reloaded(file, limiters) {
       const policies = limiters.map(({ name }) => name)
@@ -56,7 +56,7 @@ export function serveLog(terminal: Terminal, isJson: boolean): ServeLog {
   }
 }
 
-function startLine({ url, page, service, place, file }: Started): object {
+function composeStartLine({ url, page, service, place, file }: Started): object {
   const policies = service.limiters().map(({ name }) => name)
   return { event: 'started', url, page, policies, file: file ?? null, store: place ?? 'memory' }
 }

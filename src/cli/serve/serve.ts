@@ -7,14 +7,14 @@ import { redisStore } from '../../stores/redis/redis-store.ts'
 import { VERSION } from '../command/version.ts'
 import { resolveRedisUrl } from '../redis/redis-option.ts'
 import { type ConnectedRedis, connectRedis } from '../redis/redis-url.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { startDemoTraffic } from './demo-traffic.ts'
 import { listenOn } from './listen.ts'
-import { type ServeLog, serveLog } from './log.ts'
+import { createServeLog, type ServeLog } from './log.ts'
 import { findPageFolder } from './page-folder.ts'
 import { keepReloading, readServedPolicies } from './reload.ts'
-import { formatUrl, pageUrl, readsText } from './started.ts'
+import { describeReads, formatPageUrl, formatUrl } from './started.ts'
 import { resolveToken, type Token } from './token.ts'
 
 /** Options of `sluice serve`. */
@@ -47,7 +47,7 @@ export async function serve(
   const token = await resolveToken(options.tokenFile, terminal)
   await assertOwnToken(options.host, token)
   const policies = await readServedPolicies(options.policies)
-  const log = serveLog(terminal, options.json === true)
+  const log = createServeLog(terminal, options.json === true)
   const url = resolveRedisUrl(options.redis, terminal)
   const redis = url === undefined ? undefined : await connectRedis(url, { isPatient: true })
   try {
@@ -82,7 +82,7 @@ async function serveUntilEnd(
   try {
     const address = await listenOn(service, options.host, options.port)
     const url = formatUrl(address)
-    const told = { page: pageUrl(url, token), reads: readsText(address, options.allowHost ?? []) }
+    const told = { page: formatPageUrl(url, token), reads: describeReads(address, options.allowHost ?? []) }
     if (options.policies !== undefined) stops.push(keepReloading(service, options.policies, options.watch, log))
     log.started({ service, url, ...told, token, place: redis?.place, file: options.policies })
     if (options.demo === true) stops.push(startDemoTraffic(() => service.limiters()))
@@ -99,9 +99,9 @@ async function serveUntilEnd(
 async function assertOwnToken(host: string, { isNew }: Token): Promise<void> {
   if (!isNew) return
   const addresses = await lookup(host, { all: true }).catch((error: Error) => {
-    throw new CommandFailure(`--host ${host} is no address of this machine: ${error.message}`, EXIT.wrong)
+    throw new UsageError(`--host ${host} is no address of this machine: ${error.message}`)
   })
   if (addresses.every(({ address }) => isLoopback(address))) return
   const rule = 'a service that others can reach needs a token of yours: --token-file or SLUICE_TOKEN'
-  throw new CommandFailure(`${rule}, got --host ${host} and neither`, EXIT.wrong)
+  throw new UsageError(`${rule}, got --host ${host} and neither`)
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatUrl, pageUrl, readsText } from './started.ts'
+import { describeReads, formatPageUrl, formatUrl } from './started.ts'
 
 it('an address of six is put in brackets', () => {
   expect(formatUrl({ address: '::1', port: 8080, isLocal: true })).toBe('http://[::1]:8080')
@@ -7,13 +7,13 @@ it('an address of six is put in brackets', () => {
 })
 
 it('the address of the page has the token only when nobody knows it', () => {
-  expect(pageUrl('http://a', { text: 'secret', isNew: true, inShell: 'secret' })).toBe('http://a/#token=secret')
-  expect(pageUrl('http://a', { text: 'secret', isNew: false, inShell: '$SLUICE_TOKEN' })).toBe('http://a/')
+  expect(formatPageUrl('http://a', { text: 'secret', isNew: true, inShell: 'secret' })).toBe('http://a/#token=secret')
+  expect(formatPageUrl('http://a', { text: 'secret', isNew: false, inShell: '$SLUICE_TOKEN' })).toBe('http://a/')
 })
 
 it('says who needs the token to look, and why', () => {
   const here = { address: '127.0.0.1', port: 8080, isLocal: true }
-  expect(readsText(here, [])).toBe('need no token on this machine; through a proxy they do')
-  expect(readsText(here, ['limits.example'])).toBe('need the token: --allow-host says that a proxy is in front')
-  expect(readsText({ ...here, isLocal: false }, [])).toBe('need the token: others can reach this address')
+  expect(describeReads(here, [])).toBe('need no token on this machine; through a proxy they do')
+  expect(describeReads(here, ['limits.example'])).toBe('need the token: --allow-host says that a proxy is in front')
+  expect(describeReads({ ...here, isLocal: false }, [])).toBe('need the token: others can reach this address')
 })

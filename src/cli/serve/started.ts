@@ -23,12 +23,12 @@ export function formatUrl({ address, port }: ListeningAddress): string {
 }
 
 /** Where people look: with the token in the part of the address that browsers keep to themselves, unless they have it already. */
-export function pageUrl(url: string, { text, isNew }: Token): string {
+export function formatPageUrl(url: string, { text, isNew }: Token): string {
   return isNew ? `${url}/#token=${text}` : `${url}/`
 }
 
 /** Whether looking needs the token, and why, for people. */
-export function readsText({ isLocal }: ListeningAddress, allowedHosts: readonly string[]): string {
+export function describeReads({ isLocal }: ListeningAddress, allowedHosts: readonly string[]): string {
   if (!isLocal) return 'need the token: others can reach this address'
   if (allowedHosts.length > 0) return 'need the token: --allow-host says that a proxy is in front'
   return 'need no token on this machine; through a proxy they do'

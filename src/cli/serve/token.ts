@@ -19,10 +19,10 @@ export async function resolveToken(file: string | undefined, terminal: Terminal)
     const text = randomBytes(24).toString('base64url')
     return { text, isNew: true, inShell: text }
   }
-  const inShell = file === undefined ? '$SLUICE_TOKEN' : `$(cat ${quoted(file)})`
+  const inShell = file === undefined ? '$SLUICE_TOKEN' : `$(cat ${quoteForShell(file)})`
   return { text: checkToken(given), isNew: false, inShell }
 }
 
-function quoted(file: string): string {
+function quoteForShell(file: string): string {
   return /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`
 }

@@ -1,10 +1,10 @@
 import type { Result, Slot } from '../../simulate/simulation.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { printable } from '../terminal/printable.ts'
-import { fitted } from '../terminal/table.ts'
+import { truncate } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatNumber } from './column-table.ts'
-import { spanText } from './duration-text.ts'
+import { writeSpan } from './duration-text.ts'
 
 const HEIGHT = 6
 const EIGHTHS = ['', '▁', '▂', '▃', '▄', '▅', '▆', '▇']
@@ -14,17 +14,22 @@ const LEAST = 20
 const MOST = 160
 
 /** How many slots a chart on this terminal has room for. */
-export function chartSlots({ columns }: Terminal): number {
+export function countChartSlots({ columns }: Terminal): number {
   return Math.min(MOST, Math.max(LEAST, columns - BESIDE))
 }
 
-/** What passed and what was refused over time, one picture a rule, all on one scale. */
-export function resultChart(results: readonly Result[], terminal: Terminal): string {
-  const most = Math.max(1, ...results.flatMap(({ slots }) => slots.map(({ admitted, refused }) => admitted + refused)))
-  return results.map((result) => picture(result, most, terminal)).join('\n')
+/** The most requests of any slot: the top of the scale that all rules share. */
+export function findTallest(results: readonly Result[]): number {
+  return Math.max(1, ...results.flatMap(({ slots }) => slots.map(({ admitted, refused }) => admitted + refused)))
 }
 
-function picture({ name, admitted, refused, slots }: Result, most: number, terminal: Terminal): string {
+/** What passed and what was refused over time, one picture a rule, all on one scale. */
+export function drawChart(results: readonly Result[], terminal: Terminal): string {
+  const most = findTallest(results)
+  return results.map((result) => drawResult(result, most, terminal)).join('\n')
+}
+
+function drawResult({ name, admitted, refused, slots }: Result, most: number, terminal: Terminal): string {
   const colors = chooseColors(terminal)
   const counts = `${colors.green('█')} ${formatNumber(admitted)} passed  ${colors.red('░')} ${formatNumber(refused)} refused`
   const scale = formatNumber(most)
@@ -32,10 +37,10 @@ function picture({ name, admitted, refused, slots }: Result, most: number, termi
     const row = HEIGHT - 1 - index
     const label = row === HEIGHT - 1 ? scale : row === 0 ? '0' : ''
     const cells = slots.map((slot) => drawCell(slot, row, most))
-    return `${label.padStart(scale.length)} │${colouredRow(cells, colors)}`
+    return `${label.padStart(scale.length)} │${colorRow(cells, colors)}`
   })
-  const title = `${colors.bold(fitted(printable(name), terminal.columns - 1))}\n${' '.repeat(scale.length + 2)}${counts}`
-  return `${[title, ...rows, axis(slots, scale.length)].join('\n')}\n`
+  const title = `${colors.bold(truncate(printable(name), terminal.columns - 1))}\n${' '.repeat(scale.length + 2)}${counts}`
+  return `${[title, ...rows, drawAxis(slots, scale.length)].join('\n')}\n`
 }
 
 interface Cell {
@@ -55,7 +60,7 @@ function drawCell({ admitted, refused }: Slot, row: number, most: number): Cell 
 }
 
 /** Neighbours of one colour in one stroke. */
-function colouredRow(cells: readonly Cell[], colors: ReturnType<typeof chooseColors>): string {
+function colorRow(cells: readonly Cell[], colors: ReturnType<typeof chooseColors>): string {
   let row = ''
   for (let from = 0, to = 0; from < cells.length; from = to) {
     const { kind } = cells[from] as Cell
@@ -66,8 +71,8 @@ function colouredRow(cells: readonly Cell[], colors: ReturnType<typeof chooseCol
   return row.trimEnd()
 }
 
-function axis(slots: readonly Slot[], indent: number): string {
-  const end = spanText(slots)
+function drawAxis(slots: readonly Slot[], indent: number): string {
+  const end = writeSpan(slots)
   const gap = Math.max(1, slots.length - 1 - end.length)
   return `${' '.repeat(indent)} └${'─'.repeat(slots.length)}\n${' '.repeat(indent + 2)}0${' '.repeat(gap)}${end}`
 }

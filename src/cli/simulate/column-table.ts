@@ -1,4 +1,4 @@
-import { table } from '../terminal/table.ts'
+import { formatTable } from '../terminal/table.ts'
 
 /** A column of a table with a line for each rule. */
 export interface Column<Row> {
@@ -11,23 +11,13 @@ export interface Column<Row> {
   text(row: Row): string
 }
 
-/** The columns that have a text for at least one of the rows. */
-export function selectColumns<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly Column<Row>[] {
-  return columns.filter(({ text }) => rows.some((row) => text(row) !== ''))
-}
-
-/** The cells of a table, the titles first. */
-export function composeCells<Row>(
-  columns: readonly Column<Row>[],
-  rows: readonly Row[],
-): readonly (readonly string[])[] {
-  return [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ text }) => text(row)))]
-}
-
-/** A table of these columns, its numbers in line. */
-export function columnTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const numbers = columns.flatMap(({ isWords = false }, index) => (isWords ? [] : [index]))
-  return table(composeCells(columns, rows), numbers)
+/** A table of the columns that have a text for at least one row, and below it the meanings of those that tell one. */
+export function formatColumns<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const shown = columns.filter(({ text }) => rows.some((row) => text(row) !== ''))
+  const cells = [shown.map(({ title }) => title), ...rows.map((row) => shown.map(({ text }) => text(row)))]
+  const numbers = shown.flatMap(({ isWords = false }, index) => (isWords ? [] : [index]))
+  const meanings = shown.flatMap(({ title, about }) => (about === undefined ? [] : [[`  ${title}`, about]]))
+  return `${formatTable(cells, numbers)}\n${formatTable(meanings)}`
 }
 
 /** A number as people read it; empty for one that was not measured. */

@@ -3,7 +3,7 @@ import type { Policy } from '../../policies/read-policies.ts'
 import { listRuleVariants } from '../../simulate/rule-variants.ts'
 import type { Contestant } from '../../simulate/simulation.ts'
 import { readPoliciesFile } from '../command/policies-file.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 import { formatRuleName, parseRule } from './rule-text.ts'
 
 /** Who takes part: the rules that were named and those of a file, or else every rule at 100 a minute. */
@@ -15,7 +15,7 @@ export async function readContestants(
   const policies = policiesFile === undefined ? [] : await readPoliciesFile(policiesFile)
   const contestants = [...named, ...policies.flatMap(listLimits)]
   const twice = contestants.find(({ name }, index) => contestants.findIndex((other) => other.name === name) < index)
-  if (twice !== undefined) throw new CommandFailure(`the rule "${twice.name}" is there twice`, EXIT.wrong)
+  if (twice !== undefined) throw new UsageError(`the rule "${twice.name}" is there twice`)
   if (contestants.length > 0) return contestants
   return listRuleVariants(100, 60_000).filter(({ rule }) => rule.windowMs !== undefined)
 }

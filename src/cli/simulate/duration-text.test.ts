@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { durationText, spanText } from './duration-text.ts'
+import { writeDuration, writeSpan } from './duration-text.ts'
 
 it.each([
   [1, '1ms'],
@@ -8,7 +8,7 @@ it.each([
   [1_800_000, '30m'],
   [90_061_001, '1d1h'],
 ])('tells %i ms in few words', (ms, text) => {
-  expect(durationText(ms)).toBe(text)
+  expect(writeDuration(ms)).toBe(text)
 })
 
 it.each([
@@ -23,6 +23,6 @@ it.each([
     refused: 0,
     remaining: 0,
   }))
-  expect(spanText(slots)).toBe(text)
-  expect(spanText(slots.slice(0, 1))).toBe('')
+  expect(writeSpan(slots)).toBe(text)
+  expect(writeSpan(slots.slice(0, 1))).toBe('')
 })

@@ -1,7 +1,7 @@
 import type { Slot } from '../../simulate/simulation.ts'
 
 /** A length of time as options say it, its two largest units at most: `30m`, `1h30m`. Shorter ones are left out. */
-export function durationText(ms: number): string {
+export function writeDuration(ms: number): string {
   const first = UNITS.findIndex(([, unitMs]) => ms >= unitMs)
   let leftMs = ms
   let text = ''
@@ -14,13 +14,13 @@ export function durationText(ms: number): string {
 }
 
 /** How long a time line is, without a rest that is shorter than a slot; empty for a single moment. */
-export function spanText(slots: readonly Slot[]): string {
+export function writeSpan(slots: readonly Slot[]): string {
   const [first, second] = slots
   if (first === undefined || second === undefined) return ''
   const widthMs = second.fromMs - first.fromMs
   const ms = widthMs * slots.length
   const unit = UNITS.find(([, unitMs]) => ms >= unitMs && ms % unitMs < widthMs) as (typeof UNITS)[number]
-  return durationText(ms - (ms % unit[1]))
+  return writeDuration(ms - (ms % unit[1]))
 }
 
 const UNITS = [

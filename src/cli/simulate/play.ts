@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { createSimulation, type SimulationOptions } from '../../simulate/simulate.ts'
+import { createSimulation, type SimulationOptions, splitTrace } from '../../simulate/simulate.ts'
 import type { Arrival, Contestant, Result, Trace } from '../../simulate/simulation.ts'
 import { CommandFailure } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -23,7 +23,7 @@ export async function playTrace(
 ): Promise<readonly Result[]> {
   const { fromMs = 0, untilMs = 0 } = trace
   const share = ({ atMs }: Arrival): number => (atMs - fromMs) / (untilMs - fromMs)
-  return play(contestants, { parts: splitTrace(trace), share }, { ...options, fromMs, untilMs }, terminal)
+  return play(contestants, { parts: splitTrace(trace, PART), share }, { ...options, fromMs, untilMs }, terminal)
 }
 
 /** Plays a file. */
@@ -58,15 +58,4 @@ async function play(
   }
   if (options.untilMs !== undefined) simulation.passTime(options.untilMs)
   return simulation.results()
-}
-
-function* splitTrace(trace: Trace): Iterable<readonly Arrival[]> {
-  let part: Arrival[] = []
-  for (const arrival of trace) {
-    part.push(arrival)
-    if (part.length < PART) continue
-    yield part
-    part = []
-  }
-  if (part.length > 0) yield part
 }

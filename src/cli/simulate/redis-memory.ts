@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import { encodeScope } from '../../core/key.ts'
 import { createLimit } from '../../core/limit.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
+import { readSpanMs } from '../../simulate/simulated-store.ts'
 import type { Contestant } from '../../simulate/simulation.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import type { ConnectedRedis } from '../redis/redis-url.ts'
@@ -20,7 +21,7 @@ const DEADLINE_MS = 60_000
 export async function measureRedisMemory({ rule }: Contestant, { client, place }: ConnectedRedis): Promise<number> {
   const limiterName = `simulate-${randomUUID().slice(0, 8)}`
   const requests = Math.min(rule.limit, MOST_REQUESTS)
-  const windowMs = Math.ceil(rule.windowMs ?? Number(rule.parameters.leaseMs))
+  const windowMs = readSpanMs(rule)
   const startMs = 10 * windowMs
   let nowMs = startMs
   const clock: Clock = { nowMs: () => nowMs }

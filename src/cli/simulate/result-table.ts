@@ -1,7 +1,6 @@
 import type { Result } from '../../simulate/simulation.ts'
 import { printable } from '../terminal/printable.ts'
-import { table } from '../terminal/table.ts'
-import { type Column, columnTable, formatNumber, selectColumns } from './column-table.ts'
+import { type Column, formatColumns, formatNumber } from './column-table.ts'
 
 /** A result, and what the key takes on Redis where that was measured. */
 export interface ShownResult extends Result {
@@ -9,10 +8,8 @@ export interface ShownResult extends Result {
 }
 
 /** The results as a table, with what its columns mean. */
-export function resultTable(results: readonly ShownResult[]): string {
-  const columns = selectColumns(COLUMNS, results)
-  const meanings = columns.flatMap(({ title, about }) => (about === undefined ? [] : [[`  ${title}`, about]]))
-  return `${columnTable(columns, results)}\n${table(meanings)}`
+export function formatResults(results: readonly ShownResult[]): string {
+  return formatColumns(COLUMNS, results)
 }
 
 const share = (part: number, whole: number): string => `${formatNumber(whole === 0 ? 0 : (100 * part) / whole, 1)} %`

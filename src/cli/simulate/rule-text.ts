@@ -4,7 +4,7 @@ import type { Rule } from '../../core/rule.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
 import * as forms from '../../rules/forms.ts'
 import { nameField, type RuleForm, ruleFrom } from '../../rules/rule-form.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** Reads a rule as it is said on a command line: `sliding-window limit=100 window=1m`. */
 export function parseRule(text: string): Rule {
@@ -13,20 +13,20 @@ export function parseRule(text: string): Rule {
   if (form === undefined) {
     const names = RULES.map((candidate) => candidate.name)
     const hint = didYouMean(name, names) || `: there are ${names.join(', ')}`
-    throw wrong(text, name === '' ? 'a rule begins with its name' : `there is no rule ${show(name)}${hint}`)
+    throw createRuleError(text, name === '' ? 'a rule begins with its name' : `there is no rule ${show(name)}${hint}`)
   }
   const given: Record<string, unknown> = {}
   for (const option of options) {
     const [, word, value] = /^([^=]+)=(.+)$/.exec(option) ?? []
     if (word === undefined)
-      throw wrong(text, `${show(option)} must be an option and its value, such as ${composeExample(form)}`)
-    if (word in given) throw wrong(text, `${word} is said twice`)
+      throw createRuleError(text, `${show(option)} must be an option and its value, such as ${composeExample(form)}`)
+    if (word in given) throw createRuleError(text, `${word} is said twice`)
     given[word] = parseValue(form, word, value as string)
   }
   try {
     return ruleFrom(form, given)
   } catch (error) {
-    throw wrong(text, (error as LimiterError).message)
+    throw createRuleError(text, (error as LimiterError).message)
   }
 }
 
@@ -60,6 +60,6 @@ function parseValue(form: RuleForm, word: string, value: string): string | numbe
   return /^\d[\d_]*$/.test(value) && !isInWords ? Number(value.replaceAll('_', '')) : value
 }
 
-function wrong(text: string, reason: string): CommandFailure {
-  return new CommandFailure(`the rule ${show(text)} is wrong: ${reason}`, EXIT.wrong)
+function createRuleError(text: string, reason: string): CommandFailure {
+  return new UsageError(`the rule ${show(text)} is wrong: ${reason}`)
 }

@@ -3,16 +3,16 @@ import { show } from '../../core/check.ts'
 import type { SimulationOptions } from '../../simulate/simulate.ts'
 import type { Contestant, Result } from '../../simulate/simulation.ts'
 import { withRedis } from '../redis/redis-option.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { CommandFailure, UsageError } from '../terminal/command-failure.ts'
 import { printable, printableJson } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { chartSlots, resultChart } from './chart.ts'
+import { countChartSlots, drawChart } from './chart.ts'
 import { formatNumber } from './column-table.ts'
 import { readContestants } from './contestants.ts'
-import { resultPicture } from './picture.ts'
+import { drawPicture } from './picture.ts'
 import { playFile, playTrace } from './play.ts'
 import { measureRedisMemory } from './redis-memory.ts'
-import { resultTable, type ShownResult } from './result-table.ts'
+import { formatResults, type ShownResult } from './result-table.ts'
 import { openTraceFile } from './trace-file.ts'
 import type { LogKey, TraceFormat } from './trace-line.ts'
 import { makeTraffic, type TrafficChoice } from './traffic-choice.ts'
@@ -43,9 +43,9 @@ export async function simulateCommand(options: SimulateOptions, terminal: Termin
   const contestants = await readContestants(options.rule, options.policies)
   const { about, results } = await playTraffic(options, contestants, terminal)
   const shown = await withRedisBytes(results, contestants, options, terminal)
-  if (options.svg !== undefined) await writePicture(options.svg, resultPicture(shown, about))
+  if (options.svg !== undefined) await writePicture(options.svg, drawPicture(shown, about))
   if (format === 'json') terminal.out(printableJson({ traffic: about, results: shown }, 2))
-  else terminal.out(`${printable(about)}\n\n${format === 'chart' ? resultChart(shown, terminal) : resultTable(shown)}`)
+  else terminal.out(`${printable(about)}\n\n${format === 'chart' ? drawChart(shown, terminal) : formatResults(shown)}`)
 }
 
 /** What to print: `--json` says it shorter. */
@@ -78,7 +78,7 @@ async function playTraffic(
   const file = await openTraceFile(path, { format: traceFormat, logKey, skipsBadLines: skipBadLines })
   const results = await playFile(contestants, file, settings, terminal)
   const { requests } = results[0] as Result
-  if (requests === 0) throw new CommandFailure(`the trace ${path} has no requests`, EXIT.wrong)
+  if (requests === 0) throw new UsageError(`the trace ${path} has no requests`)
   if (file.skipped > 0) terminal.err(`${formatNumber(file.skipped)} lines could not be read and were left out\n`)
   if (file.late > 0)
     terminal.err(`${formatNumber(file.late)} lines came after later ones and were taken at their time\n`)
@@ -87,9 +87,9 @@ async function playTraffic(
 
 function resolveSlots(options: SimulateOptions, terminal: Terminal): number {
   const { slots } = options
-  if (slots === undefined) return resolveFormat(options) === 'chart' ? chartSlots(terminal) : 60
+  if (slots === undefined) return resolveFormat(options) === 'chart' ? countChartSlots(terminal) : 60
   if (/^\d{1,5}$/.test(slots) && Number(slots) >= 2) return Number(slots)
-  throw new CommandFailure(`--slots must be a whole number from 2 to 99999, got ${show(slots)}`, EXIT.wrong)
+  throw new UsageError(`--slots must be a whole number from 2 to 99999, got ${show(slots)}`)
 }
 
 async function withRedisBytes(

@@ -4,7 +4,7 @@ import { withRedis } from '../redis/redis-option.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { measureRedisMemory } from './redis-memory.ts'
 import { nowNs, resolveFormat, type SimulateOptions } from './simulate-command.ts'
-import { type ShownSummary, summaryTable } from './summary-table.ts'
+import { formatSummary, type ShownSummary } from './summary-table.ts'
 
 const LIMIT = 100
 const LARGE_LIMIT = 10_000
@@ -15,7 +15,9 @@ export async function summaryCommand(options: SimulateOptions, terminal: Termina
   if (terminal.isInteractive) terminal.err('measuring every rule takes some seconds …\n')
   const measured = summarize({ limit: LIMIT, largeLimit: LARGE_LIMIT, windowMs: WINDOW_MS, nowNs })
   const rules = await withRedisBytes(measured, options, terminal)
-  terminal.out(resolveFormat(options) === 'json' ? `${JSON.stringify({ rules }, undefined, 2)}\n` : summaryTable(rules))
+  terminal.out(
+    resolveFormat(options) === 'json' ? `${JSON.stringify({ rules }, undefined, 2)}\n` : formatSummary(rules),
+  )
 }
 
 async function withRedisBytes(

@@ -1,20 +1,15 @@
 import * as forms from '../../rules/forms.ts'
 import type { RuleSummary } from '../../simulate/summary.ts'
-import { type Column, columnTable, composeCells, formatNumber, selectColumns } from './column-table.ts'
+import { type Column, formatColumns, formatNumber } from './column-table.ts'
 
 /** What was measured of a rule, and on Redis where that was asked for: at the small limit and at the large one. */
 export interface ShownSummary extends RuleSummary {
   readonly redisBytesPerKey?: readonly [number, number] | undefined
 }
 
-/** The cells of the measured table, the titles first. */
-export function summaryRows(rules: readonly ShownSummary[]): readonly (readonly string[])[] {
-  return composeCells(selectColumns(COLUMNS, rules), rules)
-}
-
 /** The measured table, with what its columns mean. */
-export function summaryTable(rules: readonly ShownSummary[]): string {
-  return `${columnTable(selectColumns(COLUMNS, rules), rules)}\n${MEANINGS}`
+export function formatSummary(rules: readonly ShownSummary[]): string {
+  return `${formatColumns(COLUMNS, rules)}${MEANINGS}`
 }
 
 const exactness = (kind: keyof RuleSummary['byTraffic']): Column<ShownSummary> => ({

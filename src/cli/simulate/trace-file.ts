@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { Arrival } from '../../simulate/simulation.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
+import { CommandFailure, UsageError } from '../terminal/command-failure.ts'
 import { detectFormat, type LogKey, readLine, type TraceFormat } from './trace-line.ts'
 
 /** How to read a file. */
@@ -36,9 +36,9 @@ async function readSize(path: string): Promise<number> {
     const found = await stat(path)
     if (!found.isDirectory()) return found.size
   } catch (error) {
-    throw unreadable(path, error)
+    throw createReadError(path, error)
   }
-  throw new CommandFailure(`the trace ${path} is a folder`, EXIT.wrong)
+  throw new UsageError(`the trace ${path} is a folder`)
 }
 
 const PART = 4_096
@@ -97,7 +97,7 @@ class LineReader implements TraceFile {
         if (rest.length > LONGEST_LINE) throw this.#failure(`a line is longer than ${LONGEST_LINE} characters`)
       }
     } catch (error) {
-      throw error instanceof CommandFailure ? error : unreadable(this.#path, error)
+      throw error instanceof CommandFailure ? error : createReadError(this.#path, error)
     }
     if (rest !== '') yield rest
   }
@@ -134,12 +134,12 @@ class LineReader implements TraceFile {
   }
 
   #failure(reason: string): CommandFailure {
-    return new CommandFailure(`${this.#path}:${Math.max(1, this.#line)}: ${reason}`, EXIT.wrong)
+    return new UsageError(`${this.#path}:${Math.max(1, this.#line)}: ${reason}`)
   }
 }
 
-function unreadable(path: string, error: unknown): CommandFailure {
+function createReadError(path: string, error: unknown): CommandFailure {
   const { code, message } = error as NodeJS.ErrnoException
   const reason = code === 'ENOENT' ? 'there is no such file' : message
-  return new CommandFailure(`the trace ${path} cannot be read: ${reason}`, EXIT.wrong, { cause: error })
+  return new UsageError(`the trace ${path} cannot be read: ${reason}`, { cause: error })
 }

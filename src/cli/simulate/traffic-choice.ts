@@ -1,9 +1,10 @@
 import { show } from '../../core/check.ts'
 import { duration } from '../../core/duration.ts'
+import { readSpanMs } from '../../simulate/simulated-store.ts'
 import type { Contestant, Trace } from '../../simulate/simulation.ts'
 import { adversary, bursts, poisson, steady, type TrafficOptions } from '../../simulate/traffic.ts'
-import { CommandFailure, EXIT } from '../terminal/command-failure.ts'
-import { durationText } from './duration-text.ts'
+import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
+import { writeDuration } from './duration-text.ts'
 
 /** The kinds of traffic that can be made. */
 export const TRAFFIC = ['poisson', 'steady', 'bursts', 'adversary'] as const
@@ -30,10 +31,12 @@ export interface ChosenTraffic {
 
 /** Makes the traffic. What was left out is made so that the first of the rules has something to refuse. */
 export function makeTraffic(choice: TrafficChoice, [first]: readonly Contestant[]): ChosenTraffic {
-  const { limit, windowMs } = resolveAim(first as Contestant)
+  const { rule } = first as Contestant
+  const { limit } = rule
+  const windowMs = readSpanMs(rule)
   const common = readCommon(choice, windowMs)
   const keys = common.keys ?? 1
-  const span = `for ${durationText(common.durationMs)}, ${keys === 1 ? 'one key' : `${keys} keys`}, seed ${common.seed ?? 1}`
+  const span = `for ${writeDuration(common.durationMs)}, ${keys === 1 ? 'one key' : `${keys} keys`}, seed ${common.seed ?? 1}`
   switch (choice.traffic) {
     case 'poisson':
     case 'steady': {
@@ -46,19 +49,14 @@ export function makeTraffic(choice: TrafficChoice, [first]: readonly Contestant[
       const burst = readCount('--burst', choice.burst, 1) ?? Math.ceil(0.8 * limit)
       const burstMs = readTime('--burst-length', choice.burstLength) ?? Math.max(1, Math.ceil(windowMs / 25))
       const pauseMs = readTime('--pause', choice.pause) ?? Math.max(1, Math.ceil(windowMs / 2))
-      const about = `${burst} requests within ${durationText(burstMs)}, then a pause of ${durationText(pauseMs)} on average, ${span}`
+      const about = `${burst} requests within ${writeDuration(burstMs)}, then a pause of ${writeDuration(pauseMs)} on average, ${span}`
       return { trace: bursts({ ...common, burst, burstMs, pauseMs }), about }
     }
     case 'adversary': {
-      const about = `an adversary who aims at ${limit} in ${durationText(windowMs)}, ${span}`
+      const about = `an adversary who aims at ${limit} in ${writeDuration(windowMs)}, ${span}`
       return { trace: adversary({ ...common, limit, windowMs }), about }
     }
   }
-}
-
-/** What an adversary aims at, and what is too much. */
-function resolveAim({ rule }: Contestant): { readonly limit: number; readonly windowMs: number } {
-  return { limit: rule.limit, windowMs: Math.ceil(rule.windowMs ?? Number(rule.parameters.leaseMs)) }
 }
 
 const WINDOWS = 30
@@ -77,21 +75,22 @@ function readCommon(choice: TrafficChoice, windowMs: number): TrafficOptions {
 /** `120`, `120/s`, `100/m` or `5/10s` as requests in a second. */
 function readRate(text: string): number {
   const [, count, period] = /^(\d+(?:\.\d+)?)(?:\/(.+))?$/.exec(text) ?? []
-  if (count === undefined) throw wrong('--rate', 'a number of requests, such as 120/s, 100/m or 5/10s', text)
+  if (count === undefined)
+    throw createOptionError('--rate', 'a number of requests, such as 120/s, 100/m or 5/10s', text)
   const periodMs = period === undefined ? 1_000 : readTime('--rate', /^\d/.test(period) ? period : `1${period}`)
   return (1_000 * Number(count)) / (periodMs as number)
 }
 
 function readCost(text: string): TrafficOptions['cost'] {
   const [, least, most = least] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? []
-  if (least === undefined) throw wrong('--cost', 'a whole number, or two such as 1-5', text)
+  if (least === undefined) throw createOptionError('--cost', 'a whole number, or two such as 1-5', text)
   return { least: Number(least), most: Number(most) }
 }
 
 function readCount(option: string, text: string | undefined, least: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,15}$/.test(text) && Number(text) >= least) return Number(text)
-  throw wrong(option, `a whole number of at least ${least}`, text)
+  throw createOptionError(option, `a whole number of at least ${least}`, text)
 }
 
 function readTime(option: string, text: string | undefined): number | undefined {
@@ -99,12 +98,12 @@ function readTime(option: string, text: string | undefined): number | undefined 
   try {
     return duration(text)
   } catch {
-    throw wrong(option, 'a length of time, such as 250ms, 1m or 1h30m', text)
+    throw createOptionError(option, 'a length of time, such as 250ms, 1m or 1h30m', text)
   }
 }
 
-function wrong(option: string, rule: string, text: string): CommandFailure {
-  return new CommandFailure(`${option} must be ${rule}, got ${show(text)}`, EXIT.wrong)
+function createOptionError(option: string, rule: string, text: string): CommandFailure {
+  return new UsageError(`${option} must be ${rule}, got ${show(text)}`)
 }
 
 function round(value: number): string {

@@ -17,3 +17,10 @@ export class CommandFailure extends Error {
     this.exitCode = exitCode
   }
 }
+
+/** Ends a command that was asked wrongly. */
+export class UsageError extends CommandFailure {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, EXIT.wrong, options)
+  }
+}

@@ -7,12 +7,12 @@ const HIDDEN_IN_LINES = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
  * clears the screen or turns the line around. Such a character becomes `\u001b` or `\n`, as in JSON.
  */
 export function printable(text: string): string {
-  return text.replaceAll(HIDDEN, escaped)
+  return text.replaceAll(HIDDEN, escapeCharacter)
 }
 
 /** The same of a text that has lines: they stay. */
 export function printableLines(text: string): string {
-  return text.replaceAll(HIDDEN_IN_LINES, escaped)
+  return text.replaceAll(HIDDEN_IN_LINES, escapeCharacter)
 }
 
 /** A value as JSON that can be printed, with a line end. It means the same as if nothing were escaped. */
@@ -20,12 +20,12 @@ export function printableJson(value: unknown, indent?: number): string {
   return `${printableLines(JSON.stringify(value, null, indent))}\n`
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   const inJson = JSON.stringify(character).slice(1, -1)
   if (inJson !== character) return inJson
-  return Array.from({ length: character.length }, (_, at) => unitText(character.charCodeAt(at))).join('')
+  return Array.from({ length: character.length }, (_, at) => escapeUnit(character.charCodeAt(at))).join('')
 }
 
-function unitText(unit: number): string {
+function escapeUnit(unit: number): string {
   return `\\u${unit.toString(16).padStart(4, '0')}`
 }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { type ProcessLike, processTerminal } from './process-terminal.ts'
+import { createProcessTerminal, type ProcessLike } from './process-terminal.ts'
 
 /** A process whose streams are here: a terminal, or a pipe. */
 function fakeProcess(isTTY: boolean, env: Record<string, string> = {}) {
@@ -21,7 +21,7 @@ function fakeProcess(isTTY: boolean, env: Record<string, string> = {}) {
 describe('the terminal of a process', () => {
   it('writes results and everything else to their own streams', () => {
     const { process, stdout, stderr } = fakeProcess(false)
-    const terminal = processTerminal(process)
+    const terminal = createProcessTerminal(process)
     terminal.out('result')
     terminal.err('problem')
     expect([stdout.read().toString(), stderr.read().toString()]).toEqual(['result', 'problem'])
@@ -38,18 +38,18 @@ describe('the terminal of a process', () => {
     [true, { NO_COLOR: '1', FORCE_COLOR: '1' }, true, false],
     [true, { TERM: 'dumb' }, false, false],
   ])('at a terminal %s with %j: interactive %s, in colour %s', (isTTY, env, isInteractive, hasColour) => {
-    const terminal = processTerminal(fakeProcess(isTTY, env).process)
+    const terminal = createProcessTerminal(fakeProcess(isTTY, env).process)
     expect([terminal.isInteractive, terminal.hasColour]).toEqual([isInteractive, hasColour])
     expect(terminal.keyboard !== undefined).toBe(isInteractive)
   })
 
   it('is as large as it says, and a pipe is 100 wide', () => {
     const { process, stdout } = fakeProcess(true)
-    const terminal = processTerminal(process)
+    const terminal = createProcessTerminal(process)
     expect([terminal.columns, terminal.rows]).toEqual([120, 40])
     Object.assign(stdout, { columns: 60 })
     expect(terminal.columns).toBe(60)
-    const pipe = processTerminal(fakeProcess(false).process)
+    const pipe = createProcessTerminal(fakeProcess(false).process)
     expect([pipe.columns, pipe.rows]).toEqual([100, undefined])
   })
 
@@ -58,7 +58,7 @@ describe('the terminal of a process', () => {
     ['SIGTERM', 143],
   ])('%s asks to end, and a second one ends', (signal, code) => {
     const { process, signals, exits } = fakeProcess(false)
-    const terminal = processTerminal(process)
+    const terminal = createProcessTerminal(process)
     expect(terminal.signal.aborted).toBe(false)
     signals.emit(signal)
     expect([terminal.signal.aborted, exits]).toEqual([true, []])
@@ -68,7 +68,7 @@ describe('the terminal of a process', () => {
 
   it('a reader that has gone asks to end, quietly; another failure is thrown', () => {
     const { process, stdout } = fakeProcess(false)
-    const terminal = processTerminal(process)
+    const terminal = createProcessTerminal(process)
     stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
     expect(terminal.signal.aborted).toBe(true)
     expect(() => stdout.emit('error', new Error('disk full'))).toThrow('disk full')
@@ -76,7 +76,7 @@ describe('the terminal of a process', () => {
 
   it('asks, and hears a line', async () => {
     const { process, stdin, stdout } = fakeProcess(true)
-    const answer = processTerminal(process).keyboard?.ask('Sure? ')
+    const answer = createProcessTerminal(process).keyboard?.ask('Sure? ')
     stdin.write('yes\n')
     expect(await answer).toBe('yes')
     stdout.end()
@@ -85,7 +85,7 @@ describe('the terminal of a process', () => {
 
   it('hears nothing when there is nobody any more', async () => {
     const { process, stdin } = fakeProcess(true)
-    const answer = processTerminal(process).keyboard?.ask('Sure? ')
+    const answer = createProcessTerminal(process).keyboard?.ask('Sure? ')
     stdin.end()
     expect(await answer).toBe('')
   })
@@ -93,7 +93,7 @@ describe('the terminal of a process', () => {
   it('hears keys as they are pressed, until it is told to stop', async () => {
     const { process, stdin, rawModes } = fakeProcess(true)
     const keys: string[] = []
-    const stop = processTerminal(process).keyboard?.onKey((key) => keys.push(key))
+    const stop = createProcessTerminal(process).keyboard?.onKey((key) => keys.push(key))
     stdin.write('q')
     await new Promise(setImmediate)
     stop?.()

@@ -16,7 +16,7 @@ export interface ProcessLike {
  * The terminal of a process. Ctrl-C and SIGTERM ask a command to end, and a second one ends the process; a reader that has gone
  * (`| head`) asks it to end too, quietly.
  */
-export function processTerminal(process: ProcessLike): Terminal {
+export function createProcessTerminal(process: ProcessLike): Terminal {
   const { stdin, stdout, stderr, env } = process
   const ending = new AbortController()
   const end = (code: number) => () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chooseColors } from './colors.ts'
-import { fitted, measureWidth, table } from './table.ts'
+import { formatTable, measureWidth, truncate } from './table.ts'
 
 it('columns are as wide as their widest text, numbers end in line, and lines have no blanks at their end', () => {
   const rows = [
@@ -8,16 +8,16 @@ it('columns are as wide as their widest text, numbers end in line, and lines hav
     ['a', '10', ''],
     ['long one', '9', 'x'],
   ]
-  expect(table(rows, [1])).toBe('name      count  what\na            10\nlong one      9  x\n')
-  expect(table([['a', 'b'], ['long']])).toBe('a     b\nlong\n')
-  expect(table([])).toBe('')
+  expect(formatTable(rows, [1])).toBe('name      count  what\na            10\nlong one      9  x\n')
+  expect(formatTable([['a', 'b'], ['long']])).toBe('a     b\nlong\n')
+  expect(formatTable([])).toBe('')
 })
 
 it('colours take no room', () => {
   const { red } = chooseColors({ hasColour: true } as Parameters<typeof chooseColors>[0])
   expect(red('x')).toBe('\u001b[31mx\u001b[39m')
   expect(measureWidth(red('Zoë'))).toBe(3)
-  expect(table([[red('a'), 'b']])).toBe(`${red('a')}  b\n`)
+  expect(formatTable([[red('a'), 'b']])).toBe(`${red('a')}  b\n`)
 })
 
 it.each([
@@ -27,5 +27,5 @@ it.each([
   ['abcdef', 0, ''],
   ['😀😀😀', 2, '😀…'],
 ])('%s fits into %d columns as %s', (text, width, shown) => {
-  expect(fitted(text, width)).toBe(shown)
+  expect(truncate(text, width)).toBe(shown)
 })

@@ -1,5 +1,5 @@
 /** Rows of texts as lines whose columns are as wide as their widest text. Columns in `right` end in line; the last one is never filled up. */
-export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+export function formatTable(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const count = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: count }, (_, column) =>
     Math.max(...rows.map((row) => measureWidth(row[column] ?? ''))),
@@ -13,7 +13,7 @@ export function measureWidth(text: string): number {
 }
 
 /** The text in at most `width` columns, with … where something is missing. Without colours. */
-export function fitted(text: string, width: number): string {
+export function truncate(text: string, width: number): string {
   const characters = [...text]
   if (characters.length <= width) return text
   return width < 1 ? '' : `${characters.slice(0, width - 1).join('')}…`

@@ -2,7 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { duration } from '../../core/duration.ts'
 import type { LiveReport } from '../../observe/live-report.ts'
 import type { RegisterCommand } from '../command/command.ts'
-import { readToken, SERVICE_URL, type ServiceClient, serviceClient, TOKEN_OPTION } from '../command/service-client.ts'
+import {
+  createServiceClient,
+  readToken,
+  SERVICE_URL,
+  type ServiceClient,
+  TOKEN_OPTION,
+} from '../command/service-client.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { CommandFailure } from '../terminal/command-failure.ts'
 import { printable, printableJson } from '../terminal/printable.ts'
@@ -26,7 +32,7 @@ export const registerTop: RegisterCommand = (program, terminal) => {
       const ending = new AbortController()
       terminal.signal.addEventListener('abort', () => ending.abort())
       const { signal } = ending
-      const service = serviceClient(options.url, await readToken(options.tokenFile, terminal), signal)
+      const service = createServiceClient(options.url, await readToken(options.tokenFile, terminal), signal)
       const report = await fetchReport(service)
       if (options.json) terminal.out(printableJson(report, 2))
       else if (options.once || !terminal.isInteractive)

@@ -2,7 +2,7 @@ import type { LiveKey, LivePolicy, LiveReport, LiveSecond } from '../../observe/
 import type { Colors } from '../terminal/colors.ts'
 import { formatDuration, formatTime } from '../terminal/format-duration.ts'
 import { printable } from '../terminal/printable.ts'
-import { fitted, table } from '../terminal/table.ts'
+import { formatTable, truncate } from '../terminal/table.ts'
 
 /** How much there is to draw on. */
 export interface Size {
@@ -18,13 +18,13 @@ export function composeTopLines(
   { columns, rows }: Size,
   colors: Colors,
 ): readonly string[] {
-  const head = headLines(report, place, columns, colors)
-  const policies = policyLines(report, columns, colors)
+  const head = composeHead(report, place, columns, colors)
+  const policies = composePolicies(report, columns, colors)
   const left = rows === undefined ? 2 * (MOST_KEYS + KEY_HEAD) : rows - head.length - policies.length
   const most = Math.min(MOST_KEYS, Math.floor(left / 2) - KEY_HEAD)
   const keys = [
-    ...keyLines('busiest keys', report.busiest, columns, most, colors),
-    ...keyLines('most refused keys', report.mostRefused, columns, most, colors),
+    ...composeKeys('busiest keys', report.busiest, columns, most, colors),
+    ...composeKeys('most refused keys', report.mostRefused, columns, most, colors),
   ]
   return [...head, ...policies, ...keys].slice(0, rows)
 }
@@ -34,7 +34,7 @@ const MOST_KEYS = 20
 const KEY_HEAD = 2
 const LATELY_SECONDS = 10
 
-function headLines(report: LiveReport, place: string, columns: number, colors: Colors): readonly string[] {
+function composeHead(report: LiveReport, place: string, columns: number, colors: Colors): readonly string[] {
   const { service, store, seconds } = report
   const { version, startedAtMs, nowMs, reloadError } = service
   const last = seconds.at(-1)
@@ -51,12 +51,12 @@ function headLines(report: LiveReport, place: string, columns: number, colors: C
     ...(reloadError === null
       ? []
       : ([[printable(`policies on disk are not in force: ${reloadError}`), colors.yellow]] as const)),
-    [last === undefined ? 'nothing has been decided yet' : secondText(last), asIs],
+    [last === undefined ? 'nothing has been decided yet' : formatSecond(last), asIs],
   ] as const
-  return lines.map(([text, colour]) => colour(fitted(text, columns)))
+  return lines.map(([text, colour]) => colour(truncate(text, columns)))
 }
 
-function secondText({ allowed, refused, wouldRefuse, withoutStore, p50Ms, p99Ms }: LiveSecond): string {
+function formatSecond({ allowed, refused, wouldRefuse, withoutStore, p50Ms, p99Ms }: LiveSecond): string {
   const total = allowed + refused
   const share = total === 0 ? '' : ` (${((100 * refused) / total).toFixed(1)} %)`
   const parts = [`last second: ${allowed} allowed, ${refused} refused${share}`]
@@ -66,14 +66,17 @@ function secondText({ allowed, refused, wouldRefuse, withoutStore, p50Ms, p99Ms 
   return parts.join(', ')
 }
 
-function policyLines({ policies, seconds }: LiveReport, columns: number, colors: Colors): readonly string[] {
+function composePolicies({ policies, seconds }: LiveReport, columns: number, colors: Colors): readonly string[] {
   const lately = seconds.slice(-LATELY_SECONDS)
-  const rows = policies.map((policy) => policyRow(policy, lately))
+  const rows = policies.map((policy) => composePolicyRow(policy, lately))
   const head = ['policy', 'allowed/s', 'refused/s', 'allowed', 'refused', 'refused by']
   return ['', ...composeLines([head, ...rows], [1, 2, 3, 4], columns, colors)]
 }
 
-function policyRow({ name, allowed, refused, tiers }: LivePolicy, lately: readonly LiveSecond[]): readonly string[] {
+function composePolicyRow(
+  { name, allowed, refused, tiers }: LivePolicy,
+  lately: readonly LiveSecond[],
+): readonly string[] {
   const perSecond = (what: 'allowed' | 'refused'): string => {
     const sum = lately.reduce((total, { byPolicy }) => total + (byPolicy[name]?.[what] ?? 0), 0)
     return (sum / Math.max(1, lately.length)).toFixed(1)
@@ -82,7 +85,7 @@ function policyRow({ name, allowed, refused, tiers }: LivePolicy, lately: readon
   return [name, perSecond('allowed'), perSecond('refused'), `${allowed}`, `${refused}`, by.join(', ')]
 }
 
-function keyLines(
+function composeKeys(
   title: string,
   keys: readonly LiveKey[],
   columns: number,
@@ -100,13 +103,13 @@ function composeLines(
   columns: number,
   colors: Colors,
 ): readonly string[] {
-  const [head = '', ...lines] = table(
+  const [head = '', ...lines] = formatTable(
     rows.map((row) => row.map(printable)),
     right,
   )
     .trimEnd()
     .split('\n')
-    .map((line) => fitted(line, columns))
+    .map((line) => truncate(line, columns))
   return [colors.faint(head), ...lines]
 }
 

@@ -1,8 +1,9 @@
 import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
+import { describeError } from '../../core/describe-error.ts'
 import type { Key, Limiter } from '../../limiter/limiter.ts'
-import { keyText } from '../key-text.ts'
+import { formatKey } from '../format-key.ts'
 import { type InSpan, type SpannedCall, withSpans } from './with-spans.ts'
 
 /** What the spans of a limiter are made with. */
@@ -12,7 +13,7 @@ export interface SpanSettings {
 }
 
 /** The limiter with a span around every call that asks the store, also those of the holds and leases that it gives. */
-export function limiterInSpans<Tier extends string>(
+export function wrapInSpans<Tier extends string>(
   limiter: Limiter<Tier>,
   { tracer, recordKeys }: SpanSettings,
   close: () => Promise<void>,
@@ -29,7 +30,7 @@ export function limiterInSpans<Tier extends string>(
     }
   }
   const composeKey = ([key]: readonly unknown[]): Attributes =>
-    recordKeys ? { 'sluice.key': formatKey(key, tiers) } : {}
+    recordKeys ? { 'sluice.key': describeKey(key, tiers) } : {}
   const withEndings = (held: object, args: readonly unknown[]): object => {
     return withSpans(
       held,
@@ -86,11 +87,11 @@ async function settle(
 ): Promise<unknown> {
   try {
     const answer = (await run()) as object
-    if (span.isRecording()) span.setAttributes(decisionAttributes(answer))
+    if (span.isRecording()) span.setAttributes(composeDecisionAttributes(answer))
     return answerFor === undefined ? answer : answerFor(answer, args)
   } catch (error) {
     span.recordException(error instanceof Error ? error : String(error))
-    span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) })
+    span.setStatus({ code: SpanStatusCode.ERROR, message: describeError(error) })
     throw error
   } finally {
     span.end()
@@ -98,7 +99,7 @@ async function settle(
 }
 
 /** A decision, or what was given with one: a hold, a lease, or what came of a scheduled function. */
-function decisionAttributes(answer: object): Attributes {
+function composeDecisionAttributes(answer: object): Attributes {
   const decision = 'decision' in answer ? (answer.decision as Decision) : (answer as Decision)
   const { allowed, reason, limitedBy, decidedBy, limit, remaining, wouldRefuse } = decision
   return {
@@ -123,9 +124,9 @@ function composeAmounts({ amount }: SpannedCall, args: readonly unknown[]): Attr
   return attributes
 }
 
-function formatKey(key: unknown, tiers: readonly string[]): string {
+function describeKey(key: unknown, tiers: readonly string[]): string {
   try {
-    return keyText(key as Key<string>, tiers)
+    return formatKey(key as Key<string>, tiers)
   } catch {
     // What is no key is refused by the limiter, and shown here as there.
     return show(key)

@@ -1,9 +1,8 @@
 import { type MeterProvider, metrics, type TracerProvider, trace } from '@opentelemetry/api'
-import { knownOptions, show } from '../../core/check.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
+import { knownOptions, trueOrFalse } from '../../core/check.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { assertLimiter } from '../watched-limiter.ts'
-import { limiterInSpans } from './in-spans.ts'
+import { wrapInSpans } from './in-spans.ts'
 import { meterLimiter } from './meter-limiter.ts'
 
 /** Options of `instrument`. */
@@ -30,12 +29,9 @@ export function instrument<Tier extends string = never>(
   knownOptions('instrument()', options, ['meterProvider', 'tracerProvider', 'recordKeys'])
   assertLimiter('instrument()', limiter)
   const { meterProvider = metrics.getMeterProvider(), tracerProvider = trace.getTracerProvider() } = options
-  const { recordKeys = false } = options
-  if (typeof recordKeys !== 'boolean') {
-    throw new LimiterError('INVALID_OPTION', `recordKeys must be true or false, got ${show(recordKeys)}`)
-  }
+  const recordKeys = trueOrFalse('recordKeys', options.recordKeys ?? false)
   const stop = meterLimiter(limiter, meterProvider)
-  return limiterInSpans(limiter, { tracer: tracerProvider.getTracer('sluice'), recordKeys }, () => {
+  return wrapInSpans(limiter, { tracer: tracerProvider.getTracer('sluice'), recordKeys }, () => {
     stop()
     return limiter.close()
   })

@@ -1,10 +1,9 @@
 import type { Registry } from 'prom-client'
 import { type OpenMetricsContentType, register as ownRegister, type PrometheusContentType } from 'prom-client'
-import { knownOptions, show } from '../../core/check.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
+import { invalidOption, knownOptions } from '../../core/check.ts'
 import { measure } from '../measures.ts'
 import { assertLimiter, type WatchedLimiter } from '../watched-limiter.ts'
-import { healthGauge, prometheusMeters } from './meters.ts'
+import { createMeters, ensureHealthGauge } from './meters.ts'
 
 /** Options of `collectMetrics`. */
 export interface MetricsOptions {
@@ -36,14 +35,13 @@ export function collectMetrics(
   knownOptions('collectMetrics()', options, ['register', 'prefix', 'buckets'])
   const { prefix = 'sluice', buckets } = options
   if (typeof prefix !== 'string' || !/^[a-z_]\w*$/i.test(prefix)) {
-    const rule = 'letters, digits and underscores that do not begin with a digit'
-    throw new LimiterError('INVALID_OPTION', `prefix must be ${rule}, got ${show(prefix)}`)
+    throw invalidOption('prefix', 'letters, digits and underscores that do not begin with a digit', prefix)
   }
   const given: readonly WatchedLimiter[] = [limiters].flat()
   for (const limiter of given) assertLimiter('collectMetrics()', limiter)
   const register = (options.register ?? ownRegister) as Registry
-  const meters = prometheusMeters(register, prefix, buckets)
-  const { watched } = healthGauge(register, prefix)
+  const meters = createMeters(register, prefix, buckets)
+  const { watched } = ensureHealthGauge(register, prefix)
   const stops = given.flatMap((limiter) => {
     if (watched.has(limiter)) return []
     watched.add(limiter)

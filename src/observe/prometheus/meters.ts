@@ -3,7 +3,7 @@ import { COUNTS, HEALTHY, type Meters, mapMeasures, STEPS, TIMES } from '../meas
 import type { WatchedLimiter } from '../watched-limiter.ts'
 
 /** Meters that are metrics of a registry: those that are there, and new ones otherwise. */
-export function prometheusMeters(register: Registry, prefix: string, buckets: readonly number[] | undefined): Meters {
+export function createMeters(register: Registry, prefix: string, buckets: readonly number[] | undefined): Meters {
   const counters = mapMeasures(COUNTS, (name, { help, labels }) => {
     const known = register.getSingleMetric(counterName(prefix, name))
     const settings = { name: counterName(prefix, name), help, labelNames: labels, registers: [register] }
@@ -30,7 +30,7 @@ export function prometheusMeters(register: Registry, prefix: string, buckets: re
 const watchedBy = new WeakMap<object, Set<WatchedLimiter>>()
 
 /** The gauge of a registry that says how the stores of the watched limiters are when it is read. */
-export function healthGauge(register: Registry, prefix: string): { readonly watched: Set<WatchedLimiter> } {
+export function ensureHealthGauge(register: Registry, prefix: string): { readonly watched: Set<WatchedLimiter> } {
   const name = plainName(prefix, HEALTHY.name)
   const known = register.getSingleMetric(name)
   const watched = (known && watchedBy.get(known)) ?? new Set<WatchedLimiter>()

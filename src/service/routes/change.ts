@@ -1,7 +1,7 @@
 import type { Decision } from '../../core/decision.ts'
 import type { Amounts, BlockOptions, CostOptions } from '../../limiter/limiter.ts'
 import type { JsonBody } from '../server/read-json.ts'
-import { jsonResponse } from '../server/response.ts'
+import { createJsonResponse } from '../server/response.ts'
 import type { Access, PostRoute, Routes } from '../server/route.ts'
 import { type ParsedCall, readCall } from './call.ts'
 import { composeDecisionJson } from './decision-json.ts'
@@ -10,11 +10,11 @@ import type { ServiceContext } from './service-context.ts'
 type KeyAction = (call: ParsedCall, body: JsonBody) => Promise<Decision>
 
 /** Looks at a key, or changes what is known of it. */
-export function changeRoutes({ policies }: ServiceContext): Routes {
+export function createChangeRoutes({ policies }: ServiceContext): Routes {
   const route = (others: readonly string[], ask: KeyAction, access: Access = 'token'): PostRoute => ({
     method: 'POST',
     access,
-    handle: async (body) => jsonResponse(composeDecisionJson(await ask(readCall(policies, body, others), body))),
+    handle: async (body) => createJsonResponse(composeDecisionJson(await ask(readCall(policies, body, others), body))),
   })
   return {
     '/v1/peek': route(['cost'], ({ limiter, key }, body) => limiter.peek(key, readCost(body)), 'local'),

@@ -5,7 +5,7 @@ import type { ConsumeOptions } from '../../limiter/limiter.ts'
 import { assertId, COST, parseAmounts } from '../../limiter/parse-call.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { RequestError } from '../server/request-error.ts'
-import { composeErrorBody, jsonResponse, type ServiceResponse } from '../server/response.ts'
+import { composeErrorBody, createJsonResponse, type ServiceResponse } from '../server/response.ts'
 import type { Routes } from '../server/route.ts'
 import { readCall } from './call.ts'
 import { composeDecisionJson } from './decision-json.ts'
@@ -22,7 +22,7 @@ export function consumeRoutes(context: ServiceContext): Routes {
       access: 'token',
       handle: async (body) => {
         if ('requests' in body) return consumeAll(context, body)
-        return jsonResponse(composeDecisionJson(await checked(context, body)()))
+        return createJsonResponse(composeDecisionJson(await checked(context, body)()))
       },
     },
   }
@@ -50,7 +50,7 @@ async function consumeAll(context: ServiceContext, body: JsonBody): Promise<Serv
       ? composeDecisionJson(outcome.value)
       : composeErrorBody(outcome.reason, context.onError)
   })
-  return jsonResponse({ decisions })
+  return createJsonResponse({ decisions })
 }
 
 /** Checks all that a limiter would, and returns what is left to do. */

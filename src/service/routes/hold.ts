@@ -1,12 +1,12 @@
 import type { Amounts, ReserveOptions } from '../../limiter/limiter.ts'
-import { jsonResponse } from '../server/response.ts'
+import { createJsonResponse } from '../server/response.ts'
 import type { Routes } from '../server/route.ts'
 import { readCall, readHold } from './call.ts'
 import { composeDecisionJson } from './decision-json.ts'
 import type { ServiceContext } from './service-context.ts'
 
 /** Takes for a time. What ends a hold needs nothing but its token, on whatever instance of the service. */
-export function holdRoutes({ policies }: ServiceContext): Routes {
+export function createHoldRoutes({ policies }: ServiceContext): Routes {
   return {
     '/v1/reserve': {
       method: 'POST',
@@ -15,7 +15,7 @@ export function holdRoutes({ policies }: ServiceContext): Routes {
         const { limiter, key } = readCall(policies, body, ['estimate', 'holdMs'])
         const { policy: _, key: __, ...options } = body
         const { decision, token } = await limiter.reserve(key, options as unknown as ReserveOptions<string>)
-        return jsonResponse({ decision: composeDecisionJson(decision), hold: token ?? null })
+        return createJsonResponse({ decision: composeDecisionJson(decision), hold: token ?? null })
       },
     },
     '/v1/settle': {
@@ -23,13 +23,13 @@ export function holdRoutes({ policies }: ServiceContext): Routes {
       access: 'token',
       handle: async (body) => {
         const hold = readHold(policies, body, ['used'])
-        return jsonResponse(composeDecisionJson(await hold.settle(body.used as Amounts<string>)))
+        return createJsonResponse(composeDecisionJson(await hold.settle(body.used as Amounts<string>)))
       },
     },
     '/v1/cancel': {
       method: 'POST',
       access: 'token',
-      handle: async (body) => jsonResponse(composeDecisionJson(await readHold(policies, body, []).cancel())),
+      handle: async (body) => createJsonResponse(composeDecisionJson(await readHold(policies, body, []).cancel())),
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Rule } from '../../core/rule.ts'
 import type { LiveReport } from '../../observe/live-report.ts'
-import { jsonResponse, textResponse } from '../server/response.ts'
+import { createJsonResponse, createTextResponse } from '../server/response.ts'
 import type { Routes } from '../server/route.ts'
 import type { PolicyInForce, ServiceContext } from './service-context.ts'
 
@@ -25,27 +25,27 @@ export interface Reports {
 }
 
 /** Tells how the service is doing, and by which policies. */
-export function reportRoutes({ policies }: ServiceContext, { live, ready, metrics }: Reports): Routes {
+export function createReportRoutes({ policies }: ServiceContext, { live, ready, metrics }: Reports): Routes {
   return {
     '/v1/policies': {
       method: 'GET',
       access: 'local',
-      handle: () => jsonResponse({ policies: policies.all().map(composePolicyJson) }),
+      handle: () => createJsonResponse({ policies: policies.all().map(composePolicyJson) }),
     },
-    '/v1/live': { method: 'GET', access: 'local', handle: () => jsonResponse(live()) },
-    '/healthz': { method: 'GET', access: 'open', handle: () => jsonResponse({ status: 'alive' }) },
+    '/v1/live': { method: 'GET', access: 'local', handle: () => createJsonResponse(live()) },
+    '/healthz': { method: 'GET', access: 'open', handle: () => createJsonResponse({ status: 'alive' }) },
     '/readyz': {
       method: 'GET',
       access: 'open',
       handle: async () => {
         const readiness = await ready()
-        return jsonResponse(readiness, readiness.status === 'ready' ? 200 : 503)
+        return createJsonResponse(readiness, readiness.status === 'ready' ? 200 : 503)
       },
     },
     '/metrics': {
       method: 'GET',
       access: 'local',
-      handle: async () => textResponse(await metrics.text(), metrics.contentType),
+      handle: async () => createTextResponse(await metrics.text(), metrics.contentType),
     },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { connectionError } from './connection-error.ts'
+import { describeConnectionError } from './connection-error.ts'
 
 it.each([
   ['ERR_HTTP_REQUEST_TIMEOUT', 408, 'the request took too long to come in'],
@@ -7,5 +7,5 @@ it.each([
   ['HPE_INVALID_METHOD', 400, 'this is no request of HTTP: what Node says'],
 ])('tells a client of %s', (code, status, message) => {
   const error = Object.assign(new Error('what Node says'), { code })
-  expect(connectionError(error)).toEqual({ status, message })
+  expect(describeConnectionError(error)).toEqual({ status, message })
 })

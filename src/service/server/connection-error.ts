@@ -8,7 +8,7 @@ export interface ConnectionError {
 }
 
 /** What went wrong on a connection, in words that its client understands. */
-export function connectionError({ code, message }: NodeJS.ErrnoException): ConnectionError {
+export function describeConnectionError({ code, message }: NodeJS.ErrnoException): ConnectionError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return { status: 408, message: 'the request took too long to come in' }
   }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { startTimer } from '../../core/clock.ts'
-import { connectionError, MAX_HEADER_BYTES } from './connection-error.ts'
+import { describeConnectionError, MAX_HEADER_BYTES } from './connection-error.ts'
 import { isLoopback } from './host-check.ts'
 import { giveUpBody } from './read-body.ts'
 import type { Router } from './router.ts'
@@ -133,7 +133,7 @@ export class HttpServer {
     const isKnown = this.#broken.has(socket)
     this.#broken.add(socket)
     const underWay = this.#underWay.get(socket)
-    const problem = connectionError(error)
+    const problem = describeConnectionError(error)
     for (const request of underWay ?? []) giveUpBody(request, problem)
     if (isKnown || underWay !== undefined) return
     if (!socket.writable) {

@@ -4,7 +4,7 @@ import { RequestError } from './request-error.ts'
 
 /** Throws when a request announces a longer body than may be read. */
 export function assertShort(request: IncomingMessage, maxBytes: number): void {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw createTooLargeError(maxBytes)
 }
 
 /**
@@ -26,7 +26,7 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
       }
       stop()
       request.pause()
-      reject(tooLarge(maxBytes))
+      reject(createTooLargeError(maxBytes))
     }
     const end = (): void => {
       stop()
@@ -51,6 +51,6 @@ export function giveUpBody(request: IncomingMessage, problem: ConnectionError): 
 
 const GIVEN_UP = Symbol('given up')
 
-function tooLarge(maxBytes: number): RequestError {
+function createTooLargeError(maxBytes: number): RequestError {
   return new RequestError('BODY_TOO_LARGE', `a body may have ${maxBytes} bytes, and this one has more`)
 }

@@ -31,28 +31,8 @@ const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-?8"?[ \t]*)?$/i
 
 function readText(body: Uint8Array): string {
   try {
-    return decode(body, false)
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch {
-    throw new RequestError('INVALID_JSON', `the body is not UTF-8: byte ${wrongByte(body)} does not belong there`)
+    throw new RequestError('INVALID_JSON', 'the body is not UTF-8')
   }
-}
-
-/** How many bytes can be read before one that cannot. */
-function wrongByte(body: Uint8Array): number {
-  let good = 0
-  let bad = body.length + 1
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1
-    try {
-      decode(body.subarray(0, middle), true)
-      good = middle
-    } catch {
-      bad = middle
-    }
-  }
-  return good
-}
-
-function decode(bytes: Uint8Array, isPart: boolean): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isPart })
 }

@@ -12,12 +12,12 @@ export interface ServiceResponse {
 const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** A response in JSON. What no number can say, such as `Infinity`, becomes `null`. */
-export function jsonResponse(value: unknown, status = 200): ServiceResponse {
+export function createJsonResponse(value: unknown, status = 200): ServiceResponse {
   return { status, headers: HEADERS, body: `${JSON.stringify(value)}\n` }
 }
 
 /** A response in another text format. */
-export function textResponse(body: string, contentType: string): ServiceResponse {
+export function createTextResponse(body: string, contentType: string): ServiceResponse {
   return { status: 200, headers: { ...HEADERS, 'content-type': contentType }, body }
 }
 
@@ -36,8 +36,8 @@ export function composeErrorBody(error: unknown, tell: (error: unknown) => void)
 }
 
 /** The response to a request that failed. */
-export function errorResponse(error: unknown, tell: (error: unknown) => void): ServiceResponse {
-  const answer = jsonResponse(composeErrorBody(error, tell), resolveStatus(error))
+export function createErrorResponse(error: unknown, tell: (error: unknown) => void): ServiceResponse {
+  const answer = createJsonResponse(composeErrorBody(error, tell), resolveStatus(error))
   return error instanceof RequestError ? { ...answer, headers: { ...answer.headers, ...error.headers } } : answer
 }
 

@@ -6,7 +6,7 @@ import { isProxied } from './proxied.ts'
 import { assertShort, readBody } from './read-body.ts'
 import { assertJson, readJson } from './read-json.ts'
 import { RequestError } from './request-error.ts'
-import { errorResponse, type ServiceResponse } from './response.ts'
+import { createErrorResponse, type ServiceResponse } from './response.ts'
 import type { Access, GetRoute, PostRoute, Routes } from './route.ts'
 import type { AssertToken } from './token-check.ts'
 
@@ -53,7 +53,7 @@ export class Router {
     try {
       return await this.#dispatch(request, path, origin)
     } catch (error) {
-      return errorResponse(error, this.#options.onError)
+      return createErrorResponse(error, this.#options.onError)
     }
   }
 

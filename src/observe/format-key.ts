@@ -5,7 +5,7 @@ import type { Key } from '../limiter/limiter.ts'
  * A key for people to read, short and of printable characters whatever was given: `user:42`, `ip~203.0.113.7` of a kind, or
  * `user=42, ip=203.0.113.7` by tier, in the order of `tiers`. Different keys have different texts.
  */
-export function keyText(key: Key<string>, tiers: readonly string[]): string {
+export function formatKey(key: Key<string>, tiers: readonly string[]): string {
   if (typeof key === 'string' || 'kind' in key) return encodeSubject(key as Subject)
   const parts: string[] = []
   for (const tier of tiers) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { keyText } from './key-text.ts'
+import { formatKey } from './format-key.ts'
 
 it.each([
   ['user:42', 'user:42'],
@@ -9,5 +9,5 @@ it.each([
   ['\u001b[31m', '%1B[31m'],
   ['x'.repeat(201), expect.stringMatching(/^#[\w-]{43}$/)],
 ])('writes %j for people', (key, text) => {
-  expect(keyText(key, ['user', 'org', 'ip'])).toEqual(text)
+  expect(formatKey(key, ['user', 'org', 'ip'])).toEqual(text)
 })
