@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { calls, expectTwins, limits, starts } from '../../test/denial-twin.ts'
 import { runs } from '../../test/effort.ts'
+import { byCallersClock, calls, expectTwins, limits, starts } from '../../test/limiter-twin.ts'
 import { remoteStore } from '../../test/remote-store.ts'
 import type { LimitResult } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
@@ -392,8 +392,9 @@ describe('with everything that a process does', () => {
     let run = 0
     await fc.assert(
       fc.asyncProperty(limits, limits, calls, starts, async (user, ip, callList, startMs) => {
-        const limitList = count === 1 ? { user } : { user, ip }
-        await expectTwins(remoteStore(), `run ${run++}`, limitList, callList, startMs, compared)
+        const limits = count === 1 ? { user } : { user, ip }
+        const twins = { store: remoteStore(), name: `run ${run++}`, limits, ...byCallersClock(startMs) }
+        await expectTwins(twins, callList, compared)
       }),
       { numRuns: runs('limiter') },
     )
