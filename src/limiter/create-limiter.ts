@@ -143,7 +143,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   const { deadlineMs: timeoutMs, instances } = failure
   const failover = isLocal
     ? undefined
-    : withFailover(base, { limiter: name, limits, clock, timeoutMs, instances, events })
+    : withFailover(base, { clock, timeoutMs, instances, createLocal: memoryStore, events })
   const layered = failover === undefined ? base : withDenialCache(failover, { base, maxAgeMs: denialCacheMs })
   for (const limit of limits) layered.register(limit)
   return new TieredLimiter({

@@ -7,11 +7,10 @@ import { withFailover } from './failover/failover.ts'
 import { memoryStore } from './memory/memory-store.ts'
 
 const failover = {
-  limiter: 'contract',
-  limits: [],
   clock: undefined,
   timeoutMs: 20_000,
   instances: 1,
+  createLocal: memoryStore,
   events: { has: () => false, storeFailed() {}, degraded() {}, recovered() {} },
 }
 const denialCache = { maxAgeMs: 1e9 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { Store } from '../../src/core/store.ts'
 import { withDenialCache } from '../../src/stores/denial-cache.ts'
 import { withFailover } from '../../src/stores/failover/failover.ts'
+import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { storeContract } from '../../src/testing/store-contract.ts'
 import { type OpenClient, type RedisClientEntry, redisClients } from '../redis-clients/redis-clients.ts'
@@ -35,7 +36,7 @@ describe.each(layered as RedisClientEntry[])('the store contract with failover a
 
   const createStore = (): Store => {
     const events = { has: () => false, storeFailed() {}, degraded() {}, recovered() {} }
-    const options = { limiter: 'contract', limits: [], clock: undefined, timeoutMs: 20_000, instances: 1, events }
+    const options = { clock: undefined, timeoutMs: 20_000, instances: 1, createLocal: memoryStore, events }
     return withDenialCache(withFailover(redisStore(opened.client), options), { maxAgeMs: 1e9 })
   }
   for (const { title, run } of storeContract({ createStore })) it(title, run)

@@ -1,6 +1,7 @@
 import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { isNoAnswer } from '../../core/no-answer.ts'
 import type { Store } from '../../core/store.ts'
-import { kindOfFailure } from './store-failure.ts'
 
 /** How a store is doing, as far as this process can tell. */
 export interface Health {
@@ -89,26 +90,31 @@ export class CircuitBreaker {
   }
 
   /** The store has failed at something that was asked when it was known by these marks. */
-  failed(error: unknown, { failures }: Marks): void {
-    if (this.isOpen || failures !== this.failures) return
-    this.failures++
-    if (this.failures >= MOST_FAILURES) this.open(error)
-  }
-
-  /** The store does not let us do something, which does not end by itself: that is told once. */
-  denied(error: unknown, marks: Marks): void {
-    this.#tell(error)
-    this.failed(error, marks)
+  failed(error: unknown, marks: Marks): void {
+    const kind = classifyFailure(error)
+    if (kind === 'key' || kind === 'mistake') this.answered()
+    // Who gives up first, the store, its client or the limiter, makes no difference.
+    else if (kind === 'down' && isNoAnswer(error)) this.missed(error, marks)
+    else {
+      // What the store denies does not end by itself: that is told once.
+      if (kind === 'denied') this.#tell(error)
+      this.#count(error, marks)
+    }
   }
 
   /** The store has not answered in time. When it has answered nobody else meanwhile, it is not asked again. */
   missed(error: unknown, marks: Marks): void {
-    if (marks.answers === this.answers) this.open(error)
-    else this.failed(error, marks)
+    if (marks.answers === this.answers) this.#open(error)
+    else this.#count(error, marks)
   }
 
-  /** Stops the asking at once. */
-  open(error: unknown): void {
+  #count(error: unknown, { failures }: Marks): void {
+    if (this.isOpen || failures !== this.failures) return
+    this.failures++
+    if (this.failures >= MOST_FAILURES) this.#open(error)
+  }
+
+  #open(error: unknown): void {
     const members = this.#everybody()
     if (this.isOpen || members.length === 0) return
     const nowMs = timerNowMs(this.#clock)
@@ -144,7 +150,7 @@ export class CircuitBreaker {
     try {
       await member?.probe()
     } catch (error) {
-      const isNews = kindOfFailure(error) === 'denied' && kindOfFailure(this.#error) !== 'denied'
+      const isNews = classifyFailure(error) === 'denied' && classifyFailure(this.#error) !== 'denied'
       this.#error = error
       if (this.isOpen) this.#probeLater()
       if (this.isOpen && isNews) this.#denyLate(error)
@@ -161,7 +167,7 @@ export class CircuitBreaker {
 
   #tell(error: unknown): void {
     if (this.#isDenialTold) return
-    this.#isDenialTold = kindOfFailure(error) === 'denied'
+    this.#isDenialTold = classifyFailure(error) === 'denied'
     if (this.#isDenialTold) this.#warn('STORE_DENIED', error)
     else this.#warn('STORE_DEGRADED', error)
   }
@@ -183,6 +189,16 @@ export class CircuitBreaker {
     }
     return members
   }
+}
+
+/**
+ * What an error says of the store that it came from. `'down'`: it may be well again later. `'denied'`: not before somebody does
+ * something. `'key'`: only this key is wrong. `'mistake'`: the caller's, or the set-up's; no policy may hide it.
+ */
+export function classifyFailure(error: unknown): 'down' | 'denied' | 'key' | 'mistake' {
+  if (!(error instanceof LimiterError) || error.code === 'STORE_FAILED') return 'down'
+  if (error.code === 'STORE_DENIED') return 'denied'
+  return error.code === 'FOREIGN_KEY' ? 'key' : 'mistake'
 }
 
 // A clock with timers of its own is somebody's test, and must not decide when another limiter's store is asked.
