@@ -22,8 +22,8 @@ afterAll(async () => {
 })
 
 // Long enough for a busy machine to do a few things meanwhile.
-const HOLD_MS = 4_000
-const LEASE_MS = 4_000
+const HOLD_MS = 3_000
+const LEASE_MS = 2_400
 const YEARS_MS = 3_650 * 86_400_000
 const LIMIT = 1_000
 

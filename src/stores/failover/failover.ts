@@ -61,9 +61,9 @@ export function withFailover(store: Store, options: FailoverOptions): FailoverSt
 
 /** Probes go to keys of no limiter, in several slots of a Cluster. */
 const PROBE_KEYS = 16
-/** Of so many keys at a time the store is told what they owe, so that decisions need not wait behind all of them. */
+/** How many keys are replayed to the store at a time: decisions need not wait behind all of them. */
 const REPLAYED_AT_ONCE = 250
-/** After so many decisions without the store, the event loop has a turn. */
+/** After this number of decisions without the store, the event loop has a turn. */
 const BREATH = 64
 
 /** What one limiter does about a store that may fail. */
@@ -115,7 +115,7 @@ class Failover implements BreakerListener {
       nextTurn(() => reply.done(results))
       return undefined
     }
-    this.#counters.get((call.operations[0] as Operation).limit.limiter)?.beat(localTimeMs(call.nowMs))
+    this.#counters.get((call.operations[0] as Operation).limit.limiter)?.heartbeat(localTimeMs(call.nowMs))
     this.calls.begin(call, reply, this.#send, this.#answerInstead)
     return undefined
   }
@@ -157,7 +157,7 @@ class Failover implements BreakerListener {
   /** Puts a call to the store, after what its keys owe. */
   readonly #send = (call: StoreCall, reply: Reply): void => {
     const { operations, nowMs } = call
-    if (this.#fallback.owes(operations)) {
+    if (this.#fallback.hasPending(operations)) {
       this.#fallback.replay(operations, nowMs).then(
         () => this.#put(call, reply),
         (error: unknown) => reply.failed(error),

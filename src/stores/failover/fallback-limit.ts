@@ -86,12 +86,12 @@ export class FallbackLimit {
   }
 
   /** The keys that have something to write, or are just writing it. */
-  get owing(): readonly string[] {
+  listPending(): readonly string[] {
     return [...new Set([...this.log.keys(), ...this.#writing.keys()])]
   }
 
   /** Whether keys may have something to write, or are just writing it. */
-  get owes(): boolean {
+  get hasPending(): boolean {
     return this.log.size > 0 || this.#writing.size > 0
   }
 

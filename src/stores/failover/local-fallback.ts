@@ -75,9 +75,9 @@ export class LocalFallback {
   }
 
   /** Whether something has to be written to the store before these are decided there. */
-  owes(keys: readonly Pick<LimitKey, 'limit'>[]): boolean {
+  hasPending(keys: readonly Pick<LimitKey, 'limit'>[]): boolean {
     if (this.#limits.size === 0) return false
-    return keys.some(({ limit }) => this.#limits.get(limit)?.owes === true)
+    return keys.some(({ limit }) => this.#limits.get(limit)?.hasPending === true)
   }
 
   /** Writes to the store what these keys owe it. Rejects when that fails. */
@@ -85,11 +85,11 @@ export class LocalFallback {
     await Promise.all(keys.map(({ limit, key }) => this.#replay(limit, key, nowMs)))
   }
 
-  /** Writes to the store what all keys owe it, so many at a time, as long as `isAsking` says so. */
+  /** Writes to the store what all keys owe it, `atOnce` at a time, as long as `isAsking` says so. */
   async replayAll(nowMs: number, isAsking: () => boolean, atOnce: number): Promise<void> {
-    const owing = [...this.#limits].flatMap(([limit, local]) => local.owing.map((key) => ({ limit, key })))
-    for (let at = 0; at < owing.length && isAsking(); at += atOnce) {
-      await Promise.allSettled(owing.slice(at, at + atOnce).map(({ limit, key }) => this.#replay(limit, key, nowMs)))
+    const pending = [...this.#limits].flatMap(([limit, local]) => local.listPending().map((key) => ({ limit, key })))
+    for (let at = 0; at < pending.length && isAsking(); at += atOnce) {
+      await Promise.allSettled(pending.slice(at, at + atOnce).map(({ limit, key }) => this.#replay(limit, key, nowMs)))
     }
   }
 

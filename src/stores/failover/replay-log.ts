@@ -9,7 +9,7 @@ const MOST_KEYS = 10_000
 /** How many holds of one key may wait to be settled, as many as a key can have. */
 const MOST_HOLDS = 1_000
 
-/** How long a store remembers that it has charged something: so long may it be written again. */
+/** How long a store remembers that it has charged something, and for how long it may be written again. */
 const CHARGE_MS = 600_000
 
 /** Something to write to the store. */

@@ -6,11 +6,11 @@ import type { Reply, Store, StoreCall } from '../../core/store.ts'
 import { type Timed, Timeouts } from '../../core/timeouts.ts'
 import {
   type BreakerListener,
+  type BreakerSnapshot,
   type CircuitBreaker,
   classifyFailure,
   type Health,
   joinBreaker,
-  type Marks,
 } from './circuit-breaker.ts'
 
 /** The pause before a call is sent again, and twice as long each time after. */
@@ -76,12 +76,12 @@ export class StoreCalls {
     return new LimiterError(code, message, { cause: error })
   }
 
-  /** Calls `ring` after so long, by the time that timeouts go by. */
+  /** Calls `ring` after `pauseMs`, by the time that timeouts go by. */
   after(pauseMs: number, ring: () => void): () => void {
     return startTimer(this.#clock, pauseMs, ring)
   }
 
-  /** Resolves when something is done, and after so long at the latest. */
+  /** Resolves when something is done, and after `longestMs` at the latest. */
   within(longestMs: number, done: Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       const stop = this.after(longestMs, resolve)
@@ -101,7 +101,7 @@ export class StoreCalls {
 }
 
 /** A call that waits for its store. */
-class PendingCall implements Timed, Marks, Reply {
+class PendingCall implements Timed, BreakerSnapshot, Reply {
   dueMs = 0
   isOver = false
   answers = 0
