@@ -15,12 +15,24 @@ import { everyRule } from '../rule-registry.ts'
 import { anything, type Moment, play, requestOf, starts, waits } from '../schedules.ts'
 import { type ServerClock, serverClock } from '../servers/server-clock.ts'
 import { useStoppedTime } from '../servers/stopped-time.ts'
-import { askTiers, calls, kinds, openTiers, tiers, traceOf, waitAfter } from '../tier-twin.ts'
+import {
+  askTiers,
+  calls,
+  kinds,
+  openTiers,
+  type RandomCall,
+  type RandomTier,
+  tiers,
+  traceOf,
+  waitAfter,
+} from '../tier-twin.ts'
 
 // As most limiters run: no clock is given, so that Redis goes by the server's clock and memory by the machine's.
 
 const found = await serverClock()
 const DAY_MS = 86_400_000
+/** How far the server's clock is ahead of the caller's. */
+const apart = fc.constantFrom(-3_650 * DAY_MS, -3_600_000, -60_001, -1, 1, 60_001, 3_600_000, 3_650 * DAY_MS)
 let count = 0
 
 describe.runIf(found)('by the server’s time', () => {
@@ -42,7 +54,6 @@ describe.runIf(found)('by the server’s time', () => {
     })
 
     it('decides on Redis as in memory by a caller’s clock, however far that is from the server’s', async () => {
-      const apart = fc.constantFrom(-3_650 * DAY_MS, -3_600_000, -60_001, -1, 1, 60_001, 3_600_000, 3_650 * DAY_MS)
       const property = fc.asyncProperty(
         rules,
         anything(waits),
@@ -80,31 +91,47 @@ describe.runIf(found)('by the server’s time', () => {
     }
   }
 
-  it.each([
+  describe.each([
     ['that stay', false],
     ['that change between calls', true],
-  ])('tiers of rules %s, with holds, ids and blocks, are decided on Redis as in memory', async (_, changes) => {
-    const property = fc.asyncProperty(
-      tiers(fc.constant(changes)),
-      calls(waits),
-      starts,
-      async (list, callList, startMs) => {
-        time.set(startMs)
-        const name = `tiers ${count++}`
-        const [onRedis, memory] = [redisStore(time.redis), memoryStore()]
-        const [there, here] = [openTiers(onRedis, name, list), openTiers(memory, name, list)]
-        const trace: string[] = []
-        for (const call of callList) {
-          trace.push(traceOf(list, call, time.nowMs))
-          const expected = await askTiers(memory, here, list, call, STORE_TIME)
-          const seen = await askTiers(onRedis, there, list, call, STORE_TIME)
-          if (!isDeepStrictEqual(seen, expected)) expect(seen, trace.join('\n')).toEqual(expected)
-          time.set(time.nowMs + waitAfter(call.wait, expected))
-        }
-      },
-    )
-    await fc.assert(property, { numRuns: runs('timed') })
+  ])('tiers of rules %s, with holds, ids and blocks,', (_, changes) => {
+    const someTiers = tiers(fc.constant(changes))
+
+    it('are decided on Redis as in memory', async () => {
+      const property = fc.asyncProperty(someTiers, calls(waits), starts, (list, callList, startMs) =>
+        expectSameTiers(list, callList, startMs, () => STORE_TIME),
+      )
+      await fc.assert(property, { numRuns: runs('timed') })
+    })
+
+    it('are decided on Redis as in memory by a caller’s clock, however far that is from the server’s', async () => {
+      const property = fc.asyncProperty(someTiers, calls(waits), starts, apart, (list, callList, startMs, apartMs) => {
+        const serverMs = Math.max(0, startMs + apartMs)
+        return expectSameTiers(list, callList, serverMs, () => time.nowMs - serverMs + startMs)
+      })
+      await fc.assert(property, { numRuns: runs('timed') })
+    })
   })
+
+  async function expectSameTiers(
+    list: readonly RandomTier[],
+    callList: readonly RandomCall[],
+    serverMs: number,
+    readMs: () => number,
+  ): Promise<void> {
+    time.set(serverMs)
+    const name = `tiers ${count++}`
+    const [onRedis, memory] = [redisStore(time.redis), memoryStore()]
+    const [there, here] = [openTiers(onRedis, name, list), openTiers(memory, name, list)]
+    const trace: string[] = []
+    for (const call of callList) {
+      trace.push(traceOf(list, call, time.nowMs))
+      const expected = await askTiers(memory, here, list, call, readMs())
+      const seen = await askTiers(onRedis, there, list, call, readMs())
+      if (!isDeepStrictEqual(seen, expected)) expect(seen, trace.join('\n')).toEqual(expected)
+      time.set(time.nowMs + waitAfter(call.wait, expected))
+    }
+  }
 
   it('a refusal that blocks a key leaves what another rule has counted there for as long as it counts', async () => {
     const [short, long] = [7, 61_000].map((windowMs) => strictWindow({ limit: 1, windowMs, slices: 1 })) as [Rule, Rule]
