@@ -1,4 +1,4 @@
-import { describe, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { remoteStore } from '../../test/remote-store.ts'
 import type { Store } from '../core/store.ts'
 import { storeContract } from '../testing/store-contract.ts'
@@ -28,4 +28,17 @@ describe.each<[string, () => Store]>([
   ],
 ])('the store contract on %s', (_, createStore) => {
   for (const { title, run } of storeContract({ createStore })) it(title, run)
+})
+
+describe.each<[string, (store: Store) => Store]>([
+  ['withFailover', (store) => withFailover(store, failover)],
+  ['withDenialCache', (store) => withDenialCache(store, denialCache)],
+])('%s', (_, wrap) => {
+  it('says of itself what its store says of itself', () => {
+    const trouble = new Error('no connection')
+    const store = wrap({ ...remoteStore(), realTime: true, trouble: () => trouble })
+    expect([store.kind, store.realTime, store.trouble?.()]).toEqual(['redis', true, trouble])
+    const plain = wrap(remoteStore())
+    expect([plain.kind, plain.realTime, plain.trouble?.()]).toEqual(['redis', undefined, undefined])
+  })
 })
