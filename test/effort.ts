@@ -13,6 +13,8 @@ const RUNS: Readonly<Record<Kind, readonly [quick: number, ci: number, full: num
   limiter: [40, 80, 1_000],
   /** The same random calls in memory and on Redis. */
   twin: [30, 60, 1_000],
+  /** The same on a server whose clock is moved on between the calls, one call at a time. */
+  timed: [12, 40, 500],
   /** Where one run is hundreds of calls, or asks a Cluster. */
   long: [8, 16, 200],
   /** How often a slow scenario plays from start to end. */
@@ -31,6 +33,7 @@ type Kind =
   | 'schedule'
   | 'limiter'
   | 'twin'
+  | 'timed'
   | 'long'
   | 'rounds'
   | 'requests'

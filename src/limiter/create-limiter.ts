@@ -143,9 +143,8 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   const { deadlineMs: timeoutMs, instances } = failure
   const failover = isLocal
     ? undefined
-    : withFailover(base, { limiter: name, limits, clock, timeoutMs, instances, events })
-  const layered =
-    failover === undefined ? base : withDenialCache(failover, { base, limiter: name, maxAgeMs: denialCacheMs })
+    : withFailover(base, { clock, timeoutMs, instances, createLocal: memoryStore, events })
+  const layered = failover === undefined ? base : withDenialCache(failover, { base, maxAgeMs: denialCacheMs })
   for (const limit of limits) layered.register(limit)
   return new TieredLimiter({
     name,

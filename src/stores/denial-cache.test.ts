@@ -1,17 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { calls, expectTwins, limits, starts } from '../../test/denial-twin.ts'
 import { runs } from '../../test/effort.ts'
+import { byCallersClock, calls, expectTwins, limits, starts } from '../../test/limiter-twin.ts'
+import { decideCall, openLimit, operationOn } from '../../test/open-limit.ts'
 import { remoteStore } from '../../test/remote-store.ts'
 import type { LimitResult } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
 import { createLimiter, type TiersOptions } from '../limiter/create-limiter.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { slidingLog } from '../rules/sliding-log/sliding-log.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
+import { withDenialCache } from './denial-cache.ts'
 
 /** A store that is shared, as far as a limiter can tell, and notes what it is asked. */
 function sharedStore(answersLater = false): Store & { readonly asked: string[] } {
@@ -289,6 +292,48 @@ it('asks by another rule when a policy has changed it', async () => {
   expect(decisions.find((decision) => decision.limit === 50)).toMatchObject({ allowed: false, decidedBy: 'redis' })
 })
 
+it('asks for a limiter of the same name whose refusals block the key', async () => {
+  const clock = manualClock(0)
+  const { store, limiter } = limiterWith(clock)
+  const blocking = createLimiter({ name: 'api', rule: minute, blockForMs: 100_000, store, clock })
+  await limiter.consume('ann', { cost: 5 })
+  await limiter.consume('ann')
+  expect(await blocking.consume('ann')).toMatchObject({ retryAfterMs: 100_000, decidedBy: 'redis' })
+})
+
+it.each(['consume', 'peek'] as const)(
+  'asks after a %s by another rule, which converts what was counted',
+  async (type) => {
+    const [own, other] = [slidingLog({ limit: 5, windowMs: 1_000 }), slidingLog({ limit: 50, windowMs: 100_000 })]
+    const store = withDenialCache(sharedStore(), { maxAgeMs: 1e9 })
+    const { decide } = openLimit(store, { limiter: 'plans', rule: own, rulesVary: true })
+    await decide('ann', { type: 'consume', amount: 5 }, 0)
+    expect(await decide('ann', { type: 'consume', amount: 1 }, 0)).toMatchObject({ retryAfterMs: 1_000 })
+    const known = await decide('ann', { type: 'consume', amount: 1 }, 500)
+    expect(known).toMatchObject({ retryAfterMs: 500, decidedBy: 'denial-cache' })
+    await decide('ann', { type, amount: 2 }, 500, other)
+    // All of it counts as used when the rule changed.
+    expect(await decide('ann', { type: 'consume', amount: 1 }, 500)).toMatchObject({ retryAfterMs: 1_000 })
+  },
+)
+
+it('asks about limits of several limiters, and of one limiter without tiers, in one call', async () => {
+  const store = withDenialCache(sharedStore(), { maxAgeMs: 1e9 })
+  const limits = ['one', 'other'].map((limiter) => openLimit(store, { limiter, rule: minute }).limit)
+  const consume = (amount: number): Promise<readonly LimitResult[]> | readonly LimitResult[] => {
+    return decideCall(
+      store,
+      limits.map((limit) => operationOn(limit, 'ann', { type: 'consume', amount })),
+      0,
+    )
+  }
+  await consume(5)
+  await consume(1)
+  for (const { decidedBy, retryAfterMs } of await consume(1)) {
+    expect([decidedBy, retryAfterMs]).toEqual([undefined, 60_000])
+  }
+})
+
 it('remembers 10,000 keys, and forgets the one that was refused longest ago', async () => {
   const { limiter, store } = limiterWith(manualClock(0), sharedStore(), 1e9)
   const refuse = async (key: string): Promise<void> => {
@@ -392,8 +437,9 @@ describe('with everything that a process does', () => {
     let run = 0
     await fc.assert(
       fc.asyncProperty(limits, limits, calls, starts, async (user, ip, callList, startMs) => {
-        const limitList = count === 1 ? { user } : { user, ip }
-        await expectTwins(remoteStore(), `run ${run++}`, limitList, callList, startMs, compared)
+        const limits = count === 1 ? { user } : { user, ip }
+        const twins = { store: remoteStore(), name: `run ${run++}`, limits, ...byCallersClock(startMs) }
+        await expectTwins(twins, callList, compared)
       }),
       { numRuns: runs('limiter') },
     )

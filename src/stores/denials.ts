@@ -1,4 +1,5 @@
 import type { LimitResult } from '../core/decision.ts'
+import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 
@@ -7,11 +8,8 @@ const MOST_DENIALS = 10_000
 
 /** A refusal by the store, with what it said of every limit. Times are by whatever clock the limiter goes by. */
 export interface Denial {
-  readonly amounts: readonly number[]
-  readonly rules: readonly Rule[]
+  readonly operations: readonly Operation[]
   readonly results: readonly LimitResult[]
-  /** The names of the limits that it is about, where those are several. */
-  readonly limits: readonly string[]
   /** For how long the store would say the same, but for times that run down. */
   readonly lastsMs: number
   /** When the store was asked: its own time of the decision was no earlier. */
@@ -22,8 +20,10 @@ export interface Denial {
 
 /** The refusals that still hold, of all limiters of one name on one store in this process. */
 export class Denials {
+  /** How many limits use it. */
+  limits = 0
   readonly #denials = new Map<string, Denial>()
-  /** The names of refusals over several limits, by each limit's own. */
+  /** The names of refusals over tiers, by each key's own. */
   readonly #joint = new Map<string, Set<string>>()
 
   /** Whether nothing is known. */
@@ -31,12 +31,12 @@ export class Denials {
     return this.#denials.size === 0
   }
 
-  /** The refusal of this name, unless it is older than it lasts, or than `longestMs`. */
-  find(name: string, nowMs: number, longestMs: number): Denial | undefined {
+  /** The refusal of this name, unless it is older than it lasts, or than `maxAgeMs`. */
+  find(name: string, nowMs: number, maxAgeMs: number): Denial | undefined {
     const denial = this.#denials.get(name)
     if (denial === undefined) return undefined
     const passedMs = nowMs - denial.askedMs
-    if (passedMs >= 0 && passedMs < denial.lastsMs && passedMs < longestMs) return denial
+    if (passedMs >= 0 && passedMs < denial.lastsMs && passedMs < maxAgeMs) return denial
     this.#remove(name)
     return undefined
   }
@@ -46,13 +46,15 @@ export class Denials {
     this.#remove(name)
     if (this.#denials.size === MOST_DENIALS) this.#remove(this.#denials.keys().next().value as string)
     this.#denials.set(name, denial)
-    for (const limit of denial.limits) this.#joint.set(limit, (this.#joint.get(limit) ?? new Set()).add(name))
+    for (const key of listTiers(denial)) this.#joint.set(key, (this.#joint.get(key) ?? new Set()).add(name))
   }
 
-  /** Something of a limit has changed: what is known of it, alone or with others, holds no more. */
-  forget(limit: string): void {
-    this.#remove(limit)
-    for (const name of this.#joint.get(limit) ?? []) this.#remove(name)
+  /** A key has changed: what is known of it, alone or with others, holds no more, but for what was refused by the rule `but`. */
+  forget(key: string, but: Rule | undefined): void {
+    for (const name of [key, ...(this.#joint.get(key) ?? [])]) {
+      const operations = this.#denials.get(name)?.operations
+      if (operations?.some((operation) => operation.rule !== but && nameKey(operation) === key)) this.#remove(name)
+    }
   }
 
   /** Everything has changed. */
@@ -62,46 +64,29 @@ export class Denials {
   }
 
   #remove(name: string): void {
-    for (const limit of this.#denials.get(name)?.limits ?? []) {
-      const names = this.#joint.get(limit)
+    for (const key of listTiers(this.#denials.get(name))) {
+      const names = this.#joint.get(key)
       names?.delete(name)
-      if (names?.size === 0) this.#joint.delete(limit)
+      if (names?.size === 0) this.#joint.delete(key)
     }
     this.#denials.delete(name)
   }
 }
 
-/** A limiter's use of a cache. */
-export interface Joined {
-  readonly denials: Denials
-  /** Ends it. */
-  leave(): void
+function listTiers(denial: Denial | undefined): readonly string[] {
+  return denial?.operations[0]?.limit.tier === undefined ? [] : denial.operations.map(nameKey)
 }
 
-interface Shared {
-  readonly denials: Denials
-  users: number
+/** What a key of a limit is called among those of its limiter. Encoded keys contain no space. */
+export function nameKey({ limit, key }: Operation): string {
+  return limit.tier === undefined ? key : `${key} ${limit.tier}`
 }
 
-const caches = new WeakMap<Store, Map<string, Shared>>()
+const byStore = new WeakMap<Store, Map<string, Denials>>()
 
-/** The cache that all limiters of one name on one store have in common: what one of them changes, all of them have to ask about. */
-export function joinDenials(store: Store, limiterName: string): Joined {
-  const byName = caches.get(store) ?? new Map<string, Shared>()
-  caches.set(store, byName)
-  const shared = byName.get(limiterName) ?? { denials: new Denials(), users: 0 }
-  byName.set(limiterName, shared)
-  shared.users++
-  return {
-    denials: shared.denials,
-    leave: () => {
-      shared.users--
-      if (shared.users === 0) byName.delete(limiterName)
-    },
-  }
-}
-
-/** Lets the limiters of a name ask again about every key: all of them were forgotten. */
-export function forgetDenials(store: Store, limiterName: string): void {
-  caches.get(store)?.get(limiterName)?.denials.clear()
+/** The refusals of all limiters on a store, by their names. */
+export function openDenials(base: Store): Map<string, Denials> {
+  const known = byStore.get(base) ?? new Map<string, Denials>()
+  byStore.set(base, known)
+  return known
 }

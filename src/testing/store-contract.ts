@@ -4,6 +4,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Store } from '../core/store.ts'
 import type { WorkedExample } from '../core/worked-example.ts'
 import * as ruleExamples from '../rules/worked-examples.ts'
+import { changeChecks } from './change-checks.ts'
 import { jointChecks } from './joint-checks.ts'
 import { nextChecks } from './next-checks.ts'
 import { nextExamples } from './next-examples.ts'
@@ -53,6 +54,7 @@ export function storeContract(options: StoreContractOptions): readonly ContractC
     ...storeChecks,
     ...jointChecks,
     ...nextChecks,
+    ...changeChecks,
   ]
   return checks.map(({ title, check }, index) => ({
     title,

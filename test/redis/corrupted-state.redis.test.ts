@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
+import { strictWindow } from '../../src/rules/strict-window/strict-window.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
 import { type Action, type OpenLimit, openLimit } from '../open-limit.ts'
@@ -219,3 +220,12 @@ describe.each(everyRule.filter(({ factory }) => /slidingLog|concurrency/.test(fa
     })
   },
 )
+
+it('a strict window whose slices make no exact window is no decision, and no endless one', async () => {
+  const rule = strictWindow({ limit: LIMIT, windowMs: 60_000 })
+  const bytes = await bytesAfter(rule, [take(2)])
+  const last = bytes.length / 8 - 1
+  expect(await answers(rule, withNumber(bytes, last, -60_000 / 10))).not.toContain('FOREIGN_KEY')
+  const told = await answers(rule, withNumber(bytes, last, -Number.MAX_SAFE_INTEGER))
+  expect(told).toEqual(Array(runs('questions')).fill('FOREIGN_KEY'))
+})

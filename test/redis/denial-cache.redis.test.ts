@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { calls, expectTwins, limits, starts } from '../denial-twin.ts'
 import { runs } from '../effort.ts'
+import { byCallersClock, calls, expectTwins, limits, starts } from '../limiter-twin.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
 
@@ -25,8 +25,9 @@ it.each([
   let run = 0
   await fc.assert(
     fc.asyncProperty(limits, limits, calls, starts, async (user, ip, callList, startMs) => {
-      const limitList = count === 1 ? { user } : { user, ip }
-      await expectTwins(redisStore(redis), `cached ${count} ${run++}`, limitList, callList, startMs, compared)
+      const limits = count === 1 ? { user } : { user, ip }
+      const name = `cached ${count} ${run++}`
+      await expectTwins({ store: redisStore(redis), name, limits, ...byCallersClock(startMs) }, callList, compared)
     }),
     { numRuns: runs('twin') },
   )

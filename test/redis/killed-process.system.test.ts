@@ -21,8 +21,9 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const HOLD_MS = 1_500
-const LEASE_MS = 1_200
+// Long enough for a busy machine to do a few things meanwhile.
+const HOLD_MS = 3_000
+const LEASE_MS = 2_400
 const YEARS_MS = 3_650 * 86_400_000
 const LIMIT = 1_000
 
@@ -60,10 +61,11 @@ describe.concurrent.each(budgets)('a process that is killed while it holds units
     expect(held.map(({ allowed }) => allowed)).toEqual([true, true, true])
     await doomed.crash()
     expect(await remaining(), 'still held').toBe(250)
+    const sinceHeldMs = performance.now() - heldMs
     const refused = await limiter.consume('key', { cost: 251 })
     expect(refused).toMatchObject({ allowed: false, reason: 'limit', remaining: 250 })
     // The holds were taken one after the other: the first to expire is enough for this.
-    expect(refused.retryAfterMs).toBeLessThanOrEqual(HOLD_MS - (performance.now() - heldMs) + TURN_MS)
+    expect(refused.retryAfterMs).toBeLessThanOrEqual(HOLD_MS - sinceHeldMs + 1)
     const allReturned = timeToldBy(await limiter.peek('key', { cost: 850 }))
     await expectHonest(refused, () => limiter.consume('key', { cost: 251 }))
     await allReturned

@@ -22,6 +22,8 @@ const DEADLINE_MS = 300
 // Where the test is not about the deadline: a busy machine must not miss it.
 const PATIENT_MS = 8_000
 const LONGEST_RESEND_MS = 2_000
+/** So much later a busy machine may say that something was given up. No client gives up of itself so soon. */
+const BUSY_MS = 3_000
 
 // GLIDE sends what was asked while it was away, unless its own time for it is over: the tests give it ten seconds.
 const isGlide = ({ title }: RedisClientEntry) => title.startsWith('Valkey GLIDE')
@@ -134,7 +136,7 @@ async function expectNothingOfAnOutage(client: RedisClient, primary: RunningServ
       () => expect.fail('decided without a server'),
       ({ code }) => expect(code).toBe('STORE_FAILED'),
     )
-    outcomes.push(outcome.then(() => expect(performance.now() - startMs).toBeLessThan(DEADLINE_MS + 200)))
+    outcomes.push(outcome.then(() => expect(performance.now() - startMs).toBeLessThan(DEADLINE_MS + BUSY_MS)))
     await delay(30)
   }
   await Promise.all(outcomes)

@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { renameSync, writeFileSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +12,8 @@ export interface ServerClock {
   binary(server: ServerBinary): ServerBinary
   /** Sets the clock so many seconds ahead of the true time, or behind it. */
   step(seconds: number): Promise<void>
+  /** Stops the clock at a time. Done when this returns: the server reads the clock anew for every command. */
+  stopAt(nowMs: number): void
   /** Removes what the clock is read from. */
   stop(): Promise<void>
 }
@@ -24,15 +27,18 @@ export async function serverClock(env: NodeJS.ProcessEnv = process.env): Promise
   if (library === undefined) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'sluice-clock-'))
   const file = join(folder, 'offset')
-  const step = async (seconds: number): Promise<void> => {
+  const write = (time: string): void => {
     // Swapped, because the server reads it all the time.
-    await writeFile(`${file}.next`, `${seconds < 0 ? '' : '+'}${seconds}\n`)
-    await rename(`${file}.next`, file)
+    writeFileSync(`${file}.next`, `${time}\n`)
+    renameSync(`${file}.next`, file)
   }
+  const step = async (seconds: number): Promise<void> => write(`${seconds < 0 ? '' : '+'}${seconds}`)
   await step(0)
   return {
     binary: ({ path, env }) => ({ path, env: { ...env, ...settings(library, file) } }),
     step,
+    // In the middle of the millisecond: the library cuts off what is beyond its precision.
+    stopAt: (nowMs) => write(`${Math.floor(nowMs / 1_000)}.${`${nowMs % 1_000}`.padStart(3, '0')}5`),
     stop: () => rm(folder, { recursive: true, force: true }),
   }
 }
@@ -42,6 +48,9 @@ function settings(library: string, file: string) {
     // The C library comes before the server's own allocator, whose start reads the clock and would never end.
     LD_PRELOAD: `${library} libc.so.6`,
     FAKETIME_TIMESTAMP_FILE: file,
+    // Seconds since 1970, which the library reads as a local time.
+    FAKETIME_FMT: '%s',
+    TZ: 'UTC',
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   }

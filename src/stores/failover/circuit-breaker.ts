@@ -1,6 +1,7 @@
 import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { isNoAnswer } from '../../core/no-answer.ts'
 import type { Store } from '../../core/store.ts'
-import { kindOfFailure } from './store-failure.ts'
 
 /** How a store is doing, as far as this process can tell. */
 export interface Health {
@@ -14,18 +15,18 @@ export interface Health {
 
 /** A limiter, as the breaker of its store sees it. */
 export interface BreakerListener {
-  /** Whether anybody listens to failures. */
+  /** Whether the application listens to failures. */
   readonly isHeard: boolean
   degraded(error: unknown): void
   recovered(afterMs: number): void
   /** The store has answered after something had failed. */
   answered(): void
-  /** Asks the store for something that writes, but counts for nobody. Rejects when that fails, or takes too long. */
+  /** Asks the store for something that writes, on a key of no limiter. Rejects when that fails, or takes too long. */
   probe(): Promise<unknown>
 }
 
 /** What was known of a store when it was asked. */
-export interface Marks {
+export interface BreakerSnapshot {
   answers: number
   failures: number
 }
@@ -38,8 +39,8 @@ const LONGEST_PAUSE_MS = 2_000
 const SETTLED_MS = 10_000
 
 /**
- * Stops asking a store that does not answer, for all limiters that use it, and finds out in the background when it does again. Nobody
- * waits for that: no decision is the one that tries.
+ * Stops asking a store that does not answer, for all limiters that use it, and finds out in the background when it does again: no
+ * decision waits for a try.
  */
 export class CircuitBreaker {
   /** Answers so far, and failures since the last of them. */
@@ -48,13 +49,13 @@ export class CircuitBreaker {
   /** Whether the store is not to be asked. */
   isOpen = false
   readonly #clock: Clock | undefined
-  /** Weakly: a limiter that somebody makes and forgets must not stay for it. */
-  readonly #members = new Set<WeakRef<BreakerListener>>()
+  /** Weakly: a limiter that is no longer used must not stay for it. */
+  readonly #listeners = new Set<WeakRef<BreakerListener>>()
   #error: unknown
   #sinceMs: number
   #pauseMs = FIRST_PROBE_MS
-  /** Whether somebody was told that the store denies something, and nothing has changed since. */
-  #isDenialTold = false
+  /** Whether it was reported that the store denies something, and nothing has changed since. */
+  #isDenialReported = false
   #stop: (() => void) | undefined
 
   constructor(clock: Clock | undefined) {
@@ -68,12 +69,12 @@ export class CircuitBreaker {
   }
 
   /** Lets a limiter take part, and returns the function that ends that. Without limiters nothing is probed, and nothing is known. */
-  join(member: BreakerListener): () => void {
-    const reference = new WeakRef(member)
-    this.#members.add(reference)
+  join(listener: BreakerListener): () => void {
+    const reference = new WeakRef(listener)
+    this.#listeners.add(reference)
     return () => {
-      this.#members.delete(reference)
-      if (this.#everybody().length > 0) return
+      this.#listeners.delete(reference)
+      if (this.#listListeners().length > 0) return
       this.#stop?.()
       this.isOpen = false
       this.#error = undefined
@@ -85,40 +86,45 @@ export class CircuitBreaker {
     this.answers++
     if (this.failures === 0) return
     this.failures = 0
-    for (const member of this.#everybody()) member.answered()
+    for (const listener of this.#listListeners()) listener.answered()
   }
 
-  /** The store has failed at something that was asked when it was known by these marks. */
-  failed(error: unknown, { failures }: Marks): void {
+  /** The store has failed at something that was asked when it was known by this snapshot. */
+  failed(error: unknown, snapshot: BreakerSnapshot): void {
+    const kind = classifyFailure(error)
+    if (kind === 'key' || kind === 'mistake') this.answered()
+    // Who gives up first, the store, its client or the limiter, makes no difference.
+    else if (kind === 'down' && isNoAnswer(error)) this.missed(error, snapshot)
+    else {
+      // What the store denies lasts until a person changes something: that is reported once.
+      if (kind === 'denied') this.#report(error)
+      this.#count(error, snapshot)
+    }
+  }
+
+  /** The store has not answered in time. When it has given no other answer meanwhile, it is not asked again. */
+  missed(error: unknown, snapshot: BreakerSnapshot): void {
+    if (snapshot.answers === this.answers) this.#open(error)
+    else this.#count(error, snapshot)
+  }
+
+  #count(error: unknown, { failures }: BreakerSnapshot): void {
     if (this.isOpen || failures !== this.failures) return
     this.failures++
-    if (this.failures >= MOST_FAILURES) this.open(error)
+    if (this.failures >= MOST_FAILURES) this.#open(error)
   }
 
-  /** The store does not let us do something, which does not end by itself: that is told once. */
-  denied(error: unknown, marks: Marks): void {
-    this.#tell(error)
-    this.failed(error, marks)
-  }
-
-  /** The store has not answered in time. When it has answered nobody else meanwhile, it is not asked again. */
-  missed(error: unknown, marks: Marks): void {
-    if (marks.answers === this.answers) this.open(error)
-    else this.failed(error, marks)
-  }
-
-  /** Stops the asking at once. */
-  open(error: unknown): void {
-    const members = this.#everybody()
-    if (this.isOpen || members.length === 0) return
+  #open(error: unknown): void {
+    const listeners = this.#listListeners()
+    if (this.isOpen || listeners.length === 0) return
     const nowMs = timerNowMs(this.#clock)
     if (nowMs - this.#sinceMs > SETTLED_MS) this.#pauseMs = FIRST_PROBE_MS
     this.isOpen = true
     this.#error = error
     this.#sinceMs = nowMs
     this.#probeLater()
-    this.#tell(error)
-    for (const member of members) member.degraded(error)
+    this.#report(error)
+    for (const listener of listeners) listener.degraded(error)
   }
 
   #close(): void {
@@ -127,9 +133,9 @@ export class CircuitBreaker {
     this.isOpen = false
     this.failures = 0
     this.#error = undefined
-    this.#isDenialTold = false
+    this.#isDenialReported = false
     this.#sinceMs = nowMs
-    for (const member of this.#everybody()) member.recovered(afterMs)
+    for (const listener of this.#listListeners()) listener.recovered(afterMs)
   }
 
   // Not at the same times as the other processes that lost the same server.
@@ -140,11 +146,11 @@ export class CircuitBreaker {
   }
 
   async #probe(): Promise<void> {
-    const [member] = this.#everybody()
+    const [listener] = this.#listListeners()
     try {
-      await member?.probe()
+      await listener?.probe()
     } catch (error) {
-      const isNews = kindOfFailure(error) === 'denied' && kindOfFailure(this.#error) !== 'denied'
+      const isNews = classifyFailure(error) === 'denied' && classifyFailure(this.#error) !== 'denied'
       this.#error = error
       if (this.isOpen) this.#probeLater()
       if (this.isOpen && isNews) this.#denyLate(error)
@@ -153,39 +159,49 @@ export class CircuitBreaker {
     if (this.isOpen) this.#close()
   }
 
-  // A client that connects seldom says only then that the server does not let it in: whoever was told of silence is told again.
+  // A client that connects seldom says only then that the server does not let it in: what was reported as silence is reported again.
   #denyLate(error: unknown): void {
-    this.#tell(error)
-    for (const member of this.#everybody()) member.degraded(error)
+    this.#report(error)
+    for (const listener of this.#listListeners()) listener.degraded(error)
   }
 
-  #tell(error: unknown): void {
-    if (this.#isDenialTold) return
-    this.#isDenialTold = kindOfFailure(error) === 'denied'
-    if (this.#isDenialTold) this.#warn('STORE_DENIED', error)
+  #report(error: unknown): void {
+    if (this.#isDenialReported) return
+    this.#isDenialReported = classifyFailure(error) === 'denied'
+    if (this.#isDenialReported) this.#warn('STORE_DENIED', error)
     else this.#warn('STORE_DEGRADED', error)
   }
 
   #warn(code: string, error: unknown): void {
-    if (this.#everybody().some(({ isHeard }) => isHeard)) return
+    if (this.#listListeners().some(({ isHeard }) => isHeard)) return
     const why = error instanceof Error ? error.message : String(error)
     const message = `${why}: decisions are made without the store until it makes them`
-    // biome-ignore lint/suspicious/noConsole: somebody has to see it, and nobody listens.
+    // biome-ignore lint/suspicious/noConsole: the application does not listen, and a person has to see it.
     console.warn(`sluice [${code}]: ${message}: see docs/warnings.md`)
   }
 
-  #everybody(): readonly BreakerListener[] {
-    const members: BreakerListener[] = []
-    for (const reference of this.#members) {
-      const member = reference.deref()
-      if (member === undefined) this.#members.delete(reference)
-      else members.push(member)
+  #listListeners(): readonly BreakerListener[] {
+    const listeners: BreakerListener[] = []
+    for (const reference of this.#listeners) {
+      const listener = reference.deref()
+      if (listener === undefined) this.#listeners.delete(reference)
+      else listeners.push(listener)
     }
-    return members
+    return listeners
   }
 }
 
-// A clock with timers of its own is somebody's test, and must not decide when another limiter's store is asked.
+/**
+ * What an error says of the store that it came from. `'down'`: it may be well again later. `'denied'`: not before a person changes
+ * something. `'key'`: only this key is wrong. `'mistake'`: the caller's, or the set-up's; no policy may hide it.
+ */
+export function classifyFailure(error: unknown): 'down' | 'denied' | 'key' | 'mistake' {
+  if (!(error instanceof LimiterError) || error.code === 'STORE_FAILED') return 'down'
+  if (error.code === 'STORE_DENIED') return 'denied'
+  return error.code === 'FOREIGN_KEY' ? 'key' : 'mistake'
+}
+
+// A clock with timers of its own belongs to a test, and must not decide when another limiter's store is asked.
 const breakers = new WeakMap<Store, Map<Clock | undefined, CircuitBreaker>>()
 
 /** The breaker of a store, the same for all limiters that use it. */

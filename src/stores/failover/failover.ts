@@ -3,24 +3,24 @@ import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import { nextTurn } from '../../core/next-turn.ts'
 import { createOperation, type Operation } from '../../core/operation.ts'
+import type { Rule } from '../../core/rule.ts'
 import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
-import type { BreakerListener, Health } from './circuit-breaker.ts'
+import { type BreakerListener, classifyFailure, type Health } from './circuit-breaker.ts'
+import type { LocalStore } from './fallback-limit.ts'
 import { type InstanceCounter, joinInstances } from './instance-counter.ts'
 import { LocalFallback } from './local-fallback.ts'
-import { PendingCall } from './pending-call.ts'
 import type { PendingWrite } from './replay-log.ts'
-import { kindOfFailure } from './store-failure.ts'
-import { StoreWatch } from './store-watch.ts'
+import { StoreCalls } from './store-calls.ts'
 
 /** What a failing store needs to be lived with. Trusted: `createLimiter` has checked it. */
 export interface FailoverOptions {
-  readonly limiter: string
-  readonly limits: readonly Limit[]
   readonly clock: Clock | undefined
   /** How long a decision waits for the store. */
   readonly timeoutMs: number
   /** Among how many instances a limit is shared without the store. Absent: the store counts them. */
   readonly instances: number | undefined
+  /** Makes the store that decides meanwhile. Limiters on one store share it. */
+  createLocal(): LocalStore
   readonly events: FailoverEvents
 }
 
@@ -47,30 +47,34 @@ export function withFailover(store: Store, options: FailoverOptions): FailoverSt
   const failover = new Failover(store, options)
   return {
     kind: store.kind,
-    register: (limit) => store.register(limit),
+    ...(store.realTime === true ? { realTime: true } : {}),
+    register: (limit) => failover.register(limit),
     unregister: (limit) => store.unregister?.(limit),
     decide: (call, reply) => failover.decide(call, reply),
+    trouble: () => store.trouble?.(),
     close: () => failover.close(),
     get health() {
-      return failover.watch.health
+      return failover.calls.health
     },
   }
 }
 
 /** Probes go to keys of no limiter, in several slots of a Cluster. */
 const PROBE_KEYS = 16
-/** Of so many keys at a time the store is told what they owe, so that decisions need not wait behind all of them. */
+/** How many keys are replayed to the store at a time: decisions need not wait behind all of them. */
 const REPLAYED_AT_ONCE = 250
-/** After so many decisions without the store, the event loop has a turn. */
+/** After this number of decisions without the store, the event loop has a turn. */
 const BREATH = 64
 
 /** What one limiter does about a store that may fail. */
 class Failover implements BreakerListener {
-  readonly watch: StoreWatch
+  readonly calls: StoreCalls
   readonly #store: Store
   readonly #options: FailoverOptions
   readonly #fallback: LocalFallback
-  readonly #instances: InstanceCounter | undefined
+  /** By the names of their limiters. */
+  readonly #counters = new Map<string, InstanceCounter>()
+  #rule: Rule | undefined
   #probeLimit: Limit | undefined
   /** What the store failed at last. */
   #lastFailed: Operation | undefined
@@ -78,60 +82,42 @@ class Failover implements BreakerListener {
   #decidedHere = 0
 
   constructor(store: Store, options: FailoverOptions) {
-    const { limiter, limits, clock, timeoutMs, instances } = options
+    const { clock, timeoutMs, instances } = options
     this.#store = store
     this.#options = options
     // A clock that a test moves on does not bring the answer of a server any nearer.
-    this.watch = new StoreWatch(store, timeoutMs, store.realTime === true ? undefined : clock, this)
-    const isSharing = instances === undefined && limits.some(({ onStoreFailure }) => onStoreFailure === 'fallback')
-    const ask = (operation: Operation): Promise<LimitResult> => this.#ask(operation)
-    this.#instances = isSharing ? joinInstances({ limiter, store, clock, ask }) : undefined
+    this.calls = new StoreCalls(store, timeoutMs, store.realTime === true ? undefined : clock, this)
     this.#fallback = new LocalFallback({
-      limiter,
-      store,
+      local: openLocal(store, options),
       clock,
-      instances: () => instances ?? this.#instances?.count ?? 1,
+      countInstances: (limiter) => instances ?? this.#counters.get(limiter)?.count ?? 1,
       write: (operation, write) => this.#write(operation, write),
     })
   }
 
+  register(limit: Limit): void {
+    const { limiter, rule, onStoreFailure } = limit
+    const { clock, instances } = this.#options
+    const store = this.#store
+    this.#rule ??= rule
+    if (instances === undefined && onStoreFailure === 'fallback' && !this.#counters.has(limiter)) {
+      const ask = (operation: Operation): Promise<LimitResult> => this.#ask(operation)
+      this.#counters.set(limiter, joinInstances({ limiter, store, clock, ask }))
+    }
+    store.register(limit)
+  }
+
   decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined {
-    if (!this.watch.isAsking || call.operations.some((operation) => this.#fallback.isHeldHere(operation))) {
+    if (!this.calls.isAsking || call.operations.some((operation) => this.#fallback.isHeldHere(operation))) {
       const results = this.#decideHere(call, undefined)
       // A caller that asks again and again without a pause must not keep the process from hearing that the store is back.
       if (!this.#needsBreath()) return results
       nextTurn(() => reply.done(results))
       return undefined
     }
-    this.#instances?.beat(localTimeMs(call.nowMs))
-    new PendingCall(this, call, reply).begin()
+    this.#counters.get((call.operations[0] as Operation).limit.limiter)?.heartbeat(localTimeMs(call.nowMs))
+    this.calls.begin(call, reply, this.#send, this.#answerInstead)
     return undefined
-  }
-
-  /** Puts a call to the store, after what its keys owe. */
-  send(call: StoreCall, reply: Reply): void {
-    const replayed = this.#fallback.owes(call.operations)
-      ? this.#fallback.replay(call.operations, call.nowMs)
-      : undefined
-    if (replayed === undefined) this.#put(call, reply)
-    else
-      replayed.then(
-        () => this.#put(call, reply),
-        (error: unknown) => reply.failed(error),
-      )
-  }
-
-  /** Answers a call that the store did not answer. */
-  answerInstead(call: StoreCall, reply: Reply, error: unknown): void {
-    let results: readonly LimitResult[]
-    try {
-      results = this.#decideHere(call, error)
-    } catch (thrown) {
-      reply.failed(thrown)
-      return
-    }
-    if (this.#needsBreath()) nextTurn(() => reply.done(results))
-    else reply.done(results)
   }
 
   get isHeard(): boolean {
@@ -164,17 +150,41 @@ class Failover implements BreakerListener {
 
   /** Ends it: what is under way is answered, what is owed is written, by two timeouts at the latest. */
   async close(): Promise<void> {
-    await this.watch.within(2 * this.#options.timeoutMs, this.#finish())
-    this.watch.close()
+    await this.calls.within(2 * this.#options.timeoutMs, this.#finish())
+    this.calls.close()
   }
 
-  #put(call: StoreCall, reply: Reply): void {
+  /** Puts a call to the store, after what its keys owe. */
+  readonly #send = (call: StoreCall, reply: Reply): void => {
+    const { operations, nowMs } = call
+    if (this.#fallback.hasPending(operations)) {
+      this.#fallback.replay(operations, nowMs).then(
+        () => this.#put(call, reply),
+        (error: unknown) => reply.failed(error),
+      )
+    } else this.#put(call, reply)
+  }
+
+  readonly #put = (call: StoreCall, reply: Reply): void => {
     try {
       const results = this.#store.decide(call, reply)
       if (results !== undefined) reply.done(results)
     } catch (error) {
       reply.failed(error)
     }
+  }
+
+  /** Answers a call that the store did not answer. */
+  readonly #answerInstead = (call: StoreCall, reply: Reply, error: unknown): void => {
+    let results: readonly LimitResult[]
+    try {
+      results = this.#decideHere(call, error)
+    } catch (thrown) {
+      reply.failed(thrown)
+      return
+    }
+    if (this.#needsBreath()) nextTurn(() => reply.done(results))
+    else reply.done(results)
   }
 
   /**
@@ -188,14 +198,14 @@ class Failover implements BreakerListener {
     const isThrown = operations.some(({ limit }) => limit.onStoreFailure === 'throw')
     // An error takes longer to make than a decision, so it is made for those who want it.
     const isWanted = isThrown || events.has('storeFailed')
-    const why = error ?? (isWanted && !this.watch.isAsking ? this.watch.reason() : undefined)
+    const why = error ?? (isWanted && !this.calls.isAsking ? this.calls.reason() : undefined)
     if (error !== undefined) this.#lastFailed = operations[0]
     if (why !== undefined) {
       events.storeFailed(why)
-      if (isThrown || kindOfFailure(why) === 'mistake') throw why
+      if (isThrown || classifyFailure(why) === 'mistake') throw why
     }
     const results = this.#fallback.decide(call, error !== undefined)
-    if (this.watch.isAsking && error === undefined) void this.#fallback.replay(operations, nowMs).catch(() => {})
+    if (this.calls.isAsking && error === undefined) void this.#fallback.replay(operations, nowMs).catch(() => {})
     this.#decidedHere++
     return results
   }
@@ -205,10 +215,11 @@ class Failover implements BreakerListener {
   }
 
   async #finish(): Promise<void> {
-    await this.watch.idle()
-    if (!this.watch.isAsking) return
+    await this.calls.idle()
+    if (!this.calls.isAsking) return
     // All at once: there is no decision that would have to wait behind it, and little time.
-    await Promise.allSettled([this.#replayAll(Number.POSITIVE_INFINITY), this.#instances?.leave()])
+    const leaving = Array.from(this.#counters.values(), (counter) => counter.leave())
+    await Promise.allSettled([this.#replayAll(Number.POSITIVE_INFINITY), ...leaving])
   }
 
   // A charge has an idempotency key, so that it may be written again. Where the store does not take that, it may not.
@@ -217,7 +228,7 @@ class Failover implements BreakerListener {
     try {
       return await this.#ask(operation, once.idempotency)
     } catch (error) {
-      if (kindOfFailure(error) === 'down') throw error
+      if (classifyFailure(error) === 'down') throw error
       return this.#ask(operation)
     }
   }
@@ -227,20 +238,19 @@ class Failover implements BreakerListener {
     const { timeoutMs } = this.#options
     const call = { operations: [operation], nowMs: this.#nowMs(), idempotency, timeoutMs }
     const results = await new Promise<readonly LimitResult[]>((done, failed) => {
-      const send = (pending: Reply): void => this.#put(call, pending)
-      new PendingCall({ watch: this.watch, send: (_, pending) => send(pending) }, call, { done, failed }).begin()
+      this.calls.begin(call, { done, failed }, this.#put)
     })
     return results[0] as LimitResult
   }
 
   async #replayAll(atOnce: number): Promise<void> {
-    await this.#fallback.replayAll(this.#nowMs(), () => this.watch.isAsking, atOnce)
+    await this.#fallback.replayAll(this.#nowMs(), () => this.calls.isAsking, atOnce)
   }
 
   #openProbe(): Limit {
     if (this.#probeLimit !== undefined) return this.#probeLimit
     // No limiter has an empty name.
-    const limit = createLimit({ limiter: '', rule: (this.#options.limits[0] as Limit).rule })
+    const limit = createLimit({ limiter: '', rule: this.#rule as Rule })
     this.#store.register(limit)
     this.#probeLimit = limit
     return limit
@@ -250,4 +260,13 @@ class Failover implements BreakerListener {
     const { clock } = this.#options
     return clock === undefined ? STORE_TIME : readClock(clock)
   }
+}
+
+// Limiters of one name share their keys, here as well as there.
+const locals = new WeakMap<Store, LocalStore>()
+
+function openLocal(store: Store, { createLocal }: FailoverOptions): LocalStore {
+  const local = locals.get(store) ?? createLocal()
+  locals.set(store, local)
+  return local
 }

@@ -2,9 +2,14 @@ import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import { createOperation, type Operation, type OperationParts, type OperationType } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { MemoryStore } from '../memory/memory-store.ts'
+import type { Store, StoreCall } from '../../core/store.ts'
+import { classifyFailure } from './circuit-breaker.ts'
 import { type PendingWrite, ReplayLog } from './replay-log.ts'
-import { kindOfFailure } from './store-failure.ts'
+
+/** A store in this process: it has every answer at once. */
+export interface LocalStore extends Store {
+  decide(call: StoreCall): readonly LimitResult[]
+}
 
 /** Writes something to the store. */
 export type Write = (operation: Operation, write: PendingWrite) => Promise<unknown>
@@ -14,7 +19,7 @@ export class FallbackLimit {
   /** The limit in memory. */
   readonly limit: Limit
   readonly log: ReplayLog = new ReplayLog()
-  readonly #memory: MemoryStore
+  readonly #memory: LocalStore
   readonly #stored: Limit
   readonly #instances: () => number
   /** What is being written to the store, by key. */
@@ -22,7 +27,7 @@ export class FallbackLimit {
   #shares = new WeakMap<Rule, Rule>()
   #sharedAmong = 1
 
-  constructor(memory: MemoryStore, stored: Limit, instances: () => number) {
+  constructor(memory: LocalStore, stored: Limit, instances: () => number) {
     const { limiter, name: tier, rule, shadow } = stored
     this.limit = createLimit({ limiter, tier, rule, shadow, rulesVary: true })
     this.#memory = memory
@@ -32,7 +37,7 @@ export class FallbackLimit {
   }
 
   /** What this instance may let pass of a rule. */
-  shareOf(rule: Rule): Rule {
+  share(rule: Rule): Rule {
     const instances = this.#instances()
     if (instances === 1 || rule.share === undefined) return rule
     if (instances !== this.#sharedAmong) this.#shares = new WeakMap()
@@ -44,7 +49,7 @@ export class FallbackLimit {
 
   /** Takes from a key here although its store should count it, and owes it. */
   charge({ key, rule, amount }: Operation, nowMs: number): void {
-    this.#decide(key, 'charge', { rule: this.shareOf(rule), amount }, nowMs)
+    this.#decide(key, 'charge', { rule: this.share(rule), amount }, nowMs)
     this.log.spend(key, rule, amount)
   }
 
@@ -67,7 +72,7 @@ export class FallbackLimit {
         await write(createOperation(subject, pending.type, { ...pending.parts, rule }), pending)
       } catch (error) {
         // What the store denies it would deny again.
-        if (kindOfFailure(error) !== 'down') return
+        if (classifyFailure(error) !== 'down') return
         this.log.putBack(key, rule, pending, timerMs)
         throw error
       }
@@ -81,18 +86,18 @@ export class FallbackLimit {
   }
 
   /** The keys that have something to write, or are just writing it. */
-  get owing(): readonly string[] {
+  listPending(): readonly string[] {
     return [...new Set([...this.log.keys(), ...this.#writing.keys()])]
   }
 
   /** Whether keys may have something to write, or are just writing it. */
-  get owes(): boolean {
+  get hasPending(): boolean {
     return this.log.size > 0 || this.#writing.size > 0
   }
 
   // What has come back here meanwhile has come back there too. Of a key at its limit it is not known how much that is.
   #stillCounted(key: string, rule: Rule, spent: number, nowMs: number): number {
-    const share = this.shareOf(rule)
+    const share = this.share(rule)
     const { remaining } = this.#decide(key, 'peek', { rule: share }, nowMs)
     return remaining === 0 ? spent : Math.min(spent, share.limit - remaining)
   }

@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { decideCall, openLimit, operationOn } from '../../../test/open-limit.ts'
 import { clock, find, limiterWith, lose, remaining, remoteStage, store } from '../../../test/remote-stage.ts'
 import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
+import { memoryStore } from '../memory/memory-store.ts'
+import { withFailover } from './failover.ts'
 
 beforeEach(remoteStage)
 
@@ -216,13 +219,22 @@ describe('an id', () => {
   })
 
   it('is counted also when no more ids can be remembered here', async () => {
-    const limiter = tokensWith({ rule: fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 }), name: 'very many' })
-    await lose(limiter)
-    for (let count = 0; count < 250_000; count += 1_000) {
-      await Promise.all(Array.from({ length: 1_000 }, (_, index) => limiter.consume('a', { id: `${count + index}` })))
+    const events = { has: () => true, storeFailed() {}, degraded() {}, recovered() {} }
+    const createLocal = () => memoryStore({ maxKeys: 3 })
+    const failing = withFailover(store, { clock, timeoutMs: 500, instances: 1, createLocal, events })
+    const { limit, decide } = openLimit(failing, { limiter: 'api', rule })
+    const consume = async (id: string): Promise<number | undefined> => {
+      const operations = [operationOn(limit, 'a', { type: 'consume', amount: 1 })]
+      const [result] = await decideCall(failing, operations, clock.nowMs(), { key: id, ttlMs: 60_000 }, 500)
+      return result?.remaining
     }
-    expect((await limiter.consume('a', { id: 'one more' })).remaining).toBe(749_999)
-    expect((await limiter.consume('a', { id: 'one more' })).remaining).toBe(749_998)
+    store.behaviour = 'fails'
+    while (failing.health.state === 'healthy') await decide('nobody', { type: 'peek', amount: 1 }, clock.nowMs())
+    expect([await consume('1'), await consume('1'), await consume('2'), await consume('3')]).toEqual([
+      999, 999, 998, 997,
+    ])
+    expect([await consume('one more'), await consume('one more')]).toEqual([996, 995])
+    await failing.close?.()
   })
 
   it('is not asked again when one key is wrong, and without an id nothing is', async () => {

@@ -75,8 +75,8 @@ it('are counted by the time of the store where there is no clock', async () => {
     ask: (operation) => askOnce(store, operation),
   })
   await instances.leave()
-  instances.beat(0)
-  instances.beat(1_000)
+  instances.heartbeat(0)
+  instances.heartbeat(1_000)
   await clock.run(0)
   expect([store.asked, instances.count]).toEqual([1, 1])
   await instances.leave()
@@ -87,7 +87,7 @@ it('are asked for again a second after that has failed, and not twice at a time'
   const store = remoteStore(server)
   const instances = joinInstances({ limiter: 'api', store, clock, ask: (operation) => askOnce(store, operation) })
   const askedAfter = async (nowMs: number): Promise<number> => {
-    instances.beat(nowMs)
+    instances.heartbeat(nowMs)
     await clock.run(0)
     return store.asked
   }

@@ -6,19 +6,20 @@ import { createOperation, type Operation, type OperationParts, type OperationTyp
 import type { Store } from '../../core/store.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 
-const BEAT_MS = 10_000
+const HEARTBEAT_MS = 10_000
 /** What lives no longer than this need not be counted. The pauses grow from here: instances mostly start together. */
-const FIRST_BEAT_MS = 1_000
-/** An instance that has asked for nothing for so long needs no share. */
+const FIRST_HEARTBEAT_MS = 1_000
+/** An instance that has asked for nothing for this long needs no share. */
 const PRESENT_MS = 30_000
 /**
- * For so long a store has to say that there are fewer, and to forget nobody. All others have been heard by then if they are there: a store that
- * was restarted without its data hears of each of them within `PRESENT_MS` and `BEAT_MS`, and of most in a few seconds.
+ * How long a store has to count fewer, without forgetting an instance, before that is believed. All others have been heard by then if
+ * they are there: a store that was restarted without its data hears of each of them within `PRESENT_MS` and `HEARTBEAT_MS`, and of most in
+ * a few seconds.
  */
 const DOUBT_MS = 60_000
 const MOST_INSTANCES = 1_000
 
-/** Whoever is at work on a limiter holds a place here, which nobody ever waits for. */
+/** Every instance of a limiter holds a permit here. There are always more. */
 const presence = concurrency({ limit: MOST_INSTANCES, leaseMs: PRESENT_MS })
 
 /** What counting needs. */
@@ -40,9 +41,9 @@ export class InstanceCounter {
   readonly #options: InstanceCounterOptions
   #limit: Limit | undefined
   #id: number | undefined
-  #saidMs: number | undefined
-  #pauseMs = FIRST_BEAT_MS
-  #isSaying = false
+  #sentMs: number | undefined
+  #pauseMs = FIRST_HEARTBEAT_MS
+  #isSending = false
   /** Since when the store counts fewer, and the most of those. */
   #fewer: { readonly sinceMs: number; readonly most: number } | undefined
   #users = 0
@@ -52,13 +53,13 @@ export class InstanceCounter {
   }
 
   /** To be called with every decision, at the time by which this limiter measures. */
-  beat(nowMs: number): void {
-    this.#saidMs ??= nowMs
-    const passedMs = nowMs - this.#saidMs
+  heartbeat(nowMs: number): void {
+    this.#sentMs ??= nowMs
+    const passedMs = nowMs - this.#sentMs
     // A clock that was set back is no reason to wait longer.
-    if ((passedMs >= 0 && passedMs < this.#pauseMs) || this.#isSaying) return
-    this.#saidMs = nowMs
-    void this.#sayPresent()
+    if ((passedMs >= 0 && passedMs < this.#pauseMs) || this.#isSending) return
+    this.#sentMs = nowMs
+    void this.#sendHeartbeat()
   }
 
   /** Another limiter of this process counts by it. */
@@ -76,19 +77,19 @@ export class InstanceCounter {
     if (id !== undefined) await this.#ask('settle', { holdId: id })
   }
 
-  async #sayPresent(): Promise<void> {
-    this.#isSaying = true
+  async #sendHeartbeat(): Promise<void> {
+    this.#isSending = true
     try {
       const isFirst = this.#id === undefined
       const remembered = await this.#renew()
       const { remaining } = remembered ?? (await this.#hold())
-      this.#pauseMs = isFirst ? FIRST_BEAT_MS : Math.min(2 * this.#pauseMs, BEAT_MS)
-      this.#heard(Math.max(1, MOST_INSTANCES - remaining), remembered !== undefined)
+      this.#pauseMs = isFirst ? FIRST_HEARTBEAT_MS : Math.min(2 * this.#pauseMs, HEARTBEAT_MS)
+      this.#believe(Math.max(1, MOST_INSTANCES - remaining), remembered !== undefined)
     } catch {
       // What fails is noticed by the decisions too.
-      this.#pauseMs = FIRST_BEAT_MS
+      this.#pauseMs = FIRST_HEARTBEAT_MS
     }
-    this.#isSaying = false
+    this.#isSending = false
   }
 
   /** Nothing when the store knows nothing of this instance. */
@@ -106,7 +107,7 @@ export class InstanceCounter {
   }
 
   // A store that has forgotten this instance has forgotten the others too, or was without them for long.
-  #heard(count: number, isRemembered: boolean): void {
+  #believe(count: number, isRemembered: boolean): void {
     const nowMs = timerNowMs(this.#options.clock)
     const known = isRemembered ? this.#fewer : undefined
     const fewer = { sinceMs: known?.sinceMs ?? nowMs, most: Math.max(known?.most ?? 0, count) }

@@ -3,19 +3,16 @@ import type { LimitResult } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import { asPeek, createOperation, isTaking, type LimitKey, type Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Idempotency, Store, StoreCall } from '../../core/store.ts'
-import { type MemoryStore, memoryStore } from '../memory/memory-store.ts'
-import { FallbackLimit, type Write } from './fallback-limit.ts'
-import { allowed, inShare, refused } from './results.ts'
+import type { Idempotency, StoreCall } from '../../core/store.ts'
+import { FallbackLimit, type LocalStore, type Write } from './fallback-limit.ts'
 
 /** What deciding without a store needs. */
 export interface LocalFallbackOptions {
-  readonly limiter: string
-  /** The store that is not there. */
-  readonly store: Store
+  /** Where it is decided instead. */
+  readonly local: LocalStore
   readonly clock: Clock | undefined
-  /** Among how many instances a limit is shared. */
-  readonly instances: () => number
+  /** Among how many instances the limits of a limiter are shared. */
+  countInstances(limiter: string): number
   readonly write: Write
 }
 
@@ -35,7 +32,6 @@ const MOST_HOLDS = 10_000
 /** Decides as a limiter's limits say while its store is not there, and remembers what to write to the store later. */
 export class LocalFallback {
   readonly #options: LocalFallbackOptions
-  readonly #memory: MemoryStore
   readonly #limits = new Map<Limit, FallbackLimit>()
   /** The holds that were taken here, and not in the store. */
   readonly #holds = new Set<number>()
@@ -44,7 +40,6 @@ export class LocalFallback {
 
   constructor(options: LocalFallbackOptions) {
     this.#options = options
-    this.#memory = memoryInsteadOf(options.store)
   }
 
   /** Whether an operation is about a hold that was taken here: its store knows nothing of it. */
@@ -64,7 +59,7 @@ export class LocalFallback {
     })
     const parts = operations.map((operation) => this.#createPart(operation, isRefused))
     const asking = parts.filter(({ here }) => here !== undefined)
-    const decided = this.#decideInMemory(asking, nowMs, idempotency)
+    const decided = this.#decideLocally(asking, nowMs, idempotency)
     const byPart = new Map(asking.map((part, index) => [part, decided[index] as LimitResult]))
     const results = parts.map((part) => answer(part, byPart.get(part)))
     const passes = operations.every((operation, index) => {
@@ -80,9 +75,9 @@ export class LocalFallback {
   }
 
   /** Whether something has to be written to the store before these are decided there. */
-  owes(keys: readonly Pick<LimitKey, 'limit'>[]): boolean {
+  hasPending(keys: readonly Pick<LimitKey, 'limit'>[]): boolean {
     if (this.#limits.size === 0) return false
-    return keys.some(({ limit }) => this.#limits.get(limit)?.owes === true)
+    return keys.some(({ limit }) => this.#limits.get(limit)?.hasPending === true)
   }
 
   /** Writes to the store what these keys owe it. Rejects when that fails. */
@@ -90,11 +85,11 @@ export class LocalFallback {
     await Promise.all(keys.map(({ limit, key }) => this.#replay(limit, key, nowMs)))
   }
 
-  /** Writes to the store what all keys owe it, so many at a time, as long as `isAsking` says so. */
+  /** Writes to the store what all keys owe it, `atOnce` at a time, as long as `isAsking` says so. */
   async replayAll(nowMs: number, isAsking: () => boolean, atOnce: number): Promise<void> {
-    const owing = [...this.#limits].flatMap(([limit, local]) => local.owing.map((key) => ({ limit, key })))
-    for (let at = 0; at < owing.length && isAsking(); at += atOnce) {
-      await Promise.allSettled(owing.slice(at, at + atOnce).map(({ limit, key }) => this.#replay(limit, key, nowMs)))
+    const pending = [...this.#limits].flatMap(([limit, local]) => local.listPending().map((key) => ({ limit, key })))
+    for (let at = 0; at < pending.length && isAsking(); at += atOnce) {
+      await Promise.allSettled(pending.slice(at, at + atOnce).map(({ limit, key }) => this.#replay(limit, key, nowMs)))
     }
   }
 
@@ -107,7 +102,7 @@ export class LocalFallback {
     const { limit, rule } = operation
     const local = this.#openLimit(limit)
     const isHere = limit.onStoreFailure === 'fallback'
-    const share = isHere ? local.shareOf(rule) : rule
+    const share = isHere ? local.share(rule) : rule
     return { operation, local, share, here: isHere ? this.#moveHere(operation, local, share, isRefused) : undefined }
   }
 
@@ -119,12 +114,12 @@ export class LocalFallback {
     return isRefused && isTaking(operation) ? asPeek(moved) : moved
   }
 
-  #decideInMemory(parts: readonly Part[], nowMs: number, idempotency: Idempotency | undefined): readonly LimitResult[] {
+  #decideLocally(parts: readonly Part[], nowMs: number, idempotency: Idempotency | undefined): readonly LimitResult[] {
     if (parts.length === 0) return []
     const operations = parts.map(({ here }) => here as Operation)
     const decide = (given: Idempotency | undefined): readonly LimitResult[] => {
       const call = { operations, nowMs, idempotency: given, timeoutMs: 0 }
-      return this.#memory.decide(call)
+      return this.#options.local.decide(call)
     }
     if (idempotency === undefined) return decide(undefined)
     try {
@@ -188,22 +183,60 @@ export class LocalFallback {
   #openLimit(limit: Limit): FallbackLimit {
     const known = this.#limits.get(limit)
     if (known !== undefined) return known
-    const local = new FallbackLimit(this.#memory, limit, this.#options.instances)
-    this.#limits.set(limit, local)
-    return local
+    const { local, countInstances } = this.#options
+    const opened = new FallbackLimit(local, limit, () => countInstances(limit.limiter))
+    this.#limits.set(limit, opened)
+    return opened
   }
 }
 
-// Limiters of one name share their keys, here as well as there.
-const memories = new WeakMap<Store, MemoryStore>()
-
-function memoryInsteadOf(store: Store): MemoryStore {
-  const memory = memories.get(store) ?? memoryStore()
-  memories.set(store, memory)
-  return memory
-}
+/** When to try again where only the store could tell. */
+const RETRY_MS = 1_000
 
 function answer({ operation, share }: Part, decided: LimitResult | undefined): LimitResult {
-  if (decided !== undefined) return inShare(decided, operation, share)
-  return operation.limit.onStoreFailure === 'allow' ? allowed(share) : refused(operation, share)
+  if (decided !== undefined) return answerByShare(decided, operation, share)
+  return operation.limit.onStoreFailure === 'allow' ? allow(share) : refuse(operation, share)
+}
+
+/** A result by a share of the operation's rule. What the share can never let pass may pass when the store is back. */
+function answerByShare(result: LimitResult, { amount, rule }: Operation, share: Rule): LimitResult {
+  const { allowed, remaining, resetAfterMs, delayMs, nextAfterMs, blockedMs } = result
+  const isOnlyHere = result.reason === 'cost-exceeds-limit' && amount <= rule.limit
+  const retryAfterMs = isOnlyHere ? RETRY_MS : result.retryAfterMs
+  const reason = isOnlyHere ? 'store-unavailable' : result.reason
+  const numbers = { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
+  return { ...numbers, decidedBy: 'fallback', rule: share }
+}
+
+/** What passes because no store counts. */
+function allow(rule: Rule): LimitResult {
+  return {
+    allowed: true,
+    remaining: rule.limit,
+    retryAfterMs: 0,
+    resetAfterMs: 0,
+    delayMs: 0,
+    reason: undefined,
+    nextAfterMs: 0,
+    blockedMs: undefined,
+    decidedBy: 'fallback',
+    rule,
+  }
+}
+
+/** What does not pass because no store can count. What ends a reservation is no request to pass. */
+function refuse({ type }: Operation, rule: Rule): LimitResult {
+  const isEnding = type === 'settle' || type === 'extend'
+  return {
+    allowed: isEnding,
+    remaining: 0,
+    retryAfterMs: isEnding ? 0 : RETRY_MS,
+    resetAfterMs: RETRY_MS,
+    delayMs: 0,
+    reason: isEnding ? undefined : 'store-unavailable',
+    nextAfterMs: isEnding ? RETRY_MS : undefined,
+    blockedMs: undefined,
+    decidedBy: 'fallback',
+    rule,
+  }
 }

@@ -9,7 +9,7 @@ const MOST_KEYS = 10_000
 /** How many holds of one key may wait to be settled, as many as a key can have. */
 const MOST_HOLDS = 1_000
 
-/** How long a store remembers that it has charged something: so long may it be written again. */
+/** How long a store remembers that it has charged something, and for how long it may be written again. */
 const CHARGE_MS = 600_000
 
 /** Something to write to the store. */
@@ -58,7 +58,7 @@ export class ReplayLog {
    */
   spend(key: string, rule: Rule, amount: number, counted: number = Number.MAX_SAFE_INTEGER): void {
     if (amount === 0 || rule.refunds === 'lease') return
-    const log = this.#of(key, rule)
+    const log = this.#open(key, rule)
     if (log !== undefined) log.spent = Math.min(log.spent + amount, counted)
   }
 
@@ -70,13 +70,13 @@ export class ReplayLog {
 
   /** A hold that the store has was ended. */
   settle(key: string, rule: Rule, id: number, used: number): void {
-    const log = this.#of(key, rule)
+    const log = this.#open(key, rule)
     if (log !== undefined && log.settled.size < MOST_HOLDS) log.settled.set(id, used)
   }
 
   /** @param replaces whether an earlier block that ends later ends then too. */
   block(key: string, rule: Rule, untilMs: number, replaces = false): void {
-    const log = this.#of(key, rule)
+    const log = this.#open(key, rule)
     if (log === undefined) return
     log.blockedUntilMs = replaces ? untilMs : Math.max(log.blockedUntilMs, untilMs)
     log.replacesBlock ||= replaces
@@ -89,7 +89,7 @@ export class ReplayLog {
   /** Whatever was before is forgotten, here and there. */
   reset(key: string, rule: Rule): void {
     this.#logs.delete(key)
-    const log = this.#of(key, rule)
+    const log = this.#open(key, rule)
     if (log !== undefined) log.isReset = true
   }
 
@@ -118,7 +118,7 @@ export class ReplayLog {
   /** Puts back what may not have arrived. */
   putBack(key: string, rule: Rule, write: PendingWrite, nowMs: number): void {
     const { type, parts } = write
-    const log = this.#of(key, rule)
+    const log = this.#open(key, rule)
     if (log === undefined) return
     if (type === 'charge') log.charges.push(write)
     else if (type === 'reset') log.isReset = true
@@ -130,7 +130,7 @@ export class ReplayLog {
     }
   }
 
-  #of(key: string, rule: Rule): KeyLog | undefined {
+  #open(key: string, rule: Rule): KeyLog | undefined {
     const known = this.#logs.get(key)
     if (known !== undefined) {
       known.rule = rule

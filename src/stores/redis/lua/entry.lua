@@ -37,6 +37,7 @@ local function noteEntry(key, entry, value)
   if not entry.changed then
     return value
   elseif entry.resetAfterMs > 0 then
+    local resetAfterMs = entry.resetAfterMs
     value = entry.state
     if entry.blockAtMs or entry.holds or entry.asMade then
       -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
@@ -44,8 +45,9 @@ local function noteEntry(key, entry, value)
       local block = entry.blockAtMs and struct.pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
       local holds = kept.holds and holding().pack(kept.holds) or ''
       value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
+      resetAfterMs = math.max(resetAfterMs, kept.resetAfterMs or 0)
     end
-    note(key, value, entry.resetAfterMs)
+    note(key, value, resetAfterMs)
     return value
   elseif entry.exists then
     note(key, false)

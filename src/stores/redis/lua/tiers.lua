@@ -62,7 +62,13 @@ local function readChanging(rule, ruleText, value, nowMs)
   entry.stamp = stampOf(-0.5)
   entry.asMade = { stamp = madeStamp or entry.stamp, state = entry.state, holds = entry.holds }
   if maker ~= rule then
+    local made = entry.state
     recount(maker, entry)
+    if made then
+      -- What is kept of a state that only the other rule has counted lasts as long as that says.
+      local _, _, madeMs = maker.step(made, entry.leastMs, 0, true)
+      entry.asMade.resetAfterMs = madeMs > 0 and madeMs + entry.leastMs - nowMs or 0
+    end
     -- A state in which nothing is used any more may have been forgotten, and then there is nothing to take over either.
     if mark == -0.5 and (entry.state or entry.holds) then
       -- Stored even by a refusal: if it were not, it would be used anew at every request. But only by one, until something is

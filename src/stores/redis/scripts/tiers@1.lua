@@ -395,6 +395,7 @@ local function frame()
     if not entry.changed then
       return value
     elseif entry.resetAfterMs > 0 then
+      local resetAfterMs = entry.resetAfterMs
       value = entry.state
       if entry.blockAtMs or entry.holds or entry.asMade then
         -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
@@ -402,8 +403,9 @@ local function frame()
         local block = entry.blockAtMs and struct_pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
         local holds = kept.holds and holding().pack(kept.holds) or ''
         value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
+        resetAfterMs = math_max(resetAfterMs, kept.resetAfterMs or 0)
       end
-      note(key, value, entry.resetAfterMs)
+      note(key, value, resetAfterMs)
       return value
     elseif entry.exists then
       note(key, false)
@@ -1567,7 +1569,13 @@ local function readChanging(rule, ruleText, value, nowMs)
   entry.stamp = stampOf(-0.5)
   entry.asMade = { stamp = madeStamp or entry.stamp, state = entry.state, holds = entry.holds }
   if maker ~= rule then
+    local made = entry.state
     recount(maker, entry)
+    if made then
+      -- What is kept of a state that only the other rule has counted lasts as long as that says.
+      local _, _, madeMs = maker.step(made, entry.leastMs, 0, true)
+      entry.asMade.resetAfterMs = madeMs > 0 and madeMs + entry.leastMs - nowMs or 0
+    end
     -- A state in which nothing is used any more may have been forgotten, and then there is nothing to take over either.
     if mark == -0.5 and (entry.state or entry.holds) then
       -- Stored even by a refusal: if it were not, it would be used anew at every request. But only by one, until something is

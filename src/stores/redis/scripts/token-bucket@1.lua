@@ -406,6 +406,7 @@ local function frame()
     if not entry.changed then
       return value
     elseif entry.resetAfterMs > 0 then
+      local resetAfterMs = entry.resetAfterMs
       value = entry.state
       if entry.blockAtMs or entry.holds or entry.asMade then
         -- Holds that have expired, and a rule that has changed, change what is kept when something is counted, and not before.
@@ -413,8 +414,9 @@ local function frame()
         local block = entry.blockAtMs and struct_pack('<ddd', -math.huge, entry.blockAtMs, entry.untilMs) or ''
         local holds = kept.holds and holding().pack(kept.holds) or ''
         value = (kept.stamp or '') .. block .. holds .. (kept.state or '')
+        resetAfterMs = math_max(resetAfterMs, kept.resetAfterMs or 0)
       end
-      note(key, value, entry.resetAfterMs)
+      note(key, value, resetAfterMs)
       return value
     elseif entry.exists then
       note(key, false)

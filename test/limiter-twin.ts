@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { Decision } from '../src/core/decision.ts'
 import type { Rule } from '../src/core/rule.ts'
 import type { Store } from '../src/core/store.ts'
-import { createLimiter, type TiersOptions } from '../src/limiter/create-limiter.ts'
+import { createLimiter, type LimiterOptions, type TiersOptions } from '../src/limiter/create-limiter.ts'
 import type { Hold } from '../src/limiter/hold.ts'
 import type { Limiter } from '../src/limiter/limiter.ts'
 import { memoryStore } from '../src/stores/memory/memory-store.ts'
@@ -43,11 +43,16 @@ export interface RandomLimit {
   readonly blockForMs: number | undefined
 }
 
-export const limits: fc.Arbitrary<RandomLimit> = fc.record({
-  rule: fc.oneof(...kinds),
-  shadow: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
-  blockForMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1, 60, 1_000),
-})
+/** Random limits by rules of one kind. */
+export const limitsBy = (rule: fc.Arbitrary<Rule>): fc.Arbitrary<RandomLimit> =>
+  fc.record({
+    rule,
+    shadow: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+    blockForMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1, 60, 1_000),
+  })
+
+/** Random limits by any rule. */
+export const limits: fc.Arbitrary<RandomLimit> = limitsBy(fc.oneof(...kinds))
 
 // Mostly what is asked again, so that much is known without asking.
 const call: fc.Arbitrary<Call> = fc.record({
@@ -86,49 +91,68 @@ export interface Compared {
   known: number
 }
 
-/** Plays the calls on a limiter whose denial cache is on, and on one in memory that has none, and throws where they differ. */
-export async function expectTwins(
-  store: Store,
-  name: string,
-  limitList: Readonly<Record<string, RandomLimit>>,
-  callList: readonly Call[],
-  startMs: number,
-  compared: Compared,
-): Promise<void> {
+/** Two limiters to compare. */
+export interface LimiterTwins {
+  /** The store of the one; the other is in memory. */
+  readonly store: Store
+  readonly name: string
+  readonly limits: Readonly<Record<string, RandomLimit>>
+  /** What both limiters have beyond that. */
+  readonly options: Partial<LimiterOptions>
+  /** Moves the time that both go by. */
+  advance(ms: number): void | Promise<void>
+}
+
+/** Limiters by a clock of their caller's that remember refusals for as long as they hold. */
+export function byCallersClock(startMs: number): Pick<LimiterTwins, 'options' | 'advance'> {
   const clock = manualClock(startMs)
-  const isTiered = Object.keys(limitList).length > 1
-  const limiterOn = (used: Store): Limiter<'user' | 'ip'> => {
-    const common = { name, store: used, clock, ...patient, denialCacheMs: 1e9 }
-    const options = isTiered ? { ...common, tiers: limitList } : { ...common, ...limitList.user }
-    return createLimiter(options as TiersOptions<'user' | 'ip'>)
-  }
+  return { options: { ...patient, clock, denialCacheMs: 1e9 }, advance: (ms) => clock.advance(ms) }
+}
+
+/** Plays the calls on a limiter on the store and on one in memory, which has no layers, and throws where they differ. */
+export async function expectTwins(twins: LimiterTwins, callList: readonly Call[], compared: Compared): Promise<void> {
   const memory = memoryStore()
-  const [seen, expected] = [
-    new Side(limiterOn(store), limiterOn(store)),
-    new Side(limiterOn(memory), limiterOn(memory)),
-  ]
+  await using seen = new Side(twins, twins.store)
+  await using expected = new Side(twins, memory)
   const trace: string[] = []
   for (const one of callList) {
-    clock.advance(waitMs(one.wait, expected.last))
-    const key = isTiered ? { user: `u${one.user}`, ip: `i${one.ip}` } : `u${one.user}`
-    trace.push(`${clock.nowMs()} ${JSON.stringify(one)}`)
+    const waitedMs = waitMs(one.wait, expected.last)
+    if (waitedMs > 0) await twins.advance(waitedMs)
+    const key = isTiered(twins) ? { user: `u${one.user}`, ip: `i${one.ip}` } : `u${one.user}`
+    trace.push(`+${waitedMs} ms ${JSON.stringify(one)}`)
     const [fromStore, fromMemory] = [await seen.act(one, key), await expected.act(one, key)]
     compared.decisions++
     if (fromStore.decidedBy === 'denial-cache') compared.known++
     const [told, right] = [numbersOf(fromStore, fromStore), numbersOf(fromMemory, fromStore)]
     if (!isDeepStrictEqual(told, right)) {
-      expect(told, `${JSON.stringify(limitList)}\n${trace.join('\n')}\n${fromStore.decidedBy}`).toEqual(right)
+      expect(told, `${JSON.stringify(twins.limits)}\n${trace.join('\n')}\n${fromStore.decidedBy}`).toEqual(right)
     }
+    expect(fromStore.decidedBy).not.toBe('fallback')
   }
 }
 
+function isTiered({ limits }: LimiterTwins): boolean {
+  return Object.keys(limits).length > 1
+}
+
+function createTwin(twins: LimiterTwins, store: Store): Limiter<'user' | 'ip'> {
+  const common = { ...twins.options, name: twins.name, store }
+  const options = isTiered(twins) ? { ...common, tiers: twins.limits } : { ...common, ...twins.limits.user }
+  return createLimiter(options as TiersOptions<'user' | 'ip'>)
+}
+
+/** Two limiters of one name on one store. */
 class Side {
   readonly #limiters: readonly Limiter<'user' | 'ip'>[]
   readonly #holds: Hold<'user' | 'ip'>[] = []
   last: Decision | undefined
 
-  constructor(...limiters: readonly Limiter<'user' | 'ip'>[]) {
-    this.#limiters = limiters
+  constructor(twins: LimiterTwins, store: Store) {
+    this.#limiters = [createTwin(twins, store), createTwin(twins, store)]
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#limiters.map((limiter) => limiter.close()))
   }
 
   async act(one: Call, key: Parameters<Limiter<'user' | 'ip'>['peek']>[0]): Promise<Decision> {

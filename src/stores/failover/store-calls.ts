@@ -1,0 +1,173 @@
+import { type Clock, startTimer } from '../../core/clock.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import { NoAnswer } from '../../core/no-answer.ts'
+import type { Reply, Store, StoreCall } from '../../core/store.ts'
+import { type Timed, Timeouts } from '../../core/timeouts.ts'
+import {
+  type BreakerListener,
+  type BreakerSnapshot,
+  type CircuitBreaker,
+  classifyFailure,
+  type Health,
+  joinBreaker,
+} from './circuit-breaker.ts'
+
+/** The pause before a call is sent again, and twice as long each time after. */
+const FIRST_PAUSE_MS = 20
+
+/** Puts a call to the store. */
+export type Send = (call: StoreCall, reply: Reply) => void
+
+/** Answers a call that the store did not answer. */
+export type AnswerInstead = (call: StoreCall, reply: Reply, error: unknown) => void
+
+/** The calls of one limiter that wait for its store. Each ends at its timeout at the latest, and the circuit breaker hears how. */
+export class StoreCalls {
+  readonly timeouts: Timeouts
+  readonly breaker: CircuitBreaker
+  readonly #clock: Clock | undefined
+  readonly #leave: () => void
+  readonly #store: Store
+  #late: Error | undefined
+
+  /** @param listener hears when the store is left alone and when it is back. */
+  constructor(store: Store, timeoutMs: number, clock: Clock | undefined, listener: BreakerListener) {
+    this.#store = store
+    this.timeouts = new Timeouts(timeoutMs, clock)
+    this.breaker = joinBreaker(store, clock)
+    this.#leave = this.breaker.join(listener)
+    this.#clock = clock
+  }
+
+  /** Whether the store may be asked. */
+  get isAsking(): boolean {
+    return !this.breaker.isOpen
+  }
+
+  get health(): Health {
+    return this.breaker.health
+  }
+
+  /** Sends a call: its time runs from now. Without `answerInstead` the reply hears what went wrong, and nothing is sent again. */
+  begin(call: StoreCall, reply: Reply, send: Send, answerInstead?: AnswerInstead): void {
+    new PendingCall(this, call, reply, send, answerInstead).begin()
+  }
+
+  /** The error of a call that had no answer in time. One for all that are late at once: it takes longer to make than a decision. */
+  createLate(): Error {
+    if (this.#late !== undefined) return this.#late
+    const { deadlineMs } = this.timeouts
+    const cause = new NoAnswer(`no answer within ${deadlineMs} ms`)
+    const message = `the store gave no answer within ${deadlineMs} ms, the deadline`
+    this.#late = this.#store.trouble?.() ?? new LimiterError('STORE_FAILED', message, { cause })
+    queueMicrotask(() => {
+      this.#late = undefined
+    })
+    return this.#late
+  }
+
+  /** Why the store is not asked. */
+  reason(): LimiterError {
+    const { error, forMs } = this.health
+    const why = error instanceof Error ? error.message : String(error)
+    const message = `the store was not asked, so nothing was counted: for ${forMs} ms it has failed (${why})`
+    const code = classifyFailure(error) === 'denied' ? 'STORE_DENIED' : 'STORE_FAILED'
+    return new LimiterError(code, message, { cause: error })
+  }
+
+  /** Calls `ring` after `pauseMs`, by the time that timeouts go by. */
+  after(pauseMs: number, ring: () => void): () => void {
+    return startTimer(this.#clock, pauseMs, ring)
+  }
+
+  /** Resolves when something is done, and after `longestMs` at the latest. */
+  within(longestMs: number, done: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = this.after(longestMs, resolve)
+      done.finally(stop).then(resolve, reject)
+    })
+  }
+
+  /** Resolves when nothing waits for the store any more: by the timeout of what was asked last. */
+  idle(): Promise<void> {
+    return this.timeouts.idle()
+  }
+
+  close(): void {
+    this.#leave()
+    this.timeouts.close()
+  }
+}
+
+/** A call that waits for its store. */
+class PendingCall implements Timed, BreakerSnapshot, Reply {
+  dueMs = 0
+  isOver = false
+  answers = 0
+  failures = 0
+  readonly #calls: StoreCalls
+  readonly #call: StoreCall
+  readonly #reply: Reply
+  readonly #send: Send
+  readonly #answerInstead: AnswerInstead | undefined
+  #pauseMs = FIRST_PAUSE_MS
+  #stop: (() => void) | undefined
+  /** What went wrong last. */
+  #error: unknown
+
+  constructor(calls: StoreCalls, call: StoreCall, reply: Reply, send: Send, answerInstead: AnswerInstead | undefined) {
+    this.#calls = calls
+    this.#call = call
+    this.#reply = reply
+    this.#send = send
+    this.#answerInstead = answerInstead
+  }
+
+  begin(): void {
+    const { breaker, timeouts } = this.#calls
+    this.answers = breaker.answers
+    this.failures = breaker.failures
+    timeouts.add(this)
+    this.#send(this.#call, this)
+  }
+
+  done(results: readonly LimitResult[]): void {
+    if (!this.#calls.timeouts.end(this)) return
+    this.#calls.breaker.answered()
+    this.#reply.done(results)
+  }
+
+  failed(given: unknown): void {
+    const error = given ?? new LimiterError('STORE_FAILED', 'the store failed and did not say why')
+    this.#error = error
+    if (this.#mayRetry(error)) this.#retryLater()
+    else if (this.#calls.timeouts.end(this)) {
+      this.#calls.breaker.failed(error, this)
+      this.#fail(error)
+    }
+  }
+
+  expire(): void {
+    this.#stop?.()
+    const late = this.#calls.createLate()
+    this.#calls.breaker.missed(late, this)
+    this.#fail(this.#error ?? late)
+  }
+
+  #fail(error: unknown): void {
+    if (this.#answerInstead === undefined) this.#reply.failed(error)
+    else this.#answerInstead(this.#call, this.#reply, error)
+  }
+
+  // Only what has an idempotency key: the store then counts it once.
+  #mayRetry(error: unknown): boolean {
+    if (this.#answerInstead === undefined || this.#call.idempotency === undefined || this.isOver) return false
+    return this.#calls.isAsking && classifyFailure(error) === 'down'
+  }
+
+  #retryLater(): void {
+    this.#stop = this.#calls.after(this.#pauseMs, () => this.#send(this.#call, this))
+    this.#pauseMs *= 2
+  }
+}

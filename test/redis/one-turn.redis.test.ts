@@ -1,0 +1,35 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Decision } from '../../src/core/decision.ts'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
+import type { Limiter } from '../../src/limiter/limiter.ts'
+import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { manualClock } from '../../src/testing/manual-clock.ts'
+import { patient } from '../patient.ts'
+import { useServer } from '../servers/shared-servers.ts'
+
+let redis: Redis
+beforeAll(async () => {
+  const { port, host } = await useServer()
+  redis = new Redis(port, host)
+})
+afterAll(() => redis.quit())
+
+type Tiered = Limiter<'user' | 'ip'>
+const one = (limiter: Tiered): Promise<Decision> => limiter.consume({ user: 'ann' })
+const both = (limiter: Tiered): Promise<Decision> => limiter.consume({ user: 'ann', ip: '::1' })
+const twice = (limiter: Tiered): Promise<Decision> => limiter.consume({ user: 'ann' }, { id: 'order 7' })
+
+it.each([
+  ['one tier, both, one', [one, both, one]],
+  ['both tiers, one, both', [both, one, both]],
+  ['each in turn', [one, both, one, both, one, both]],
+  ['with an id between them', [both, twice, one, both, one]],
+])('decisions of one turn on one key are made in their order: %s', async (title, calls) => {
+  const tiers = { user: fixedWindow({ limit: 10, windowMs: 60_000 }), ip: fixedWindow({ limit: 20, windowMs: 60_000 }) }
+  const store = redisStore(redis)
+  await using limiter = createLimiter({ name: `turn ${title}`, tiers, store, clock: manualClock(0), ...patient })
+  const decisions = await Promise.all(calls.map((call) => call(limiter)))
+  expect(decisions.map((decision) => decision.tiers.user?.remaining)).toEqual(calls.map((_, index) => 9 - index))
+})
