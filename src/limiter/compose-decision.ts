@@ -1,7 +1,6 @@
 import type { DecidedBy, Decision, LimitResult, TierResult } from '../core/decision.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import { noteRules } from './rules-of.ts'
 
 const NO_TIERS: Readonly<Record<string, TierResult>> = Object.freeze({})
 const NONE: readonly string[] = Object.freeze([])
@@ -15,22 +14,44 @@ export function composeDecision(
   const operation = operations[0] as Operation
   const result = results[0] as LimitResult
   const by = result.decidedBy ?? decidedBy
-  if (operation.limit.tier === undefined) return composeOne(operation, result, by)
-  const used = operations.map((one, index) => ({
-    limit: one.limit,
-    rule: decidingRule(one, results[index] as LimitResult),
-  }))
-  return noteRules(composeTiers(operations, results, by), used)
+  if (operation.limit.tier === undefined) {
+    const decision = composeOne(operation, result, by)
+    if (resolveRule(operation, result) !== operation.limit.rule) noteRules(decision, operations, results)
+    return decision
+  }
+  const decision = composeTiers(operations, results, by)
+  noteRules(decision, operations, results)
+  return decision
+}
+
+// Beside the decisions and not in them: they are plain numbers and words, and can be sent anywhere.
+const changed = new WeakMap<Decision, Readonly<Record<string, Rule>>>()
+
+/** The rules that a policy or a layer took for this decision instead of the limiter's own, by the names of their limits. */
+export function changedRules(decision: Decision): Readonly<Record<string, Rule>> | undefined {
+  return changed.get(decision)
+}
+
+function noteRules(decision: Decision, operations: readonly Operation[], results: readonly LimitResult[]): void {
+  const rules: Record<string, Rule> = {}
+  let isAnyChanged = false
+  for (let index = 0; index < operations.length; index++) {
+    const operation = operations[index] as Operation
+    const rule = resolveRule(operation, results[index] as LimitResult)
+    if (rule === operation.limit.rule) continue
+    rules[operation.limit.name] = rule
+    isAnyChanged = true
+  }
+  if (isAnyChanged) changed.set(decision, rules)
 }
 
 function composeOne(operation: Operation, result: LimitResult, decidedBy: DecidedBy): Decision {
   const { limit } = operation
-  const rule = result.rule ?? operation.rule
   const refused = !result.allowed
   const ignored = refused && limit.shadow
-  const decision = {
+  return {
     allowed: result.allowed || ignored,
-    limit: rule.limit,
+    limit: resolveRule(operation, result).limit,
     remaining: result.remaining,
     retryAfterMs: ignored ? 0 : result.retryAfterMs,
     resetAfterMs: result.resetAfterMs,
@@ -42,7 +63,6 @@ function composeOne(operation: Operation, result: LimitResult, decidedBy: Decide
     decidedBy,
     tiers: NO_TIERS,
   }
-  return rule === limit.rule ? decision : noteRules(decision, [{ limit, rule }])
 }
 
 function composeTiers(
@@ -86,7 +106,7 @@ function composeTiers(
   const shown = longest < 0 ? scarcest : longest
   return {
     allowed: refusal === undefined,
-    limit: decidingRule(operations[shown] as Operation, results[shown] as LimitResult).limit,
+    limit: resolveRule(operations[shown] as Operation, results[shown] as LimitResult).limit,
     remaining: (results[scarcest] as LimitResult).remaining,
     retryAfterMs: refusal?.retryAfterMs ?? 0,
     resetAfterMs,
@@ -106,12 +126,12 @@ function resolveNextMs({ nextAfterMs, retryAfterMs, resetAfterMs }: LimitResult)
 }
 
 function composeTier(operation: Operation, result: LimitResult): TierResult {
-  const { limit } = decidingRule(operation, result)
+  const { limit } = resolveRule(operation, result)
   const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = result
   return { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }
 
 /** The rule that a result was decided by: the operation's, or what a layer took instead. */
-function decidingRule(operation: Operation, result: LimitResult): Rule {
+function resolveRule(operation: Operation, result: LimitResult): Rule {
   return result.rule ?? operation.rule
 }

@@ -22,7 +22,7 @@ export function stepSlidingWindow(
   force: boolean,
   takenMs?: number,
 ): Outcome<SlidingWindowState> {
-  const atMs = nowMs - (nowMs % windowMs)
+  const atMs = Math.floor(nowMs / windowMs) * windowMs
   const elapsedMs = nowMs - atMs
   const passedMs = state === undefined ? Number.POSITIVE_INFINITY : atMs - state.atMs
   let current = state !== undefined && passedMs <= 0 ? state.current : 0

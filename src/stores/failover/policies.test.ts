@@ -3,7 +3,7 @@ import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remo
 import { LimiterError } from '../../core/limiter-error.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { changedRules } from '../../limiter/rules-of.ts'
+import { changedRules } from '../../limiter/compose-decision.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 
