@@ -1,5 +1,5 @@
 export { type Clock, STORE_TIME, systemClock } from './core/clock.ts'
-export type { DecidedBy, Decision, LimitResult, Reason, TierResult } from './core/decision.ts'
+export type { Decision, LimitResult, Reason, TierResult } from './core/decision.ts'
 export { duration } from './core/duration.ts'
 export { encodeScope, type Subject } from './core/key.ts'
 export { createLimit, type Limit, type OnStoreFailure } from './core/limit.ts'

@@ -1,4 +1,4 @@
-import type { DecidedBy, Decision, LimitResult, TierResult } from '../core/decision.ts'
+import type { Decision, LimitResult, TierResult } from '../core/decision.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
 
@@ -9,7 +9,7 @@ const NONE: readonly string[] = Object.freeze([])
 export function composeDecision(
   operations: readonly Operation[],
   results: readonly LimitResult[],
-  decidedBy: DecidedBy,
+  decidedBy: string,
 ): Decision {
   const operation = operations[0] as Operation
   const result = results[0] as LimitResult
@@ -45,7 +45,7 @@ function noteRules(decision: Decision, operations: readonly Operation[], results
   if (isAnyChanged) changed.set(decision, rules)
 }
 
-function composeOne(operation: Operation, result: LimitResult, decidedBy: DecidedBy): Decision {
+function composeOne(operation: Operation, result: LimitResult, decidedBy: string): Decision {
   const { limit } = operation
   const refused = !result.allowed
   const ignored = refused && limit.shadow
@@ -65,11 +65,7 @@ function composeOne(operation: Operation, result: LimitResult, decidedBy: Decide
   }
 }
 
-function composeTiers(
-  operations: readonly Operation[],
-  results: readonly LimitResult[],
-  decidedBy: DecidedBy,
-): Decision {
+function composeTiers(operations: readonly Operation[], results: readonly LimitResult[], decidedBy: string): Decision {
   const tiers: Record<string, TierResult> = {}
   let isAnyCounting = false
   let isSettled = false
@@ -78,7 +74,7 @@ function composeTiers(
     const { limit } = operation
     const result = results[index] as LimitResult
     // The denial cache knows what refuses. What the others have left may have grown.
-    if (decidedBy !== 'denial-cache' || !result.allowed) tiers[limit.name] = composeTier(operation, result)
+    if (result.decidedBy !== 'denial-cache' || !result.allowed) tiers[limit.name] = composeTier(operation, result)
     isAnyCounting ||= !limit.shadow
     // A reservation is settled where it counts, even when a permit that went with it has come back before.
     isSettled ||= !limit.shadow && result.allowed && limit.rule.holds !== 'leased'

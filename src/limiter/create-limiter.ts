@@ -106,7 +106,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
   const givenLimits = isTiered ? limitsOf(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
-  if (store !== undefined) assertMethod('store', 'store', 'a store such as memoryStore()', store)
+  if (store !== undefined) assertStore(store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
   const sharedTag = isTiered && options.sharedTag
   if (typeof sharedTag !== 'boolean' && sharedTag !== undefined) {
@@ -138,7 +138,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     resolvers.set(limit, new RuleResolver({ ...policies, policy, fallback: rule, onFailure }))
   }
   // What is in this process answers at once, or has a fault that no layer should hide.
-  const isLocal = base.kind === 'memory'
+  const { isLocal } = base
   const events = storeEvents(listeners)
   const { deadlineMs: timeoutMs, instances } = failure
   const failover = isLocal
@@ -162,6 +162,13 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
     nearLimitAt: checkShare(options.nearLimitAt),
   })
+}
+
+function assertStore(store: Store): void {
+  assertMethod('store', 'store', 'a store such as memoryStore()', store)
+  if (typeof store.name === 'string' && typeof store.isLocal === 'boolean') return
+  const got = `name ${show(store.name)} and isLocal ${show(store.isLocal)}`
+  throw new LimiterError('INVALID_OPTION', `store must have a name and say whether it isLocal, got ${got}`)
 }
 
 /** How a store in this process is. */

@@ -1,4 +1,4 @@
-import type { DecidedBy, Decision, LimitResult } from '../core/decision.ts'
+import type { Decision, LimitResult } from '../core/decision.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Idempotency, Reply, StoreCall } from '../core/store.ts'
 import { composeDecision } from './compose-decision.ts'
@@ -9,7 +9,7 @@ export class PendingDecision implements StoreCall, Reply {
   readonly nowMs: number
   readonly idempotency: Idempotency | undefined
   readonly timeoutMs: number
-  readonly #decidedBy: DecidedBy
+  readonly #decidedBy: string
   /** Whom to tell; or what came before there was a promise. */
   #waiting: Resolve | Outcome | undefined
 
@@ -18,7 +18,7 @@ export class PendingDecision implements StoreCall, Reply {
     nowMs: number,
     idempotency: Idempotency | undefined,
     timeoutMs: number,
-    decidedBy: DecidedBy,
+    decidedBy: string,
   ) {
     this.operations = operations
     this.nowMs = nowMs

@@ -287,9 +287,9 @@ export class TieredLimiter implements Limiter<string> {
   #decide(operations: readonly Operation[], idempotency: Idempotency | undefined): Decision | Promise<Decision> {
     const { store, clock, timeoutMs } = this.#parts
     const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
-    const pending = new PendingDecision(operations, nowMs, idempotency, timeoutMs, store.kind)
+    const pending = new PendingDecision(operations, nowMs, idempotency, timeoutMs, store.name)
     const results = store.decide(pending, pending)
-    return results === undefined ? pending.promise() : composeDecision(operations, results, store.kind)
+    return results === undefined ? pending.promise() : composeDecision(operations, results, store.name)
   }
 
   #keys(key: unknown): readonly LimitKey[] {

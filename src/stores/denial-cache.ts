@@ -23,7 +23,8 @@ export function withDenialCache(store: Store, options: DenialCacheOptions): Stor
   const { denials, leave } = joinDenials(base, limiter)
   const cache = new DenialCache(denials, maxAgeMs)
   return {
-    kind: store.kind,
+    name: store.name,
+    isLocal: store.isLocal,
     register: (limit) => store.register(limit),
     unregister: (limit) => store.unregister?.(limit),
     decide(call, reply) {

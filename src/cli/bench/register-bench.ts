@@ -88,7 +88,7 @@ async function measureLines(
     const measured = await measureRule(form, store, keys, { forMs, inFlight, signal })
     // What was cut short says nothing.
     if (signal.aborted) break
-    lines.push({ rule: form.name, store: store.kind, inFlight, ...measured })
+    lines.push({ rule: form.name, store: store.name, inFlight, ...measured })
   }
   return lines
 }

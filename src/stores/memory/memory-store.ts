@@ -34,7 +34,7 @@ export interface MemoryStats {
 
 /** A store in this process's memory. */
 export interface MemoryStore extends Store {
-  readonly kind: 'memory'
+  readonly name: 'memory'
   /** Answers at once. */
   decide(call: StoreCall, reply?: Reply): readonly LimitResult[]
   stats(): MemoryStats
@@ -60,7 +60,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const keyspaces = new Keyspaces(maxKeys)
   const admitted = new Table<Admitted>(maxKeys, undefined, ({ untilMs }, nowMs) => Math.max(0, untilMs - nowMs))
   return {
-    kind: 'memory',
+    name: 'memory',
+    isLocal: true,
     register: (limit) => keyspaces.register(limit),
     unregister: (limit) => keyspaces.unregister(limit),
     decide({ operations, nowMs: givenMs, idempotency }) {
