@@ -17,6 +17,17 @@ export { decide } from './engine/decide.ts'
 export { decideAll, type JointTransition } from './engine/decide-all.ts'
 export type { Hold as HoldEntry } from './engine/holds.ts'
 export { type Block, type KeyState, type Transition, UNTOUCHED } from './engine/key-state.ts'
+export type {
+  AcquireOptions,
+  Amounts,
+  BlockOptions,
+  ConsumeOptions,
+  CostOptions,
+  Key,
+  ReserveOptions,
+  Scheduled,
+  WaitOptions,
+} from './limiter/call-options.ts'
 export {
   type CommonOptions,
   createLimiter,
@@ -26,19 +37,8 @@ export {
 export type { LimiterEvents } from './limiter/events.ts'
 export type { Hold, OpenHold } from './limiter/hold.ts'
 export type { Lease } from './limiter/lease.ts'
-export type { LimitOptions } from './limiter/limit-options.ts'
-export type {
-  AcquireOptions,
-  Amounts,
-  BlockOptions,
-  ConsumeOptions,
-  CostOptions,
-  Key,
-  Limiter,
-  ReserveOptions,
-  Scheduled,
-  WaitOptions,
-} from './limiter/limiter.ts'
+export type { Limiter } from './limiter/limiter.ts'
+export type { LimitOptions } from './limiter/options.ts'
 export type { Policy } from './limiter/rule-resolver.ts'
 export * from './rules/index.ts'
 export type { Health } from './stores/failover/circuit-breaker.ts'

@@ -1,4 +1,5 @@
 import type { Decision, LimitResult, TierResult } from '../core/decision.ts'
+import type { Limit } from '../core/limit.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
 
@@ -15,8 +16,9 @@ export function composeDecision(
   const result = results[0] as LimitResult
   const by = result.decidedBy ?? decidedBy
   if (operation.limit.tier === undefined) {
-    const decision = composeOne(operation, result, by)
-    if (resolveRule(operation, result) !== operation.limit.rule) noteRules(decision, operations, results)
+    const rule = result.rule ?? operation.rule
+    const decision = composeOne(operation.limit, rule, result, by)
+    if (rule !== operation.limit.rule) noteRules(decision, operations, results)
     return decision
   }
   const decision = composeTiers(operations, results, by)
@@ -45,20 +47,19 @@ function noteRules(decision: Decision, operations: readonly Operation[], results
   if (isAnyChanged) changed.set(decision, rules)
 }
 
-function composeOne(operation: Operation, result: LimitResult, decidedBy: string): Decision {
-  const { limit } = operation
+function composeOne(limit: Limit, rule: Rule, result: LimitResult, decidedBy: string): Decision {
   const refused = !result.allowed
   const ignored = refused && limit.shadow
   return {
     allowed: result.allowed || ignored,
-    limit: resolveRule(operation, result).limit,
+    limit: rule.limit,
     remaining: result.remaining,
     retryAfterMs: ignored ? 0 : result.retryAfterMs,
     resetAfterMs: result.resetAfterMs,
     delayMs: result.delayMs,
     limitedBy: refused && !ignored ? limit.name : undefined,
     reason: ignored ? undefined : result.reason,
-    nextAfterMs: refused && !ignored ? undefined : resolveNextMs(result),
+    nextAfterMs: refused && !ignored ? undefined : (result.nextAfterMs ?? resolveNextMs(result)),
     wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
     decidedBy,
     tiers: NO_TIERS,
@@ -99,17 +100,18 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
     if (longest < 0 || retryAfterMs > (results[longest] as LimitResult).retryAfterMs) longest = index
   }
   const refusal = longest < 0 ? undefined : (results[longest] as LimitResult)
+  const scarce = results[scarcest] as LimitResult
   const shown = longest < 0 ? scarcest : longest
   return {
     allowed: refusal === undefined,
     limit: resolveRule(operations[shown] as Operation, results[shown] as LimitResult).limit,
-    remaining: (results[scarcest] as LimitResult).remaining,
+    remaining: scarce.remaining,
     retryAfterMs: refusal?.retryAfterMs ?? 0,
     resetAfterMs,
     delayMs: refusal === undefined ? delayMs : 0,
     limitedBy: operations[longest]?.limit.name,
     reason: refusal?.reason,
-    nextAfterMs: refusal === undefined ? resolveNextMs(results[scarcest] as LimitResult) : undefined,
+    nextAfterMs: refusal === undefined ? (scarce.nextAfterMs ?? resolveNextMs(scarce)) : undefined,
     wouldRefuse,
     decidedBy,
     tiers,
@@ -117,8 +119,8 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
 }
 
 // A limit in shadow mode that refuses says when this cost passes, which is no later than when nothing is used any more.
-function resolveNextMs({ nextAfterMs, retryAfterMs, resetAfterMs }: LimitResult): number {
-  return nextAfterMs ?? Math.min(retryAfterMs, resetAfterMs)
+function resolveNextMs({ retryAfterMs, resetAfterMs }: LimitResult): number {
+  return Math.min(retryAfterMs, resetAfterMs)
 }
 
 function composeTier(operation: Operation, result: LimitResult): TierResult {

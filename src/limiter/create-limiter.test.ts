@@ -7,6 +7,7 @@ import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter, type LimiterOptions } from './create-limiter.ts'
+import type { TieredLimiter } from './tiered-limiter.ts'
 
 const rule = tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 })
 
@@ -133,6 +134,27 @@ it('a store elsewhere that is named as a layer is reported in full', async () =>
   const store = { ...memoryStore(), name: 'denial-cache', isLocal: false }
   const limiter = createLimiter({ name: 'own', tiers: { a: rule, b: rule }, store })
   expect(Object.keys((await limiter.consume('x')).tiers)).toEqual(['a', 'b'])
+})
+
+describe('a consume that is parsed before it is run', () => {
+  const open = (store: Store = memoryStore()) => createLimiter({ name: 'parsed', rule, store }) as TieredLimiter
+
+  it('counts when it runs, and not before', async () => {
+    const limiter = open()
+    const calls = [limiter.parse('a', 2, undefined), limiter.parse('a', 2, undefined)]
+    expect(await limiter.peek('a')).toMatchObject({ remaining: 3 })
+    const decisions = await Promise.all(calls.map((call) => limiter.run(call, 'a', 2)))
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, false])
+  })
+
+  it('rejects what the store throws, so that the others of a batch have their answers', async () => {
+    const error = new Error('full')
+    const decide = (): never => {
+      throw error
+    }
+    const limiter = open({ ...memoryStore(), decide })
+    await expect(limiter.run(limiter.parse('a', 1, undefined), 'a', 1)).rejects.toBe(error)
+  })
 })
 
 describe('wrong calls', () => {

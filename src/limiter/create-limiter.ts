@@ -6,14 +6,21 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 import { withDenialCache } from '../stores/denial-cache.ts'
+import { forgetDenials } from '../stores/denials.ts'
 import type { Health } from '../stores/failover/circuit-breaker.ts'
 import { type FailoverEvents, withFailover } from '../stores/failover/failover.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { Listeners } from './events.ts'
-import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from './failure-options.ts'
-import { assertMethod, checkLimit, type LimitOptions } from './limit-options.ts'
 import type { Limiter } from './limiter.ts'
 import { checkShare } from './near-limit.ts'
+import {
+  assertMethod,
+  checkLimit,
+  FAILURE_OPTIONS,
+  type FailureOptions,
+  failureSettings,
+  type LimitOptions,
+} from './options.ts'
 import { RuleResolver } from './rule-resolver.ts'
 import { TieredLimiter } from './tiered-limiter.ts'
 
@@ -213,4 +220,15 @@ function limitsOf(tiers: unknown): Readonly<Record<string, LimitOptions>> {
     limits[name] = checkLimit(`tiers.${name}`, limit)
   }
   return limits
+}
+
+/** Makes the function that forgets all keys of a limiter of one rule. `undefined` where the store cannot. */
+export function createClear(store: Store, limiter: string, rule: Rule): (() => Promise<void>) | undefined {
+  if (store.clear === undefined) return undefined
+  const limit = createLimit({ limiter, rule })
+  store.register(limit)
+  return async () => {
+    await store.clear?.(limit)
+    forgetDenials(store, limiter)
+  }
 }

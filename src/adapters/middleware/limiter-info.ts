@@ -10,8 +10,9 @@ import {
   listLimits,
 } from '../../http/header-fields.ts'
 import { partitionKey } from '../../http/partition-key.ts'
+import type { Key } from '../../limiter/call-options.ts'
 import { changedRules } from '../../limiter/compose-decision.ts'
-import type { Key, Limiter } from '../../limiter/limiter.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 import { assertLimiter, type MiddlewareOptions } from './options.ts'
 import { noteLimiter, type Warn } from './warnings.ts'
 

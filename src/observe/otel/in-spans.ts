@@ -1,7 +1,8 @@
 import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import { show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
-import type { Key, Limiter } from '../../limiter/limiter.ts'
+import type { Key } from '../../limiter/call-options.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 import { keyText } from '../key-text.ts'
 import { type InSpan, type SpannedCall, withSpans } from './with-spans.ts'
 
