@@ -25,7 +25,7 @@ export function milliseconds(what: string, value: unknown, code: LimiterErrorCod
 /** Returns `value` when it is one of `choices`. */
 export function oneOf<Choice extends string>(what: string, value: unknown, choices: readonly Choice[]): Choice {
   if (choices.includes(value as Choice)) return value as Choice
-  throw new LimiterError('INVALID_OPTION', `${what} must be ${listed(choices)}, got ${show(value)}`)
+  throw new LimiterError('INVALID_OPTION', `${what} must be ${joinChoices(choices)}, got ${show(value)}`)
 }
 
 /** Throws unless `options` is an object that has no other properties than `names`: a misspelt option must not become a default. */
@@ -64,6 +64,6 @@ export function show(value: unknown): string {
   return typeof value === 'bigint' ? `${value}n` : String(value)
 }
 
-function listed(choices: readonly string[]): string {
+function joinChoices(choices: readonly string[]): string {
   return choices.map((choice) => `'${choice}'`).join(' or ')
 }

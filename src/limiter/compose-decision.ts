@@ -30,7 +30,7 @@ export function composeDecision(
 const changed = new WeakMap<Decision, Readonly<Record<string, Rule>>>()
 
 /** The rules that a policy or a layer took for this decision instead of the limiter's own, by the names of their limits. */
-export function changedRules(decision: Decision): Readonly<Record<string, Rule>> | undefined {
+export function findChangedRules(decision: Decision): Readonly<Record<string, Rule>> | undefined {
   return changed.get(decision)
 }
 

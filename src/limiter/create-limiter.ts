@@ -15,10 +15,10 @@ import type { Limiter } from './limiter.ts'
 import { checkShare } from './near-limit.ts'
 import {
   assertMethod,
+  checkFailureOptions,
   checkLimit,
   FAILURE_OPTIONS,
   type FailureOptions,
-  failureSettings,
   type LimitOptions,
 } from './options.ts'
 import { RuleResolver } from './rule-resolver.ts'
@@ -112,16 +112,16 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
-  const givenLimits = isTiered ? limitsOf(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
+  const givenLimits = isTiered ? checkTiers(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
   if (store !== undefined) assertStore(store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
   const sharedTag = isTiered && options.sharedTag
   if (typeof sharedTag !== 'boolean' && sharedTag !== undefined) {
     throw new LimiterError('INVALID_OPTION', `sharedTag must be true or false, got ${show(sharedTag)}`)
   }
-  const policies = policySettings(options)
+  const policies = readPolicySettings(options)
   wholeNumber('denialCacheMs', denialCacheMs, 0)
-  const failure = failureSettings(options)
+  const failure = checkFailureOptions(options)
   const base = store ?? memoryStore()
   const listeners = new Listeners()
   const limits: Limit[] = []
@@ -146,7 +146,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   }
   // What is in this process answers at once, or has a fault that no layer should hide.
   const { isLocal } = base
-  const events = storeEvents(listeners)
+  const events = createStoreEvents(listeners)
   const { deadlineMs: timeoutMs, instances } = failure
   const failover = isLocal
     ? undefined
@@ -181,7 +181,7 @@ function assertStore(store: Store): void {
 /** How a store in this process is. */
 const HEALTHY: Health = Object.freeze({ state: 'healthy', forMs: 0, error: undefined })
 
-function storeEvents(listeners: Listeners): FailoverEvents {
+function createStoreEvents(listeners: Listeners): FailoverEvents {
   return {
     has: (name) => listeners.has(name),
     storeFailed: (error) => listeners.emit('storeFailed', { error }),
@@ -190,7 +190,7 @@ function storeEvents(listeners: Listeners): FailoverEvents {
   }
 }
 
-function policySettings({
+function readPolicySettings({
   clock,
   policyCacheMs = 10_000,
   policyCacheSize = 10_000,
@@ -203,7 +203,7 @@ function policySettings({
   }
 }
 
-function limitsOf(tiers: unknown): Readonly<Record<string, LimitOptions>> {
+function checkTiers(tiers: unknown): Readonly<Record<string, LimitOptions>> {
   if (typeof tiers !== 'object' || tiers === null || Array.isArray(tiers) || Object.keys(tiers).length === 0) {
     const example = '{ user: slidingWindow({ limit: 100, windowMs: 60_000 }) }'
     throw new LimiterError('INVALID_OPTION', `tiers must be rules by name such as ${example}, got ${show(tiers)}`)

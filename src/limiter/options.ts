@@ -86,7 +86,7 @@ export interface FailureSettings {
 export const FAILURE_OPTIONS: readonly (keyof FailureOptions)[] = ['deadlineMs', 'onStoreFailure', 'instances']
 
 /** Checks the options and fills in what is absent. */
-export function failureSettings(options: FailureOptions): FailureSettings {
+export function checkFailureOptions(options: FailureOptions): FailureSettings {
   const { deadlineMs = 500, onStoreFailure = 'fallback', instances } = options
   milliseconds('deadlineMs', deadlineMs)
   oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)

@@ -2,14 +2,7 @@ import { show, wholeNumber } from '../core/check.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import {
-  createConsume,
-  createOperation,
-  type LimitKey,
-  type Operation,
-  type OperationParts,
-  type OperationType,
-} from '../core/operation.ts'
+import { createConsume, createOperation, type LimitKey, type Operation, type OperationType } from '../core/operation.ts'
 import type { Idempotency } from '../core/store.ts'
 
 /** As much of a limit as it takes to tell it from others. */
@@ -104,8 +97,8 @@ export function parseOperations(
 }
 
 /** Makes operations of one type that need nothing but an amount. */
-export function ofType(type: OperationType, parts: OperationParts = {}): CreateOperation {
-  return (key, amount) => createOperation(key, type, { ...parts, amount })
+export function createOfType(type: OperationType): CreateOperation {
+  return (key, amount) => createOperation(key, type, { amount })
 }
 
 /** A consume of a key, which blocks it as its limit says. */

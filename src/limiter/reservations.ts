@@ -118,7 +118,7 @@ export class Reservations {
     return createLease({
       decision: await this.#host.decide(operations),
       renew: async () => this.#host.decide(renewals),
-      release: () => this.#settle(leased, holdId, nothing),
+      release: () => this.#settle(leased, holdId, useNothing),
       everyMs: heartbeat ? Math.ceil(shortestMs / 3) : undefined,
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring, { keepsAlive: false }),
     })
@@ -131,7 +131,7 @@ export class Reservations {
         const amounts = parseAmounts(this.#host.limits, held, used, USED)
         return () => this.#settle(held, holdId, ({ amount }, index) => amounts[index] ?? amount)
       },
-      cancel: () => this.#settle(held, holdId, nothing),
+      cancel: () => this.#settle(held, holdId, useNothing),
     }
   }
 
@@ -151,7 +151,7 @@ export class Reservations {
   }
 }
 
-function nothing(): number {
+function useNothing(): number {
   return 0
 }
 

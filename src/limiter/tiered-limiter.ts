@@ -36,7 +36,7 @@ import {
   assertFlag,
   COST,
   consumeKey,
-  ofType,
+  createOfType,
   parseIdempotency,
   parseKey,
   parseOperations,
@@ -271,7 +271,7 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   #operations(keys: readonly LimitKey[], given: unknown, rule: AmountRule, type: OperationType): readonly Operation[] {
-    return parseOperations(this.#parts.limits, keys, given, rule, ofType(type))
+    return parseOperations(this.#parts.limits, keys, given, rule, createOfType(type))
   }
 
   async #peek(keys: readonly LimitKey[], cost: unknown): Promise<Decision> {

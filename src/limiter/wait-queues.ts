@@ -7,7 +7,7 @@ import type { LimitKey, Operation } from '../core/operation.ts'
 import type { Key, Scheduled, WaitOptions } from './call-options.ts'
 import type { DecisionEvents } from './events.ts'
 import type { Lease } from './lease.ts'
-import { COST, ofType, parseOperations } from './parse-call.ts'
+import { COST, createOfType, parseOperations } from './parse-call.ts'
 import { isLeased, type Reservations } from './reservations.ts'
 import { WaitQueue } from './wait-queue.ts'
 import type { Waiter } from './waiter.ts'
@@ -52,7 +52,7 @@ export class WaitQueues {
     const host = this.#host
     const { cost } = options
     const keys = host.parseKey(key)
-    const operations = parseOperations(host.limits, keys, cost, COST, ofType('consume'))
+    const operations = parseOperations(host.limits, keys, cost, COST, createOfType('consume'))
     return this.#takeTurn(key, keys, options, {
       attempt: async () => {
         host.assertOpen()
