@@ -30,7 +30,7 @@ export interface Hold<Tier extends string = never> extends OpenHold<Tier> {
 }
 
 /** Ends a hold and answers with the key's standing. */
-export type Ending = () => Promise<Decision>
+type Ending = () => Promise<Decision>
 
 /** How to end what was held. */
 export interface Endings {
