@@ -1,5 +1,5 @@
 export { type Clock, STORE_TIME, systemClock } from './core/clock.ts'
-export type { DecidedBy, Decision, LimitResult, Reason, TierResult } from './core/decision.ts'
+export type { Decision, LimitResult, Reason, TierResult } from './core/decision.ts'
 export { duration } from './core/duration.ts'
 export { encodeScope, type Subject } from './core/key.ts'
 export { createLimit, type Limit, type OnStoreFailure } from './core/limit.ts'
@@ -17,6 +17,17 @@ export { decide } from './engine/decide.ts'
 export { decideAll, type JointTransition } from './engine/decide-all.ts'
 export type { Hold as HoldEntry } from './engine/holds.ts'
 export { type Block, type KeyState, type Transition, UNTOUCHED } from './engine/key-state.ts'
+export type {
+  AcquireOptions,
+  Amounts,
+  BlockOptions,
+  ConsumeOptions,
+  CostOptions,
+  Key,
+  ReserveOptions,
+  Scheduled,
+  WaitOptions,
+} from './limiter/call-options.ts'
 export {
   type CommonOptions,
   createLimiter,
@@ -26,19 +37,8 @@ export {
 export type { LimiterEvents } from './limiter/events.ts'
 export type { Hold, OpenHold } from './limiter/hold.ts'
 export type { Lease } from './limiter/lease.ts'
-export type { LimitOptions } from './limiter/limit-options.ts'
-export type {
-  AcquireOptions,
-  Amounts,
-  BlockOptions,
-  ConsumeOptions,
-  CostOptions,
-  Key,
-  Limiter,
-  ReserveOptions,
-  Scheduled,
-  WaitOptions,
-} from './limiter/limiter.ts'
+export type { Limiter } from './limiter/limiter.ts'
+export type { LimitOptions } from './limiter/options.ts'
 export type { Policy } from './limiter/rule-resolver.ts'
 export * from './rules/index.ts'
 export type { Health } from './stores/failover/circuit-breaker.ts'

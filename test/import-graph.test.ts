@@ -6,13 +6,19 @@ import { expect, it } from 'vitest'
 // Biome stops cycles of values. Types count here too: whoever reads one file of a cycle has to read all of them.
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
-const rooms = ['src/cli', 'src/observe', 'src/policies', 'src/service', 'src/simulate', 'page']
-const imports = new Map(rooms.flatMap(listSources).map((file) => [file, listImports(file)]))
+const rooms = [...listFolders('src'), 'page']
+const imports = new Map(['src', 'page'].flatMap(listSources).map((file) => [file, listImports(file)]))
+
+// Not yet: two pairs of files in stores/redis import each other's types, and so do that folder and its clients/. The folder of each rule
+// imports what rules share from rules/, whose lists import each folder.
+const CYCLES_LEFT = ['src/stores/redis/']
+const MUTUAL_LEFT = ['src/stores/redis', 'src/rules']
 
 it.each(rooms)('%s has no cycle of imports, types included', (room) => {
   const files = [...imports.keys()].filter((file) => file.startsWith(`${room}/`))
-  expect(files.length).toBeGreaterThan(5)
-  expect(files.filter((file) => findReachable(file).has(file))).toEqual([])
+  expect(files).not.toEqual([])
+  const inCycle = files.filter((file) => findReachable(file).has(file))
+  expect(inCycle.filter((file) => !CYCLES_LEFT.some((folder) => file.startsWith(folder)))).toEqual([])
 })
 
 it.each(rooms)('in %s no folder and its parent import each other', (room) => {
@@ -20,10 +26,17 @@ it.each(rooms)('in %s no folder and its parent import each other', (room) => {
   const known = new Set(pairs)
   const mutual = [...known].filter((pair) => {
     const [from = '', to = ''] = pair.split(' → ')
-    return from.startsWith(room) && dirname(to) === from && known.has(`${to} → ${from}`)
+    const isMutual = dirname(to) === from && known.has(`${to} → ${from}`)
+    return from.startsWith(room) && isMutual && !MUTUAL_LEFT.includes(from)
   })
   expect(mutual).toEqual([])
 })
+
+function listFolders(folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(folder, name))
+}
 
 function listSources(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

@@ -11,7 +11,8 @@ export function mapStore(): Store {
   const admitted = new Map<string, { readonly untilMs: number; readonly results: readonly LimitResult[] }>()
   const nameOf = ({ limit, key }: Operation): string => `${encodeScope(limit)}:${key}`
   return {
-    kind: 'memory',
+    name: 'map',
+    isLocal: true,
     register() {},
     decide({ operations, nowMs, idempotency }) {
       const id = idempotency && `${nameOf(operations[0] as Operation)} ${idempotency.key}`

@@ -47,7 +47,8 @@ export function remoteStore(server: Server = { memory: memoryStore() }): RemoteS
     return store.behaviour === 'loses' ? Promise.reject(store.error) : Promise.resolve(results)
   }
   const store: RemoteStore = {
-    kind: 'redis',
+    name: 'redis',
+    isLocal: false,
     behaviour: 'answers',
     error: new Error('gone'),
     asked: 0,

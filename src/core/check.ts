@@ -25,7 +25,7 @@ export function milliseconds(what: string, value: unknown, code: LimiterErrorCod
 /** Returns `value` when it is one of `choices`. */
 export function oneOf<Choice extends string>(what: string, value: unknown, choices: readonly Choice[]): Choice {
   if (choices.includes(value as Choice)) return value as Choice
-  throw invalidOption(what, listed(choices), value)
+  throw invalidOption(what, joinChoices(choices), value)
 }
 
 /** Returns `value` when it is true or false. */
@@ -75,6 +75,6 @@ export function show(value: unknown): string {
   return typeof value === 'bigint' ? `${value}n` : String(value)
 }
 
-function listed(choices: readonly string[]): string {
+function joinChoices(choices: readonly string[]): string {
   return choices.map((choice) => `'${choice}'`).join(' or ')
 }

@@ -15,9 +15,6 @@ export type Reason =
   /** The store gave no answer, and the limiter is told to refuse then. */
   | 'store-unavailable'
 
-/** Who answered. */
-export type DecidedBy = 'memory' | 'redis' | 'denial-cache' | 'fallback'
-
 /** What a store says of one limit. All times are durations in whole milliseconds, rounded up. */
 export interface LimitResult {
   readonly allowed: boolean
@@ -42,7 +39,7 @@ export interface LimitResult {
   /** Time until the block ends. Only there when the reason is `'blocked'`; a request that needs more than the rule has left waits longer. */
   readonly blockedMs?: number | undefined
   /** Set by a layer that answered instead of the store. */
-  readonly decidedBy?: DecidedBy
+  readonly decidedBy?: string
   /** Set by a layer that decided by another rule than the operation's. */
   readonly rule?: Rule
 }
@@ -60,7 +57,8 @@ export interface Decision<Tier extends string = string> extends Omit<LimitResult
   readonly limitedBy: string | undefined
   /** The names of the limits in the shadow that would have refused. */
   readonly wouldRefuse: readonly string[]
-  readonly decidedBy: DecidedBy
+  /** The name of the store, such as `'memory'` or `'redis'`; `'denial-cache'` or `'fallback'` where one of these answered instead. */
+  readonly decidedBy: string
   /** Each tier's own numbers by its name. Empty for a limiter of one rule: its numbers are the decision's. */
   readonly tiers: { readonly [Name in Tier]?: TierResult }
 }

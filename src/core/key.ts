@@ -45,8 +45,8 @@ function encodeName(name: string): string {
   return encodeText(name).replaceAll(':', '%3A')
 }
 
-// Printable ASCII but % { } ~ #, which have a meaning in keys.
-const PLAIN = /^[!-"$&-z|]*$/
+// Printable ASCII but % { } ~ #, which have a meaning in keys. By code: a loop is faster than an expression on texts this short.
+const PLAIN = Array.from({ length: 128 }, (_, code) => /[!-"$&-z|]/.test(String.fromCharCode(code)))
 // Unicode text is kept as it is, but half of a surrogate pair would lose its identity in UTF-8.
 const SPECIAL = /[\0- #%{}~\x7f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
@@ -54,7 +54,10 @@ function encodeText(name: string): string {
   if (name.length > LONGEST_NAME) {
     return `#${createHash('sha256').update(name, 'utf16le').digest('base64url')}`
   }
-  return PLAIN.test(name) ? name : name.replace(SPECIAL, escapeUnit)
+  for (let at = 0; at < name.length; at++) {
+    if (PLAIN[name.charCodeAt(at)] !== true) return name.replace(SPECIAL, escapeUnit)
+  }
+  return name
 }
 
 function escapeUnit(unit: string): string {

@@ -1,11 +1,13 @@
-import type { DecidedBy, LimitResult } from './decision.ts'
+import type { LimitResult } from './decision.ts'
 import type { Limit } from './limit.ts'
 import type { Operation } from './operation.ts'
 
 /** Keeps the state of keys, and decides each call atomically, over as many keys as it is about. */
 export interface Store {
-  /** What decisions report as `decidedBy`. */
-  readonly kind: DecidedBy
+  /** What decisions report as `decidedBy`: `'memory'`, `'redis'`, or a name of one's own. */
+  readonly name: string
+  /** Whether it answers at once from this process. Limiters put nothing around such a store: no deadline, no fallback, no denial cache. */
+  readonly isLocal: boolean
   /**
    * Whether its answers take real time, as those of a server do: limiters then wait for it, leave it alone and try it again by real
    * time, whatever their clock says. Absent: by the timers of their clock.

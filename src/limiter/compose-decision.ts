@@ -1,7 +1,7 @@
-import type { DecidedBy, Decision, LimitResult, TierResult } from '../core/decision.ts'
+import type { Decision, LimitResult, TierResult } from '../core/decision.ts'
+import type { Limit } from '../core/limit.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import { noteRules } from './rules-of.ts'
 
 const NO_TIERS: Readonly<Record<string, TierResult>> = Object.freeze({})
 const NONE: readonly string[] = Object.freeze([])
@@ -10,25 +10,47 @@ const NONE: readonly string[] = Object.freeze([])
 export function composeDecision(
   operations: readonly Operation[],
   results: readonly LimitResult[],
-  decidedBy: DecidedBy,
+  decidedBy: string,
 ): Decision {
   const operation = operations[0] as Operation
   const result = results[0] as LimitResult
   const by = result.decidedBy ?? decidedBy
-  if (operation.limit.tier === undefined) return composeOne(operation, result, by)
-  const used = operations.map((one, index) => ({
-    limit: one.limit,
-    rule: decidingRule(one, results[index] as LimitResult),
-  }))
-  return noteRules(composeTiers(operations, results, by), used)
+  if (operation.limit.tier === undefined) {
+    const rule = result.rule ?? operation.rule
+    const decision = composeOne(operation.limit, rule, result, by)
+    if (rule !== operation.limit.rule) noteRules(decision, operations, results)
+    return decision
+  }
+  const decision = composeTiers(operations, results, by)
+  noteRules(decision, operations, results)
+  return decision
 }
 
-function composeOne(operation: Operation, result: LimitResult, decidedBy: DecidedBy): Decision {
-  const { limit } = operation
-  const rule = result.rule ?? operation.rule
+// Beside the decisions and not in them: they are plain numbers and words, and can be sent anywhere.
+const changed = new WeakMap<Decision, Readonly<Record<string, Rule>>>()
+
+/** The rules that a policy or a layer took for this decision instead of the limiter's own, by the names of their limits. */
+export function findChangedRules(decision: Decision): Readonly<Record<string, Rule>> | undefined {
+  return changed.get(decision)
+}
+
+function noteRules(decision: Decision, operations: readonly Operation[], results: readonly LimitResult[]): void {
+  const rules: Record<string, Rule> = {}
+  let isAnyChanged = false
+  for (let index = 0; index < operations.length; index++) {
+    const operation = operations[index] as Operation
+    const rule = resolveRule(operation, results[index] as LimitResult)
+    if (rule === operation.limit.rule) continue
+    rules[operation.limit.name] = rule
+    isAnyChanged = true
+  }
+  if (isAnyChanged) changed.set(decision, rules)
+}
+
+function composeOne(limit: Limit, rule: Rule, result: LimitResult, decidedBy: string): Decision {
   const refused = !result.allowed
   const ignored = refused && limit.shadow
-  const decision = {
+  return {
     allowed: result.allowed || ignored,
     limit: rule.limit,
     remaining: result.remaining,
@@ -37,19 +59,14 @@ function composeOne(operation: Operation, result: LimitResult, decidedBy: Decide
     delayMs: result.delayMs,
     limitedBy: refused && !ignored ? limit.name : undefined,
     reason: ignored ? undefined : result.reason,
-    nextAfterMs: refused && !ignored ? undefined : resolveNextMs(result),
+    nextAfterMs: refused && !ignored ? undefined : (result.nextAfterMs ?? resolveNextMs(result)),
     wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
     decidedBy,
     tiers: NO_TIERS,
   }
-  return rule === limit.rule ? decision : noteRules(decision, [{ limit, rule }])
 }
 
-function composeTiers(
-  operations: readonly Operation[],
-  results: readonly LimitResult[],
-  decidedBy: DecidedBy,
-): Decision {
+function composeTiers(operations: readonly Operation[], results: readonly LimitResult[], decidedBy: string): Decision {
   const tiers: Record<string, TierResult> = {}
   let isAnyCounting = false
   let isSettled = false
@@ -58,7 +75,7 @@ function composeTiers(
     const { limit } = operation
     const result = results[index] as LimitResult
     // The denial cache knows what refuses. What the others have left may have grown.
-    if (decidedBy !== 'denial-cache' || !result.allowed) tiers[limit.name] = composeTier(operation, result)
+    if (result.decidedBy !== 'denial-cache' || !result.allowed) tiers[limit.name] = composeTier(operation, result)
     isAnyCounting ||= !limit.shadow
     // A reservation is settled where it counts, even when a permit that went with it has come back before.
     isSettled ||= !limit.shadow && result.allowed && limit.rule.refunds !== 'lease'
@@ -83,17 +100,18 @@ function composeTiers(
     if (longest < 0 || retryAfterMs > (results[longest] as LimitResult).retryAfterMs) longest = index
   }
   const refusal = longest < 0 ? undefined : (results[longest] as LimitResult)
+  const scarce = results[scarcest] as LimitResult
   const shown = longest < 0 ? scarcest : longest
   return {
     allowed: refusal === undefined,
-    limit: decidingRule(operations[shown] as Operation, results[shown] as LimitResult).limit,
-    remaining: (results[scarcest] as LimitResult).remaining,
+    limit: resolveRule(operations[shown] as Operation, results[shown] as LimitResult).limit,
+    remaining: scarce.remaining,
     retryAfterMs: refusal?.retryAfterMs ?? 0,
     resetAfterMs,
     delayMs: refusal === undefined ? delayMs : 0,
     limitedBy: operations[longest]?.limit.name,
     reason: refusal?.reason,
-    nextAfterMs: refusal === undefined ? resolveNextMs(results[scarcest] as LimitResult) : undefined,
+    nextAfterMs: refusal === undefined ? (scarce.nextAfterMs ?? resolveNextMs(scarce)) : undefined,
     wouldRefuse,
     decidedBy,
     tiers,
@@ -101,17 +119,17 @@ function composeTiers(
 }
 
 // A limit in shadow mode that refuses says when this cost passes, which is no later than when nothing is used any more.
-function resolveNextMs({ nextAfterMs, retryAfterMs, resetAfterMs }: LimitResult): number {
-  return nextAfterMs ?? Math.min(retryAfterMs, resetAfterMs)
+function resolveNextMs({ retryAfterMs, resetAfterMs }: LimitResult): number {
+  return Math.min(retryAfterMs, resetAfterMs)
 }
 
 function composeTier(operation: Operation, result: LimitResult): TierResult {
-  const { limit } = decidingRule(operation, result)
+  const { limit } = resolveRule(operation, result)
   const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = result
   return { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
 }
 
 /** The rule that a result was decided by: the operation's, or what a layer took instead. */
-function decidingRule(operation: Operation, result: LimitResult): Rule {
+function resolveRule(operation: Operation, result: LimitResult): Rule {
   return result.rule ?? operation.rule
 }

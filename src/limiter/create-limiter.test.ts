@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { LimitResult } from '../core/decision.ts'
 import type { Store } from '../core/store.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter, type LimiterOptions } from './create-limiter.ts'
+import type { TieredLimiter } from './tiered-limiter.ts'
 
 const rule = tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 })
 
@@ -80,6 +82,10 @@ describe('createLimiter', () => {
     ],
     [{ name: 'a', rule, store: null }, 'store must be a store such as memoryStore(), got null'],
     [{ name: 'a', rule, store: memoryStore }, 'store must be a store such as memoryStore(), got a function'],
+    [
+      { name: 'a', rule, store: { ...memoryStore(), name: undefined, isLocal: undefined } },
+      'store must have a name and say whether it isLocal, got name undefined and isLocal undefined',
+    ],
     [{ name: 'a', rule, clock: Date }, 'clock must be an object with nowMs(), got a function'],
     [{ name: 'a', rule, clock: 5 }, 'clock must be an object with nowMs(), got 5'],
   ])('refuses wrong options: %#', (options, message) => {
@@ -89,7 +95,7 @@ describe('createLimiter', () => {
   })
 })
 
-it('a store of kind memory may answer later all the same', async () => {
+it('a local store may answer later all the same', async () => {
   const memory = memoryStore()
   const store: Store = {
     ...memory,
@@ -100,6 +106,46 @@ it('a store of kind memory may answer later all the same', async () => {
   }
   const limiter = createLimiter({ name: 'later', rule, store })
   expect(await limiter.consume('a')).toMatchObject({ allowed: true, decidedBy: 'memory' })
+})
+
+describe("a local store of one's own", () => {
+  it('gives decisions its name, and nothing remembers its refusals', async () => {
+    const store = { ...memoryStore(), name: 'mine' }
+    const limiter = createLimiter({ name: 'own', rule: fixedWindow({ limit: 1, windowMs: 60_000 }), store })
+    await limiter.consume('a')
+    const answers = [await limiter.consume('a'), await limiter.consume('a')]
+    expect(answers.map(({ allowed, decidedBy }) => [allowed, decidedBy])).toEqual([
+      [false, 'mine'],
+      [false, 'mine'],
+    ])
+  })
+
+  it('has no fallback: what it throws reaches the caller', async () => {
+    const error = new Error('disk full')
+    const decide = (): never => {
+      throw error
+    }
+    const limiter = createLimiter({ name: 'own', rule, store: { ...memoryStore(), name: 'mine', decide } })
+    await expect(limiter.consume('a')).rejects.toBe(error)
+  })
+})
+
+it('a store elsewhere that is named as a layer is reported in full', async () => {
+  const store = { ...memoryStore(), name: 'denial-cache', isLocal: false }
+  const limiter = createLimiter({ name: 'own', tiers: { a: rule, b: rule }, store })
+  expect(Object.keys((await limiter.consume('x')).tiers)).toEqual(['a', 'b'])
+})
+
+describe('a consume that is parsed before it is run', () => {
+  const open = (store: Store = memoryStore()) => createLimiter({ name: 'parsed', rule, store }) as TieredLimiter
+
+  it('counts when it runs, and not before', async () => {
+    const limiter = open()
+    const calls = [limiter.parse('a', 2, undefined), limiter.parse('a', 2, undefined)]
+    expect(await limiter.peek('a')).toMatchObject({ remaining: 3 })
+    const decisions = await Promise.all(calls.map((call) => limiter.run(call, 'a', 2)))
+    expect(decisions.map(({ allowed }) => allowed)).toEqual([true, false])
+  })
 })
 
 describe('wrong calls', () => {

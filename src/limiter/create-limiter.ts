@@ -5,15 +5,21 @@ import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
-import { withDenialCache } from '../stores/denial-cache.ts'
+import { forgetDenials, withDenialCache } from '../stores/denial-cache.ts'
 import type { Health } from '../stores/failover/circuit-breaker.ts'
 import { type FailoverEvents, withFailover } from '../stores/failover/failover.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { Listeners } from './events.ts'
-import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from './failure-options.ts'
-import { assertMethod, checkLimit, type LimitOptions } from './limit-options.ts'
 import type { Limiter } from './limiter.ts'
 import { checkShare } from './near-limit.ts'
+import {
+  assertMethod,
+  checkFailureOptions,
+  checkLimit,
+  FAILURE_OPTIONS,
+  type FailureOptions,
+  type LimitOptions,
+} from './options.ts'
 import { RuleResolver } from './rule-resolver.ts'
 import { TieredLimiter } from './tiered-limiter.ts'
 
@@ -105,16 +111,16 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
-  const givenLimits = isTiered ? limitsOf(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
-  if (store !== undefined) assertMethod('store', 'store', 'a store such as memoryStore()', store)
+  const givenLimits = isTiered ? checkTiers(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
+  if (store !== undefined) assertStore(store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
   const sharedTag = isTiered && options.sharedTag
   if (typeof sharedTag !== 'boolean' && sharedTag !== undefined) {
     throw new LimiterError('INVALID_OPTION', `sharedTag must be true or false, got ${show(sharedTag)}`)
   }
-  const policies = policySettings(options)
+  const policies = readPolicySettings(options)
   wholeNumber('denialCacheMs', denialCacheMs, 0)
-  const failure = failureSettings(options)
+  const failure = checkFailureOptions(options)
   const base = store ?? memoryStore()
   const listeners = new Listeners()
   const limits: Limit[] = []
@@ -138,8 +144,8 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     resolvers.set(limit, new RuleResolver({ ...policies, policy, fallback: rule, onFailure }))
   }
   // What is in this process answers at once, or has a fault that no layer should hide.
-  const isLocal = base.kind === 'memory'
-  const events = storeEvents(listeners)
+  const { isLocal } = base
+  const events = createStoreEvents(listeners)
   const { deadlineMs: timeoutMs, instances } = failure
   const failover = isLocal
     ? undefined
@@ -163,10 +169,17 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   })
 }
 
+function assertStore(store: Store): void {
+  assertMethod('store', 'store', 'a store such as memoryStore()', store)
+  if (typeof store.name === 'string' && typeof store.isLocal === 'boolean') return
+  const got = `name ${show(store.name)} and isLocal ${show(store.isLocal)}`
+  throw new LimiterError('INVALID_OPTION', `store must have a name and say whether it isLocal, got ${got}`)
+}
+
 /** How a store in this process is. */
 const HEALTHY: Health = Object.freeze({ state: 'healthy', forMs: 0, error: undefined })
 
-function storeEvents(listeners: Listeners): FailoverEvents {
+function createStoreEvents(listeners: Listeners): FailoverEvents {
   return {
     has: (name) => listeners.has(name),
     storeFailed: (error) => listeners.emit('storeFailed', { error }),
@@ -175,7 +188,7 @@ function storeEvents(listeners: Listeners): FailoverEvents {
   }
 }
 
-function policySettings({
+function readPolicySettings({
   clock,
   policyCacheMs = 10_000,
   policyCacheSize = 10_000,
@@ -188,7 +201,7 @@ function policySettings({
   }
 }
 
-function limitsOf(tiers: unknown): Readonly<Record<string, LimitOptions>> {
+function checkTiers(tiers: unknown): Readonly<Record<string, LimitOptions>> {
   if (typeof tiers !== 'object' || tiers === null || Array.isArray(tiers) || Object.keys(tiers).length === 0) {
     const example = '{ user: slidingWindow({ limit: 100, windowMs: 60_000 }) }'
     throw new LimiterError('INVALID_OPTION', `tiers must be rules by name such as ${example}, got ${show(tiers)}`)
@@ -205,4 +218,15 @@ function limitsOf(tiers: unknown): Readonly<Record<string, LimitOptions>> {
     limits[name] = checkLimit(`tiers.${name}`, limit)
   }
   return limits
+}
+
+/** Makes the function that forgets all keys of a limiter of one rule. `undefined` where the store cannot. */
+export function createClear(store: Store, limiter: string, rule: Rule): (() => Promise<void>) | undefined {
+  if (store.clear === undefined) return undefined
+  const limit = createLimit({ limiter, rule })
+  store.register(limit)
+  return async () => {
+    await store.clear?.(limit)
+    forgetDenials(store, limiter)
+  }
 }

@@ -1,9 +1,10 @@
 import { oneOf, show } from '../core/check.ts'
+import { type Clock, exactTimerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Amounts, Key } from './limiter.ts'
-import type { Crossing } from './near-limit.ts'
+import type { Amounts, Key } from './call-options.ts'
+import { type Crossing, findCrossings } from './near-limit.ts'
 
 /** What a limiter tells its listeners, after it has happened. Keys and amounts are as they were given. */
 export interface LimiterEvents {
@@ -65,6 +66,8 @@ type Listener = (event: never) => void
 /** The listeners of one limiter. Costs nothing while there are none. */
 export class Listeners {
   readonly #byName = new Map<keyof LimiterEvents, readonly Listener[]>()
+  /** Whether there is a listener to anything. */
+  hasAny = false
 
   /** Adds a listener and returns the function that removes it. */
   add<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
@@ -73,27 +76,24 @@ export class Listeners {
       throw new LimiterError('INVALID_OPTION', `a listener must be a function, got ${show(listener)}`)
     }
     const entry: Listener = (event) => listener(event)
-    this.#byName.set(name, [...this.#of(name), entry])
+    this.#byName.set(name, [...this.#find(name), entry])
+    this.hasAny = true
     return () => {
-      const others = this.#of(name).filter((other) => other !== entry)
+      const others = this.#find(name).filter((other) => other !== entry)
       if (others.length === 0) this.#byName.delete(name)
       else this.#byName.set(name, others)
+      this.hasAny = this.#byName.size > 0
     }
-  }
-
-  /** Whether anybody listens to anything. */
-  get hasAny(): boolean {
-    return this.#byName.size > 0
   }
 
   /** Whether anybody listens to `name`: ask before making an event. */
   has(name: keyof LimiterEvents): boolean {
-    return this.#byName.size > 0 && this.#byName.has(name)
+    return this.#byName.has(name)
   }
 
   /** Calls the listeners. What one of them throws changes no decision: it surfaces as an uncaught exception of its own. */
   emit<Name extends keyof LimiterEvents>(name: Name, event: LimiterEvents[Name]): void {
-    for (const listener of this.#of(name)) {
+    for (const listener of this.#find(name)) {
       try {
         listener(event as never)
       } catch (error) {
@@ -104,7 +104,50 @@ export class Listeners {
     }
   }
 
-  #of(name: keyof LimiterEvents): readonly Listener[] {
+  #find(name: keyof LimiterEvents): readonly Listener[] {
     return this.#byName.get(name) ?? []
+  }
+}
+
+/** What tells listeners of decisions. */
+export interface DecisionEventsOptions {
+  readonly name: string
+  readonly listeners: Listeners
+  readonly clock: Clock | undefined
+  readonly nearLimitAt: number
+}
+
+/** Tells listeners what was decided and how long it took. */
+export class DecisionEvents {
+  readonly #options: DecisionEventsOptions
+
+  constructor(options: DecisionEventsOptions) {
+    this.#options = options
+  }
+
+  get listeners(): Listeners {
+    return this.#options.listeners
+  }
+
+  /** When a call began; `undefined` when nobody wants to hear of it. */
+  startedMs(): number | undefined {
+    const { listeners, clock } = this.#options
+    return listeners.hasAny ? exactTimerNowMs(clock) : undefined
+  }
+
+  /** A call that began at `startedMs` was answered. Returns the decision. */
+  decided(key: Key<string>, amounts: unknown, decision: Decision, startedMs?: number, waited = false): Decision {
+    if (startedMs === undefined) return decision
+    const { name, listeners, clock, nearLimitAt } = this.#options
+    const cost = (amounts ?? 1) as Amounts<string>
+    const event = { key, cost, decision, tookMs: Math.max(0, exactTimerNowMs(clock) - startedMs), waited }
+    listeners.emit('decided', event)
+    if (!decision.allowed) listeners.emit('refused', event)
+    else if (listeners.has('nearLimit')) {
+      for (const crossing of findCrossings(name, decision, cost, nearLimitAt)) {
+        listeners.emit('nearLimit', { key, decision, ...crossing })
+      }
+    }
+    return decision
   }
 }

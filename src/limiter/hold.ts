@@ -1,6 +1,7 @@
+import { show } from '../core/check.ts'
 import type { Decision } from '../core/decision.ts'
-import type { Amounts } from './limiter.ts'
-import type { Ending, Endings, Held } from './reservations.ts'
+import { LimiterError } from '../core/limiter-error.ts'
+import type { Amounts } from './call-options.ts'
 
 /** What was taken by `reserve`, here or by another process, until it is ended. Going out of scope cancels it, unless it was settled. */
 export interface OpenHold<Tier extends string = never> extends AsyncDisposable {
@@ -26,6 +27,23 @@ export interface Hold<Tier extends string = never> extends OpenHold<Tier> {
    * refused. It names the key and the estimate, and whoever has it can end the hold.
    */
   readonly token: string | undefined
+}
+
+/** Ends a hold and answers with the key's standing. */
+type Ending = () => Promise<Decision>
+
+/** How to end what was held. */
+export interface Endings {
+  /** How to end it when so much was used. Throws when that is no amount. */
+  settling(used: unknown): Ending
+  readonly cancel: Ending
+}
+
+/** What was asked to be held, and how to end it. */
+export interface Held extends Endings {
+  readonly decision: Decision
+  /** What it can be resumed by. */
+  token(): string
 }
 
 /**
@@ -72,5 +90,35 @@ export function openHold({ settling, cancel }: Endings, tell: (decision: Decisio
     async [Symbol.asyncDispose]() {
       if (last !== undefined) await end(last)
     },
+  }
+}
+
+/** What a hold is known by, wherever it is ended. Only its form is checked: the rest is for the limiter of that name to check. */
+export interface HoldToken {
+  readonly limiterName: string
+  readonly key: unknown
+  readonly estimate: unknown
+  readonly id: unknown
+}
+
+/** A hold as text, of characters that need no escaping in a URL or a header. */
+export function writeHoldToken({ limiterName, key, estimate, id }: HoldToken): string {
+  return Buffer.from(JSON.stringify([limiterName, key, estimate, id])).toString('base64url')
+}
+
+/** Reads what `writeHoldToken` wrote, and throws when it is anything else. */
+export function readHoldToken(token: unknown): HoldToken {
+  const read = typeof token === 'string' ? parse(token) : undefined
+  // What is written anew and comes out otherwise was not written here: one hold has one token.
+  if (read !== undefined && writeHoldToken(read) === token) return read
+  throw new LimiterError('INVALID_ARGUMENT', `a hold must be the token that reserve() gave, got ${show(token)}`)
+}
+
+function parse(token: string): HoldToken | undefined {
+  try {
+    const [limiterName, key, estimate, id] = JSON.parse(Buffer.from(token, 'base64url').toString())
+    return typeof limiterName === 'string' ? { limiterName, key, estimate, id } : undefined
+  } catch {
+    return undefined
   }
 }

@@ -1,7 +1,7 @@
 import { show } from '../core/check.ts'
 import type { Decision, TierResult } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Amounts } from './limiter.ts'
+import type { Amounts } from './call-options.ts'
 
 /** A limit that a request brought near its end. */
 export interface Crossing {
@@ -19,7 +19,7 @@ export function checkShare(share: unknown = 0.8): number {
 }
 
 /** The limits of which an admitted request took the part that makes their used share reach `at`. Nothing is remembered for it. */
-export function crossings(limiterName: string, decision: Decision, costs: Amounts<string>, at: number): Crossing[] {
+export function findCrossings(limiterName: string, decision: Decision, costs: Amounts<string>, at: number): Crossing[] {
   const verdicts: [string, TierResult][] = Object.entries(decision.tiers as Record<string, TierResult>)
   // The one rule of a limiter without tiers, unless it stands in the shadow and has not counted the request.
   if (verdicts.length === 0 && decision.wouldRefuse.length === 0) verdicts.push([limiterName, decision])

@@ -2,14 +2,8 @@ import { show, wholeNumber } from '../core/check.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import {
-  createConsume,
-  createOperation,
-  type LimitKey,
-  type Operation,
-  type OperationParts,
-  type OperationType,
-} from '../core/operation.ts'
+import { createConsume, createOperation, type LimitKey, type Operation, type OperationType } from '../core/operation.ts'
+import type { Idempotency } from '../core/store.ts'
 
 /** As much of a limit as it takes to tell it from others. */
 export type NamedLimit = Pick<Limit, 'name' | 'tier'>
@@ -103,8 +97,8 @@ export function parseOperations(
 }
 
 /** Makes operations of one type that need nothing but an amount. */
-export function ofType(type: OperationType, parts: OperationParts = {}): CreateOperation {
-  return (key, amount) => createOperation(key, type, { ...parts, amount })
+export function createOfType(type: OperationType): CreateOperation {
+  return (key, amount) => createOperation(key, type, { amount })
 }
 
 /** A consume of a key, which blocks it as its limit says. */
@@ -112,10 +106,18 @@ export function consumeKey({ limit, subject, key }: LimitKey, amount: number): O
   return createConsume(limit, subject, key, amount, limit.blockMs)
 }
 
-/** Throws unless the name of a request is text of a bounded length. */
-export function assertId(id: unknown): void {
-  if (typeof id === 'string' && id.length >= 1 && id.length <= 200) return
-  throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
+/** What lets a request of this `id` count once; `undefined` without one. A request that comes again with other tiers is another one. */
+export function parseIdempotency(
+  operations: readonly Operation[],
+  id: unknown,
+  ttlMs: number,
+): Idempotency | undefined {
+  if (id === undefined) return undefined
+  if (typeof id !== 'string' || id.length < 1 || id.length > 200) {
+    throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
+  }
+  const name = JSON.stringify([...operations.map(({ limit }) => limit.name), id])
+  return { key: encodeSubject({ kind: 'id', name }), ttlMs }
 }
 
 /** Throws unless an option is true, false or not given. */

@@ -1,80 +1,68 @@
 import { randomInt } from 'node:crypto'
-import { show, wholeNumber } from '../core/check.ts'
+import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
 import { type Clock, startTimer } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createOperation, type LimitKey, type Operation } from '../core/operation.ts'
-import { readHoldToken, writeHoldToken } from './hold-token.ts'
+import type { AcquireOptions, Key, ReserveOptions } from './call-options.ts'
+import type { DecisionEvents } from './events.ts'
+import { createHold, type Endings, type Hold, type OpenHold, openHold, readHoldToken, writeHoldToken } from './hold.ts'
 import { createLease, type Lease } from './lease.ts'
-import type { Key } from './limiter.ts'
-import { type AmountRule, COST, composeKey, parseAmounts, parseKey, parseOperations } from './parse-call.ts'
-import type { WaitQueues } from './wait-queues.ts'
+import { type AmountRule, assertFlag, COST, composeKey, parseAmounts, parseOperations } from './parse-call.ts'
 
 const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }
 const USED: AmountRule = { what: 'used', least: 0 }
 const LARGEST_ID = 2 ** 48 - 2
-
-/** Ends a hold and answers with the key's standing. */
-export type Ending = () => Promise<Decision>
-
-/** How to end what was held. */
-export interface Endings {
-  /** How to end it when so much was used. Throws when that is no amount. */
-  settling(used: unknown): Ending
-  readonly cancel: Ending
-}
-
-/** What was asked to be held, and how to end it. */
-export interface Held extends Endings {
-  readonly decision: Decision
-  /** What it can be resumed by. */
-  token(): string
-}
-
-/** What was held before, here or elsewhere, and for whom. */
-export interface Resumed extends Endings {
-  readonly key: Key<string>
-}
 
 /** What reservations need of their limiter. */
 export interface ReservationHost {
   readonly name: string
   readonly limits: readonly Limit[]
   readonly clock: Clock | undefined
+  readonly events: DecisionEvents
   /** Throws when the limiter has been closed. */
   assertOpen(): void
-  run(operations: readonly Operation[]): Decision | Promise<Decision>
+  parseKey(key: unknown): readonly LimitKey[]
+  decide(operations: readonly Operation[]): Decision | Promise<Decision>
+  /** Something of these keys was given back. */
+  wake(keys: readonly LimitKey[]): void
 }
 
 /** Takes for a time: reservations that are settled, and leases that are released. */
 export class Reservations {
   readonly #host: ReservationHost
-  readonly #queues: WaitQueues
 
-  constructor(host: ReservationHost, room: WaitQueues) {
+  constructor(host: ReservationHost) {
     this.#host = host
-    this.#queues = room
   }
 
-  async hold(keys: readonly LimitKey[], estimate: unknown, holdMs: number): Promise<Held> {
-    const { name, limits } = this.#host
+  async reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
+    knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
+    const { estimate, holdMs = 60_000 } = options
+    milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
+    const { name, limits, events } = this.#host
+    const startedMs = events.startedMs()
+    const keys = this.#host.parseKey(key)
     assertAmount(estimate, ESTIMATE)
-    const holdId = newId()
-    const held = parseOperations(limits, keys, estimate, ESTIMATE, (key, amount) => {
-      const { blockMs } = key.limit
-      return createOperation(key, 'reserve', { amount, holdId, holdMs: leaseMsOf(key.limit) ?? holdMs, blockMs })
+    const holdId = createId()
+    const held = parseOperations(limits, keys, estimate, ESTIMATE, (one, amount) => {
+      const { blockMs } = one.limit
+      return createOperation(one, 'reserve', { amount, holdId, holdMs: readLeaseMs(one.limit) ?? holdMs, blockMs })
     })
-    return {
-      decision: await this.#host.run(held),
-      token: () => writeHoldToken({ limiterName: name, key: composeKey(held), estimate, id: holdId }),
-      ...this.#endings(held, estimate, holdId),
+    const decision = await this.#host.decide(held)
+    events.decided(key, estimate, decision, startedMs)
+    const token = (): string => {
+      return writeHoldToken({ limiterName: name, key: composeKey(held), estimate, id: holdId })
     }
+    return createHold({ decision, token, ...this.#endings(held, estimate, holdId) }, (answer) => {
+      events.listeners.emit('settled', { key, decision: answer })
+    })
   }
 
-  /** Finds what a token stands for. The store is not asked whether it is still held. */
-  resume(token: unknown): Resumed {
-    const { name, limits } = this.#host
+  /** The hold of a token. The store is not asked whether it is still held. */
+  resume(token: unknown): OpenHold<string> {
+    const { name, limits, events } = this.#host
     this.#host.assertOpen()
     const { limiterName, key, estimate, id } = readHoldToken(token)
     if (limiterName !== name) {
@@ -83,10 +71,12 @@ export class Reservations {
     }
     try {
       const holdId = wholeNumber('id', id, 1, LARGEST_ID)
-      const held = parseOperations(limits, parseKey(limits, key), estimate, ESTIMATE, (one, amount) => {
+      const held = parseOperations(limits, this.#host.parseKey(key), estimate, ESTIMATE, (one, amount) => {
         return createOperation(one, 'settle', { amount, holdId })
       })
-      return { key: key as Key<string>, ...this.#endings(held, estimate, holdId) }
+      return openHold(this.#endings(held, estimate, holdId), (decision) => {
+        events.listeners.emit('settled', { key: key as Key<string>, decision })
+      })
     } catch (error) {
       // The tiers may have changed since, or the token is made up.
       const { message } = error as Error
@@ -94,25 +84,41 @@ export class Reservations {
     }
   }
 
+  async acquire(key: Key<string>, options: AcquireOptions<string>): Promise<Lease> {
+    knownOptions('acquire()', options, ['cost', 'heartbeat'], 'INVALID_ARGUMENT')
+    const { cost, heartbeat = true } = options
+    assertFlag('heartbeat', heartbeat)
+    const keys = this.#host.parseKey(key)
+    if (!keys.some(isLeased)) {
+      const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
+      throw new LimiterError('INVALID_ARGUMENT', message)
+    }
+    const { events } = this.#host
+    const startedMs = events.startedMs()
+    const lease = await this.lease(keys, cost, heartbeat, true)
+    events.decided(key, cost, lease.decision, startedMs)
+    return lease
+  }
+
   /** @param blocks whether a refusal blocks the key, as its limit says. */
   async lease(keys: readonly LimitKey[], cost: unknown, heartbeat: boolean, blocks: boolean): Promise<Lease> {
     const { limits, clock } = this.#host
-    const holdId = newId()
+    const holdId = createId()
     const operations = parseOperations(limits, keys, cost, COST, (key, amount) => {
-      const holdMs = leaseMsOf(key.limit)
+      const holdMs = readLeaseMs(key.limit)
       const blockMs = blocks ? key.limit.blockMs : 0
       if (holdMs === undefined) return createOperation(key, 'consume', { amount, blockMs })
       return createOperation(key, 'reserve', { amount, holdId, holdMs, blockMs })
     })
     const leased = operations.filter(isLeased)
     const renewals = leased.map((key) => {
-      return createOperation(key, 'extend', { holdId, holdMs: Number(leaseMsOf(key.limit)) })
+      return createOperation(key, 'extend', { holdId, holdMs: Number(readLeaseMs(key.limit)) })
     })
-    const shortestMs = Math.min(...leased.map(({ limit }) => Number(leaseMsOf(limit))))
+    const shortestMs = Math.min(...leased.map(({ limit }) => Number(readLeaseMs(limit))))
     return createLease({
-      decision: await this.#host.run(operations),
-      renew: async () => this.#host.run(renewals),
-      release: () => this.#settle(leased, holdId, nothing),
+      decision: await this.#host.decide(operations),
+      renew: async () => this.#host.decide(renewals),
+      release: () => this.#settle(leased, holdId, useNothing),
       everyMs: heartbeat ? Math.ceil(shortestMs / 3) : undefined,
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring, { keepsAlive: false }),
     })
@@ -125,7 +131,7 @@ export class Reservations {
         const amounts = parseAmounts(this.#host.limits, held, used, USED)
         return () => this.#settle(held, holdId, ({ amount }, index) => amounts[index] ?? amount)
       },
-      cancel: () => this.#settle(held, holdId, nothing),
+      cancel: () => this.#settle(held, holdId, useNothing),
     }
   }
 
@@ -139,13 +145,13 @@ export class Reservations {
       const amount = isLeased(operation) ? 0 : countUsed(operation, index)
       return createOperation(operation, 'settle', { amount, holdId })
     })
-    const decision = await this.#host.run(operations)
-    this.#queues.wake(held)
+    const decision = await this.#host.decide(operations)
+    this.#host.wake(held)
     return decision
   }
 }
 
-function nothing(): number {
+function useNothing(): number {
   return 0
 }
 
@@ -155,12 +161,12 @@ export function isLeased({ limit }: LimitKey): boolean {
 }
 
 /** How long a permit of the limit is held; `undefined` where nothing is leased. */
-function leaseMsOf({ rule }: Limit): number | undefined {
+function readLeaseMs({ rule }: Limit): number | undefined {
   return rule.refunds === 'lease' ? Number(rule.parameters.leaseMs) : undefined
 }
 
 // Told apart among the holds of one key, and exact as a number in every language.
-function newId(): number {
+function createId(): number {
   return randomInt(1, LARGEST_ID + 1)
 }
 

@@ -113,7 +113,7 @@ export class RuleResolver {
   /** Takes over an answer, unless a later look-up has answered before. Throws when it is no rule that could be used. */
   #learn({ entry, number }: LookUp, answer: unknown): void {
     const { fallback } = this.#options
-    const rule = answer === undefined ? fallback : this.#shared(checkedRule(answer, fallback))
+    const rule = answer === undefined ? fallback : this.#shared(checkRule(answer, fallback))
     if (number < entry.answeredBy) return
     entry.rule = rule
     entry.answeredBy = number
@@ -186,7 +186,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function'
 }
 
-function checkedRule(value: unknown, { stateName, parameters }: Rule): Rule {
+function checkRule(value: unknown, { stateName, parameters }: Rule): Rule {
   const rule = value as Partial<Rule> | null
   const isNamed = typeof rule?.identity === 'string' && typeof rule.parameters === 'object' && rule.parameters !== null
   const isRule = isNamed && typeof rule.step === 'function'

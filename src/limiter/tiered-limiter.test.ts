@@ -128,7 +128,8 @@ describe('a store that has to wait', () => {
     nextAfterMs: undefined,
   }
   const store: Store = {
-    kind: 'redis',
+    name: 'redis',
+    isLocal: false,
     register() {},
     decide(_, reply) {
       setImmediate(() => reply.done([verdict]))

@@ -1,5 +1,5 @@
-import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
-import { type Clock, readClock, STORE_TIME } from '../core/clock.ts'
+import { knownOptions, milliseconds, wholeNumber } from '../core/check.ts'
+import { type Clock, readClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
@@ -13,13 +13,8 @@ import {
   type OperationType,
 } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Idempotency, Store } from '../core/store.ts'
+import type { Store } from '../core/store.ts'
 import type { Health } from '../stores/failover/circuit-breaker.ts'
-import { composeDecision } from './compose-decision.ts'
-import { DecisionEvents, type DecisionEventsOptions } from './decision-events.ts'
-import type { LimiterEvents, Listeners } from './events.ts'
-import { createHold, type Hold, type OpenHold, openHold } from './hold.ts'
-import type { Lease } from './lease.ts'
 import type {
   AcquireOptions,
   Amounts,
@@ -27,23 +22,27 @@ import type {
   ConsumeOptions,
   CostOptions,
   Key,
-  Limiter,
   ReserveOptions,
   Scheduled,
   WaitOptions,
-} from './limiter.ts'
+} from './call-options.ts'
+import { composeDecision } from './compose-decision.ts'
+import { DecisionEvents, type DecisionEventsOptions, type LimiterEvents, type Listeners } from './events.ts'
+import type { Hold, OpenHold } from './hold.ts'
+import type { Lease } from './lease.ts'
+import type { Limiter } from './limiter.ts'
 import {
   type AmountRule,
   assertFlag,
-  assertId,
   COST,
   consumeKey,
-  ofType,
+  createOfType,
+  parseIdempotency,
   parseKey,
   parseOperations,
 } from './parse-call.ts'
 import { PendingDecision } from './pending-decision.ts'
-import { isLeased, Reservations } from './reservations.ts'
+import { Reservations } from './reservations.ts'
 import type { RuleResolver } from './rule-resolver.ts'
 import { WaitQueues } from './wait-queues.ts'
 
@@ -101,12 +100,24 @@ export class TieredLimiter implements Limiter<string> {
     this.#parts = parts
     this.#resolves = parts.resolvers.size > 0
     this.#only = limits[0]?.tier === undefined ? limits[0] : undefined
-    this.#queues = new WaitQueues(name, maxWaiting, clock)
-    const assertOpen = (): void => this.#assertOpen()
-    const run = (operations: readonly Operation[]): Decision | Promise<Decision> => this.#run(operations)
-    this.#reservations = new Reservations({ name, limits, clock, assertOpen, run }, this.#queues)
     this.#listeners = listeners
     this.#events = new DecisionEvents(parts)
+    const host = {
+      name,
+      limits,
+      clock,
+      maxWaiting,
+      shadows: this.shadows,
+      events: this.#events,
+      assertOpen: (): void => this.#assertOpen(),
+      parseKey: (key: unknown): readonly LimitKey[] => this.#keys(key),
+      decide: (operations: readonly Operation[]): Decision | Promise<Decision> => this.#decideAll(operations),
+      peek: (keys: readonly LimitKey[], cost: unknown): Promise<Decision> => this.#peek(keys, cost),
+      refund: (keys: readonly LimitKey[], cost: unknown): Promise<Decision> => this.#refund(keys, cost),
+      wake: (keys: readonly LimitKey[]): void => this.#queues.wake(keys),
+    }
+    this.#reservations = new Reservations(host)
+    this.#queues = new WaitQueues(host, this.#reservations)
   }
 
   get health(): Health {
@@ -127,8 +138,29 @@ export class TieredLimiter implements Limiter<string> {
   consumeAtOnce(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Decision | Promise<Decision> {
     if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
     const { cost, id } = options
-    if (id !== undefined) assertId(id)
-    return this.#listeners.hasAny ? this.#consumeHeard(key, cost, id) : this.#consume(key, cost, id)
+    return this.run(this.parse(key, cost, id), key, cost)
+  }
+
+  /** Checks a consume whole. For callers that check several before `run` counts the first. */
+  parse(key: unknown, cost: unknown, id: unknown): PendingDecision {
+    const { limits, store, timeoutMs, idMs } = this.#parts
+    const limit = this.#only
+    if (limit !== undefined && id === undefined) {
+      this.#assertOpen()
+      const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
+      const subject = key as Subject
+      const operation = createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)
+      return new PendingDecision([operation], undefined, timeoutMs, store.name)
+    }
+    const operations = parseOperations(limits, this.#keys(key), cost, COST, consumeKey)
+    return new PendingDecision(operations, parseIdempotency(operations, id, idMs), timeoutMs, store.name)
+  }
+
+  /** Decides a consume that was parsed, and tells listeners of it with the key and the cost as they were given. */
+  run(call: PendingDecision, key: unknown, cost: unknown): Decision | Promise<Decision> {
+    const startedMs = this.#listeners.hasAny ? this.#events.startedMs() : undefined
+    const answer = this.#resolves ? this.#resolveAndDecide(call) : this.#decide(call)
+    return startedMs === undefined ? answer : this.#tell(answer, key, cost, startedMs)
   }
 
   async peek(key: Key<string>, options: CostOptions<string> = NO_OPTIONS): Promise<Decision> {
@@ -137,7 +169,7 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   async charge(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
-    const decision = await this.#run(this.#operations(this.#keys(key), amounts, AMOUNT, 'charge'))
+    const decision = await this.#decideAll(this.#operations(this.#keys(key), amounts, AMOUNT, 'charge'))
     this.#listeners.emit('charged', { key, amount: amounts ?? 1, decision })
     return decision
   }
@@ -148,76 +180,28 @@ export class TieredLimiter implements Limiter<string> {
     return decision
   }
 
-  async reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
-    knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
-    const { estimate, holdMs = 60_000 } = options
-    milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
-    const startedMs = this.#events.startedMs()
-    const held = await this.#reservations.hold(this.#keys(key), estimate, holdMs)
-    this.#events.decided(key, estimate, held.decision, startedMs)
-    return createHold(held, (decision) => this.#listeners.emit('settled', { key, decision }))
+  reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
+    return this.#reservations.reserve(key, options)
   }
 
   resume(token: string): OpenHold<string> {
-    const { key, ...endings } = this.#reservations.resume(token)
-    return openHold(endings, (decision) => this.#listeners.emit('settled', { key, decision }))
+    return this.#reservations.resume(token)
   }
 
-  async acquire(key: Key<string>, options: AcquireOptions<string> = NO_OPTIONS): Promise<Lease> {
-    knownOptions('acquire()', options, ['cost', 'heartbeat'], 'INVALID_ARGUMENT')
-    const { cost, heartbeat = true } = options
-    assertFlag('heartbeat', heartbeat)
-    const keys = this.#keys(key)
-    if (!keys.some(isLeased)) {
-      const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
-      throw new LimiterError('INVALID_ARGUMENT', message)
-    }
-    const startedMs = this.#events.startedMs()
-    const lease = await this.#reservations.lease(keys, cost, heartbeat, true)
-    this.#events.decided(key, cost, lease.decision, startedMs)
-    return lease
+  acquire(key: Key<string>, options: AcquireOptions<string> = NO_OPTIONS): Promise<Lease> {
+    return this.#reservations.acquire(key, options)
   }
 
-  async wait(key: Key<string>, options: WaitOptions<string> = NO_OPTIONS): Promise<Decision> {
-    knownOptions('wait()', options, ['cost', 'maxWaitMs', 'signal'], 'INVALID_ARGUMENT')
-    const { cost } = options
-    const keys = this.#keys(key)
-    const operations = this.#operations(keys, cost, COST, 'consume')
-    return this.#wait(key, keys, options, {
-      attempt: async () => {
-        this.#assertOpen()
-        return this.#run(operations)
-      },
-      undo: () => this.#refund(keys, cost),
-    })
+  wait(key: Key<string>, options: WaitOptions<string> = NO_OPTIONS): Promise<Decision> {
+    return this.#queues.wait(key, options)
   }
 
-  async schedule<Value>(
+  schedule<Value>(
     key: Key<string>,
     run: () => Value | Promise<Value>,
     options: WaitOptions<string> = NO_OPTIONS,
   ): Promise<Scheduled<Value>> {
-    knownOptions('schedule()', options, ['cost', 'maxWaitMs', 'signal'], 'INVALID_ARGUMENT')
-    if (typeof run !== 'function') {
-      throw new LimiterError('INVALID_ARGUMENT', `schedule() takes a function to run, got ${show(run)}`)
-    }
-    const keys = this.#keys(key)
-    if (!keys.some(isLeased)) {
-      const decision = await this.wait(key, options)
-      return decision.allowed ? { ran: true, value: await run(), decision } : { ran: false, value: undefined, decision }
-    }
-    let lease: Lease | undefined
-    const decision = await this.#wait(key, keys, options, {
-      attempt: async () => {
-        this.#assertOpen()
-        lease = await this.#reservations.lease(keys, options.cost, true, false)
-        return lease.decision
-      },
-      undo: async () => lease?.release(),
-    })
-    if (!decision.allowed) return { ran: false, value: undefined, decision }
-    await using _ = lease as Lease
-    return { ran: true, value: await run(), decision }
+    return this.#queues.schedule(key, run, options)
   }
 
   async block(key: Key<string>, blockMs: number, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
@@ -264,46 +248,36 @@ export class TieredLimiter implements Limiter<string> {
     return this.close()
   }
 
-  #consume(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
-    const limit = this.#only
-    if (limit !== undefined && id === undefined) {
-      this.#assertOpen()
-      const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
-      const subject = key as Subject
-      return this.#run([createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)])
-    }
-    const operations = parseOperations(this.#parts.limits, this.#keys(key), cost, COST, consumeKey)
-    return this.#run(operations, id === undefined ? undefined : this.#idempotency(operations, id))
-  }
-
   // Apart, so that a decision without listeners pays nothing for them.
-  #consumeHeard(key: Key<string>, cost: unknown, id: string | undefined): Decision | Promise<Decision> {
-    const startedMs = this.#events.startedMs()
-    const answer = this.#consume(key, cost, id)
-    const tell = (decision: Decision): Decision => this.#events.decided(key, cost, decision, startedMs)
+  #tell(
+    answer: Decision | Promise<Decision>,
+    key: unknown,
+    cost: unknown,
+    startedMs: number,
+  ): Decision | Promise<Decision> {
+    const tell = (decision: Decision): Decision => this.#events.decided(key as Key<string>, cost, decision, startedMs)
     return answer instanceof Promise ? answer.then(tell) : tell(answer)
   }
 
+  #decideAll(operations: readonly Operation[]): Decision | Promise<Decision> {
+    const { store, timeoutMs } = this.#parts
+    const call = new PendingDecision(operations, undefined, timeoutMs, store.name)
+    return this.#resolves ? this.#resolveAndDecide(call) : this.#decide(call)
+  }
+
   /** Lets the store decide. The decision is there at once when the store can make it at once. */
-  #run(operations: readonly Operation[], idempotency?: Idempotency): Decision | Promise<Decision> {
-    return this.#resolves ? this.#resolveAndDecide(operations, idempotency) : this.#decide(operations, idempotency)
+  #decide(call: PendingDecision): Decision | Promise<Decision> {
+    const { store, clock } = this.#parts
+    if (clock !== undefined) call.nowMs = readClock(clock)
+    const results = store.decide(call, call)
+    return results === undefined ? call.promise() : composeDecision(call.operations, results, store.name)
   }
 
-  async #resolveAndDecide(operations: readonly Operation[], idempotency?: Idempotency): Promise<Decision> {
-    const rules = operations.map(({ limit, key, subject }) => this.#parts.resolvers.get(limit)?.ruleFor(key, subject))
-    const resolved = await Promise.all(rules)
-    return this.#decide(
-      operations.map((operation, index) => ({ ...operation, rule: resolved[index] ?? operation.rule })),
-      idempotency,
-    )
-  }
-
-  #decide(operations: readonly Operation[], idempotency: Idempotency | undefined): Decision | Promise<Decision> {
-    const { store, clock, timeoutMs } = this.#parts
-    const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
-    const pending = new PendingDecision(operations, nowMs, idempotency, timeoutMs, store.kind)
-    const results = store.decide(pending, pending)
-    return results === undefined ? pending.promise() : composeDecision(operations, results, store.kind)
+  async #resolveAndDecide(call: PendingDecision): Promise<Decision> {
+    const { resolvers } = this.#parts
+    const rules = call.operations.map(({ limit, key, subject }) => resolvers.get(limit)?.ruleFor(key, subject))
+    call.resolve(await Promise.all(rules))
+    return this.#decide(call)
   }
 
   #keys(key: unknown): readonly LimitKey[] {
@@ -312,45 +286,22 @@ export class TieredLimiter implements Limiter<string> {
   }
 
   #operations(keys: readonly LimitKey[], given: unknown, rule: AmountRule, type: OperationType): readonly Operation[] {
-    return parseOperations(this.#parts.limits, keys, given, rule, ofType(type))
-  }
-
-  async #wait(
-    key: Key<string>,
-    keys: readonly LimitKey[],
-    options: WaitOptions<string>,
-    turn: { attempt(): Promise<Decision>; undo(): Promise<unknown> },
-  ): Promise<Decision> {
-    const { cost } = options
-    const startedMs = this.#events.startedMs()
-    const decision = await this.#queues.wait(keys, options, {
-      ...turn,
-      peek: () => this.#peek(keys, cost),
-      isBlocked: () => this.#isBlocked(keys),
-    })
-    return this.#events.decided(key, cost, decision, startedMs, true)
+    return parseOperations(this.#parts.limits, keys, given, rule, createOfType(type))
   }
 
   async #peek(keys: readonly LimitKey[], cost: unknown): Promise<Decision> {
-    return this.#run(this.#operations(keys, cost, PEEKED, 'peek'))
-  }
-
-  // Of all that refuse: the reason of a decision is that of the one that does so longest.
-  async #isBlocked(keys: readonly LimitKey[]): Promise<boolean> {
-    const { reason, tiers } = await this.#peek(keys, 0)
-    if (reason === 'blocked') return true
-    return Object.entries(tiers).some(([name, tier]) => tier?.reason === 'blocked' && !this.shadows.includes(name))
+    return this.#decideAll(this.#operations(keys, cost, PEEKED, 'peek'))
   }
 
   async #refund(keys: readonly LimitKey[], amounts: unknown): Promise<Decision> {
-    const decision = await this.#run(this.#operations(keys, amounts, AMOUNT, 'refund'))
+    const decision = await this.#decideAll(this.#operations(keys, amounts, AMOUNT, 'refund'))
     this.#queues.wake(keys)
     return decision
   }
 
   async #change(key: Key<string>, type: OperationType, parts: OperationParts): Promise<Decision> {
     const keys = this.#keys(key)
-    const decision = await this.#run(keys.map((one) => createOperation(one, type, parts)))
+    const decision = await this.#decideAll(keys.map((one) => createOperation(one, type, parts)))
     this.#queues.wake(keys)
     return decision
   }
@@ -358,11 +309,5 @@ export class TieredLimiter implements Limiter<string> {
   #assertOpen(): void {
     if (this.#isOpen) return
     throw new LimiterError('LIMITER_CLOSED', `the limiter "${this.name}" is closed: it decides nothing any more`)
-  }
-
-  // A request that comes again with other tiers is another request.
-  #idempotency(operations: readonly Operation[], id: string): Idempotency {
-    const name = JSON.stringify([...operations.map(({ limit }) => limit.name), id])
-    return { key: encodeSubject({ kind: 'id', name }), ttlMs: this.#parts.idMs }
   }
 }

@@ -1,51 +1,99 @@
-import { show } from '../core/check.ts'
+import { knownOptions, show } from '../core/check.ts'
 import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { LimitKey } from '../core/operation.ts'
-import type { WaitOptions } from './limiter.ts'
-import { type Waiter, WaitQueue } from './wait-queue.ts'
+import type { LimitKey, Operation } from '../core/operation.ts'
+import type { Key, Scheduled, WaitOptions } from './call-options.ts'
+import type { DecisionEvents } from './events.ts'
+import type { Lease } from './lease.ts'
+import { COST, createOfType, parseOperations } from './parse-call.ts'
+import { isLeased, type Reservations } from './reservations.ts'
+import { WaitQueue } from './wait-queue.ts'
+import type { Waiter } from './waiter.ts'
 
 /** How long to sleep at most where a place may be released, in another process, sooner than any rule can tell. */
 const PLACE_POLL_MS = 250
 
+const WAIT_OPTIONS = ['cost', 'maxWaitMs', 'signal']
+
+/** What waiting needs of its limiter. */
+export interface WaitHost {
+  readonly name: string
+  readonly limits: readonly Limit[]
+  /** The names of the limits that only watch. */
+  readonly shadows: readonly string[]
+  readonly maxWaiting: number
+  readonly clock: Clock | undefined
+  readonly events: DecisionEvents
+  /** Throws when the limiter has been closed. */
+  assertOpen(): void
+  parseKey(key: unknown): readonly LimitKey[]
+  decide(operations: readonly Operation[]): Decision | Promise<Decision>
+  peek(keys: readonly LimitKey[], cost: unknown): Promise<Decision>
+  refund(keys: readonly LimitKey[], cost: unknown): Promise<Decision>
+}
+
 /** The lines of a limiter, one for each key that somebody waits for. */
 export class WaitQueues {
+  readonly #host: WaitHost
+  readonly #reservations: Reservations
   readonly #lines = new Map<string, WaitQueue>()
   /** The lines by each of the keys that they are about. */
-  readonly #linesOf = new Map<string, Set<WaitQueue>>()
-  readonly #name: string
-  readonly #maxWaiting: number
-  readonly #clock: Clock | undefined
+  readonly #linesByKey = new Map<string, Set<WaitQueue>>()
 
-  constructor(name: string, maxWaiting: number, clock: Clock | undefined) {
-    this.#name = name
-    this.#maxWaiting = maxWaiting
-    this.#clock = clock
+  constructor(host: WaitHost, reservations: Reservations) {
+    this.#host = host
+    this.#reservations = reservations
   }
 
-  /** Waits in the line of these keys. Throws when the options are wrong. */
-  wait(
-    keys: readonly LimitKey[],
-    { maxWaitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions,
-    waiter: Omit<Waiter, 'maxWaitMs' | 'signal'>,
-  ): Promise<Decision> {
-    if (maxWaitMs !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(maxWaitMs) && maxWaitMs >= 0)) {
-      const rule = 'a whole number of at least 0, or Infinity'
-      throw new LimiterError('INVALID_ARGUMENT', `maxWaitMs must be ${rule}, got ${show(maxWaitMs)}`)
+  async wait(key: Key<string>, options: WaitOptions<string>): Promise<Decision> {
+    knownOptions('wait()', options, WAIT_OPTIONS, 'INVALID_ARGUMENT')
+    const host = this.#host
+    const { cost } = options
+    const keys = host.parseKey(key)
+    const operations = parseOperations(host.limits, keys, cost, COST, createOfType('consume'))
+    return this.#takeTurn(key, keys, options, {
+      attempt: async () => {
+        host.assertOpen()
+        return host.decide(operations)
+      },
+      undo: () => host.refund(keys, cost),
+    })
+  }
+
+  async schedule<Value>(
+    key: Key<string>,
+    run: () => Value | Promise<Value>,
+    options: WaitOptions<string>,
+  ): Promise<Scheduled<Value>> {
+    knownOptions('schedule()', options, WAIT_OPTIONS, 'INVALID_ARGUMENT')
+    if (typeof run !== 'function') {
+      throw new LimiterError('INVALID_ARGUMENT', `schedule() takes a function to run, got ${show(run)}`)
     }
-    if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
+    const keys = this.#host.parseKey(key)
+    if (!keys.some(isLeased)) {
+      const decision = await this.wait(key, options)
+      return decision.allowed ? { ran: true, value: await run(), decision } : { ran: false, value: undefined, decision }
     }
-    const names = keys.map(nameOf)
-    const line = this.#lines.get(names.join('\n')) ?? this.#open(names, keys)
-    return line.wait({ ...waiter, maxWaitMs, signal })
+    let lease: Lease | undefined
+    const decision = await this.#takeTurn(key, keys, options, {
+      attempt: async () => {
+        this.#host.assertOpen()
+        lease = await this.#reservations.lease(keys, options.cost, true, false)
+        return lease.decision
+      },
+      undo: async () => lease?.release(),
+    })
+    if (!decision.allowed) return { ran: false, value: undefined, decision }
+    await using _ = lease as Lease
+    return { ran: true, value: await run(), decision }
   }
 
   /** Something of these keys was given back in this process. */
   wake(keys: readonly LimitKey[]): void {
     if (this.#lines.size === 0) return
-    for (const key of keys) for (const line of this.#linesOf.get(nameOf(key)) ?? []) line.wake()
+    for (const key of keys) for (const line of this.#linesByKey.get(nameLine(key)) ?? []) line.wake()
   }
 
   /** Lets everybody try, because the limiter has been closed. */
@@ -53,31 +101,63 @@ export class WaitQueues {
     for (const line of this.#lines.values()) line.wake()
   }
 
+  async #takeTurn(
+    key: Key<string>,
+    keys: readonly LimitKey[],
+    { cost, maxWaitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions<string>,
+    turn: Pick<Waiter, 'attempt' | 'undo'>,
+  ): Promise<Decision> {
+    const { events } = this.#host
+    const startedMs = events.startedMs()
+    if (maxWaitMs !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(maxWaitMs) && maxWaitMs >= 0)) {
+      const rule = 'a whole number of at least 0, or Infinity'
+      throw new LimiterError('INVALID_ARGUMENT', `maxWaitMs must be ${rule}, got ${show(maxWaitMs)}`)
+    }
+    if (signal !== undefined && !(signal instanceof AbortSignal)) {
+      throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
+    }
+    const names = keys.map(nameLine)
+    const line = this.#lines.get(names.join('\n')) ?? this.#open(names, keys)
+    const peek = (): Promise<Decision> => this.#host.peek(keys, cost)
+    const isBlocked = (): Promise<boolean> => this.#isBlocked(keys)
+    const decision = await line.wait({ ...turn, peek, isBlocked, maxWaitMs, signal })
+    return events.decided(key, cost, decision, startedMs, true)
+  }
+
+  // Of all that refuse: the reason of a decision is that of the one that does so longest.
+  async #isBlocked(keys: readonly LimitKey[]): Promise<boolean> {
+    const { reason, tiers } = await this.#host.peek(keys, 0)
+    if (reason === 'blocked') return true
+    const { shadows } = this.#host
+    return Object.entries(tiers).some(([name, tier]) => tier?.reason === 'blocked' && !shadows.includes(name))
+  }
+
   #open(names: readonly string[], keys: readonly LimitKey[]): WaitQueue {
+    const { name, maxWaiting, clock } = this.#host
     const line = new WaitQueue({
-      name: this.#name,
-      maxWaiting: this.#maxWaiting,
-      longestSleepMs: keys.some(({ limit }) => limit.rule.refunds === 'lease') ? PLACE_POLL_MS : undefined,
-      nowMs: () => timerNowMs(this.#clock),
-      timer: (afterMs, ring) => startTimer(this.#clock, afterMs, ring),
+      name,
+      maxWaiting,
+      longestSleepMs: keys.some(isLeased) ? PLACE_POLL_MS : undefined,
+      nowMs: () => timerNowMs(clock),
+      timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
       emptied: () => this.#remove(names, line),
     })
     this.#lines.set(names.join('\n'), line)
-    for (const name of names) this.#linesOf.set(name, (this.#linesOf.get(name) ?? new Set()).add(line))
+    for (const name of names) this.#linesByKey.set(name, (this.#linesByKey.get(name) ?? new Set()).add(line))
     return line
   }
 
   #remove(names: readonly string[], line: WaitQueue): void {
     this.#lines.delete(names.join('\n'))
     for (const name of names) {
-      const lines = this.#linesOf.get(name)
+      const lines = this.#linesByKey.get(name)
       lines?.delete(line)
-      if (lines?.size === 0) this.#linesOf.delete(name)
+      if (lines?.size === 0) this.#linesByKey.delete(name)
     }
   }
 }
 
 // Encoded keys contain neither a space nor a line break.
-function nameOf({ limit, key }: LimitKey): string {
+function nameLine({ limit, key }: LimitKey): string {
   return `${key} ${limit.name}`
 }

@@ -1,14 +1,14 @@
 import type { Clock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
 import { createLimiter, type TiersOptions } from '../limiter/create-limiter.ts'
-import type { Limiter } from '../limiter/limiter.ts'
+import type { TieredLimiter } from '../limiter/tiered-limiter.ts'
 import type { Policy } from './read-policies.ts'
 
 /** Makes the limiter of a policy. */
 export function createPolicyLimiter(
   { options }: Policy,
   surroundings: { readonly store?: Store; readonly clock?: Clock } = {},
-): Limiter<string> {
+): TieredLimiter {
   // Both kinds of options are taken; the overloads only tell which tiers there are.
-  return createLimiter({ ...options, ...surroundings } as TiersOptions)
+  return createLimiter({ ...options, ...surroundings } as TiersOptions) as TieredLimiter
 }

@@ -1,7 +1,7 @@
 import { show } from '../core/check.ts'
 import { ON_STORE_FAILURE } from '../core/limit.ts'
 import type { Rule } from '../core/rule.ts'
-import type { LimitOptions } from '../limiter/limit-options.ts'
+import type { LimitOptions } from '../limiter/options.ts'
 import * as exportedForms from '../rules/forms.ts'
 import { nameField, type RuleForm } from '../rules/rule-form.ts'
 import { didYouMean } from './nearest-name.ts'

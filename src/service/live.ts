@@ -34,7 +34,7 @@ export function createLiveReports(
     return {
       service: { version, startedAtMs, nowMs: readClock(clock), reloads: reloads.count, reloadError: reloads.error },
       store: {
-        kind: store.kind === 'memory' ? 'memory' : 'redis',
+        kind: store.isLocal ? 'memory' : 'redis',
         place,
         state,
         forMs,

@@ -22,7 +22,8 @@ function sharedStore(answersLater = false): Store & { readonly asked: string[] }
   const asked: string[] = []
   return {
     ...memory,
-    kind: 'redis',
+    name: 'redis',
+    isLocal: false,
     asked,
     decide(call, reply) {
       for (const { type, key } of call.operations) asked.push(`${type} ${key}`)

@@ -22,7 +22,8 @@ export interface DenialCacheOptions {
 export function withDenialCache(store: Store, { maxAgeMs, base = store }: DenialCacheOptions): Store {
   const cache = new DenialCache(openDenials(base), maxAgeMs)
   return {
-    kind: store.kind,
+    name: store.name,
+    isLocal: store.isLocal,
     ...(store.realTime === true ? { realTime: true } : {}),
     register(limit) {
       cache.join(limit.limiter)

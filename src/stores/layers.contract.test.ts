@@ -37,8 +37,9 @@ describe.each<[string, (store: Store) => Store]>([
   it('says of itself what its store says of itself', () => {
     const trouble = new Error('no connection')
     const store = wrap({ ...remoteStore(), realTime: true, trouble: () => trouble })
-    expect([store.kind, store.realTime, store.trouble?.()]).toEqual(['redis', true, trouble])
+    expect([store.name, store.isLocal, store.realTime, store.trouble?.()]).toEqual(['redis', false, true, trouble])
     const plain = wrap(remoteStore())
-    expect([plain.kind, plain.realTime, plain.trouble?.()]).toEqual(['redis', undefined, undefined])
+    expect([plain.name, plain.isLocal, plain.realTime]).toEqual(['redis', false, undefined])
+    expect(plain.trouble?.()).toBeUndefined()
   })
 })

@@ -124,7 +124,7 @@ export function describeHitStore(
       expect([await hits(asking), await hits(asking), await hits(remembering)]).toEqual([1, 2, 2])
       await other.resetKey('ada')
       // Memory is asked every time: it has no other processes.
-      expect(await hits(remembering)).toBe(createStore().kind === 'memory' ? 1 : 2)
+      expect(await hits(remembering)).toBe(createStore().isLocal ? 1 : 2)
       await other.resetKey('ada')
       expect(await hits(asking)).toBe(1)
       await other.resetKey('ada')

@@ -4,8 +4,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import type { CommonOptions } from '../../limiter/create-limiter.ts'
-import { FAILURE_OPTIONS, type FailureOptions, failureSettings } from '../../limiter/failure-options.ts'
-import { assertMethod } from '../../limiter/limit-options.ts'
+import { assertMethod, checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from '../../limiter/options.ts'
 import { fixedWindow, slidingLog } from '../../rules/index.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 
@@ -59,7 +58,7 @@ export const UNREACHED: number = 10 ** 12
 /** Checks the options of `caller`, such as `throttlerStorage()`, and fills in the defaults. */
 export function parseDropInOptions(caller: string, defaultName: string, options: DropInOptions): DropInSettings {
   knownOptions(caller, options, ['store', 'rule', 'name', 'clock', 'denialCacheMs', ...FAILURE_OPTIONS])
-  const { instances, ...failure } = failureSettings(options)
+  const { instances, ...failure } = checkFailureOptions(options)
   const { store, rule, name = defaultName, clock, denialCacheMs = 1_000 } = options
   if (store !== undefined) assertMethod('store', 'store', 'a store such as redisStore(redis)', store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)

@@ -1,8 +1,7 @@
 import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
-import { createClear } from '../../limiter/clear-keys.ts'
-import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
+import { createClear, createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { createRule, type DropInSettings, failOpen, firstHitWindow, UNREACHED } from './drop-in-options.ts'
 

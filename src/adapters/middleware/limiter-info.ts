@@ -10,8 +10,9 @@ import {
   listLimits,
 } from '../../http/header-fields.ts'
 import { partitionKey } from '../../http/partition-key.ts'
-import type { Key, Limiter } from '../../limiter/limiter.ts'
-import { changedRules } from '../../limiter/rules-of.ts'
+import type { Key } from '../../limiter/call-options.ts'
+import { findChangedRules } from '../../limiter/compose-decision.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 import { type Consume, resolveConsume } from '../../limiter/tiered-limiter.ts'
 import { assertLimiter, type MiddlewareOptions } from './options.ts'
 import { noteLimiter, type Warn } from './warnings.ts'
@@ -73,7 +74,7 @@ function createHeaderWriter(rules: Rules, isSingle: boolean, options: HeaderOpti
     partition: partitionSecret && partitionKey(resolveSubject(key, limited.name), partitionSecret),
   })
   return (decision, key) => {
-    const changed = changedRules(decision)
+    const changed = findChangedRules(decision)
     if (writeSingle !== undefined && changed === undefined) return writeSingle(decision)
     const limits = listLimits(decision, changed === undefined ? rules : replaceRules(rules, changed))
     const detailed = isPlain ? limits : limits.map((limited) => addDetails(limited, key))

@@ -1,6 +1,6 @@
 import type { Store } from '../../core/store.ts'
-import type { LimitOptions } from '../../limiter/limit-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { LimitOptions } from '../../limiter/options.ts'
 import { createPolicyLimiter } from '../../policies/create-policy-limiter.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 

@@ -1,4 +1,4 @@
-import type { LimitOptions } from '../../limiter/limit-options.ts'
+import type { LimitOptions } from '../../limiter/options.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 import { listRuleVariants } from '../../simulate/rule-variants.ts'
 import type { Contestant } from '../../simulate/simulation.ts'

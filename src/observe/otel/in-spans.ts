@@ -2,7 +2,8 @@ import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opente
 import { show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { describeError } from '../../core/describe-error.ts'
-import type { Key, Limiter } from '../../limiter/limiter.ts'
+import type { Key } from '../../limiter/call-options.ts'
+import type { Limiter } from '../../limiter/limiter.ts'
 import { formatKey } from '../format-key.ts'
 import { type InSpan, type SpannedCall, withSpans } from './with-spans.ts'
 

@@ -16,7 +16,7 @@ export const stepSlidingWindow: CountedStep<WindowParameters, SlidingWindowState
   cost,
 ) => {
   const { limit, windowMs } = parameters
-  const atMs = nowMs - (nowMs % windowMs)
+  const atMs = Math.floor(nowMs / windowMs) * windowMs
   const elapsedMs = nowMs - atMs
   const before = countCurrent(state, atMs)
   const previous = countPrevious(state, atMs, windowMs)

@@ -1,37 +1,36 @@
 import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import type { Key } from '../../limiter/call-options.ts'
 import type { OpenHold } from '../../limiter/hold.ts'
-import { readHoldToken } from '../../limiter/hold-token.ts'
-import type { Key, Limiter } from '../../limiter/limiter.ts'
-import { type KeyOf, type NamedLimit, parseKey } from '../../limiter/parse-call.ts'
+import { readHoldToken } from '../../limiter/hold.ts'
+import type { TieredLimiter } from '../../limiter/tiered-limiter.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { RequestError } from '../server/request-error.ts'
 import type { PolicyInForce, PolicyLookup } from './service-context.ts'
 
-/** Whom a request is about, and by which policy. */
-export interface ParsedCall {
-  readonly limiter: Limiter<string>
+/** Whom a request is about, and the limiter that decides it. */
+export interface NamedCall {
+  readonly limiter: TieredLimiter
   readonly key: Key<string>
-  readonly limits: readonly NamedLimit[]
-  readonly keys: readonly KeyOf<NamedLimit>[]
 }
 
 /** The longest name in a key, in UTF-16 code units. It goes into the tokens of holds and onto the page. */
 const LONGEST_NAME = 4_096
 
-/** Reads who is meant, and throws unless the body has a policy, a key that fits it, and nothing besides but `others`. */
-export function readCall(policies: PolicyLookup, body: JsonBody, others: readonly string[]): ParsedCall {
+/** Reads who is meant, and throws unless the body has a policy, no name that is too long, and nothing besides but `others`. */
+export function readCall(policies: PolicyLookup, body: JsonBody, others: readonly string[]): NamedCall {
   knownOptions('a request', body, ['policy', 'key', ...others], 'INVALID_ARGUMENT')
-  const { limiter, isTiered } = readPolicy(policies, body.policy)
-  const limits = Object.keys(limiter.rules).map((name) => ({ name, tier: isTiered ? name : undefined }))
-  const keys = parseKey(limits, body.key)
-  for (const { subject } of keys) {
-    const { length } = typeof subject === 'string' ? subject : subject.name
-    if (length <= LONGEST_NAME) continue
-    const message = `the name of a key must have at most ${LONGEST_NAME} characters here, got ${length}`
-    throw new LimiterError('INVALID_KEY', message)
-  }
-  return { limiter, key: body.key as Key<string>, limits, keys }
+  const { limiter } = readPolicy(policies, body.policy)
+  assertShortNames(body.key)
+  return { limiter, key: body.key as Key<string> }
+}
+
+/** Throws when a text in a key is too long. Everything else about the key is for the limiter to check. */
+function assertShortNames(key: unknown): void {
+  if (typeof key === 'object' && key !== null) for (const part of Object.values(key)) assertShortNames(part)
+  if (typeof key !== 'string' || key.length <= LONGEST_NAME) return
+  const message = `the name of a key must have at most ${LONGEST_NAME} characters here, got ${key.length}`
+  throw new LimiterError('INVALID_KEY', message)
 }
 
 /** The hold that the body names, of whatever policy it is. */

@@ -1,13 +1,13 @@
 import type { Decision } from '../../core/decision.ts'
-import type { Amounts, BlockOptions, CostOptions } from '../../limiter/limiter.ts'
+import type { Amounts, BlockOptions, CostOptions } from '../../limiter/call-options.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { createJsonResponse } from '../server/response.ts'
 import type { Access, PostRoute, Routes } from '../server/route.ts'
-import { type ParsedCall, readCall } from './call.ts'
+import { type NamedCall, readCall } from './call.ts'
 import { composeDecisionJson } from './decision-json.ts'
 import type { ServiceContext } from './service-context.ts'
 
-type KeyAction = (call: ParsedCall, body: JsonBody) => Promise<Decision>
+type KeyAction = (call: NamedCall, body: JsonBody) => Promise<Decision>
 
 /** Looks at a key, or changes what is known of it. */
 export function createChangeRoutes({ policies }: ServiceContext): Routes {

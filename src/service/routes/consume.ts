@@ -1,13 +1,12 @@
 import { knownOptions, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { ConsumeOptions } from '../../limiter/limiter.ts'
-import { assertId, COST, parseAmounts } from '../../limiter/parse-call.ts'
+import type { PendingDecision } from '../../limiter/pending-decision.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { RequestError } from '../server/request-error.ts'
 import { composeErrorBody, createJsonResponse, type ServiceResponse } from '../server/response.ts'
 import type { Routes } from '../server/route.ts'
-import { readCall } from './call.ts'
+import { type NamedCall, readCall } from './call.ts'
 import { composeDecisionJson } from './decision-json.ts'
 import type { ServiceContext } from './service-context.ts'
 
@@ -22,7 +21,7 @@ export function consumeRoutes(context: ServiceContext): Routes {
       access: 'token',
       handle: async (body) => {
         if ('requests' in body) return consumeAll(context, body)
-        return createJsonResponse(composeDecisionJson(await checked(context, body)()))
+        return createJsonResponse(composeDecisionJson(await runRequest(parseRequest(context, body))))
       },
     },
   }
@@ -36,15 +35,15 @@ async function consumeAll(context: ServiceContext, body: JsonBody): Promise<Serv
     const got = Array.isArray(requests) ? `${requests.length} of them` : show(requests)
     throw new LimiterError('INVALID_ARGUMENT', `requests must be a list of 1 to ${MOST_REQUESTS} requests, got ${got}`)
   }
-  const consumers = requests.map((request, index) => {
+  const parsed = requests.map((request, index) => {
     try {
-      return checked(context, request)
+      return parseRequest(context, request)
     } catch (error) {
       throw inBatch(error, index)
     }
   })
   // All in one turn: a store that decides many at once gets them so, in their order.
-  const outcomes = await Promise.allSettled(consumers.map((consume) => consume()))
+  const outcomes = await Promise.allSettled(parsed.map(runRequest))
   const decisions = outcomes.map((outcome) => {
     return outcome.status === 'fulfilled'
       ? composeDecisionJson(outcome.value)
@@ -53,13 +52,21 @@ async function consumeAll(context: ServiceContext, body: JsonBody): Promise<Serv
   return createJsonResponse({ decisions })
 }
 
-/** Checks all that a limiter would, and returns what is left to do. */
-function checked(context: ServiceContext, body: JsonBody): () => Promise<Decision> {
-  const { limiter, key, limits, keys } = readCall(context.policies, body, ['cost', 'id'])
-  const { policy: _, key: __, ...options } = body
-  parseAmounts(limits, keys, body.cost, COST)
-  if (body.id !== undefined) assertId(body.id)
-  return () => limiter.consume(key, options as ConsumeOptions<string>)
+/** A request that was checked whole, and is still to be counted. */
+interface ParsedRequest extends NamedCall {
+  readonly call: PendingDecision
+  readonly cost: unknown
+}
+
+function parseRequest({ policies }: ServiceContext, body: JsonBody): ParsedRequest {
+  const { limiter, key } = readCall(policies, body, ['cost', 'id'])
+  const { cost, id } = body
+  return { limiter, key, call: limiter.parse(key, cost, id), cost }
+}
+
+// An async function: what one request of a batch throws is its own answer, and the others are counted.
+async function runRequest({ limiter, key, call, cost }: ParsedRequest): Promise<Decision> {
+  return limiter.run(call, key, cost)
 }
 
 /** A batch is one request: whatever is wrong with a part of it, it is a bad request. */

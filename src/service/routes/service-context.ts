@@ -1,9 +1,9 @@
-import type { Limiter } from '../../limiter/limiter.ts'
+import type { TieredLimiter } from '../../limiter/tiered-limiter.ts'
 
 /** A policy and the limiter that decides by it. */
 export interface PolicyInForce {
   readonly name: string
-  readonly limiter: Limiter<string>
+  readonly limiter: TieredLimiter
   /** Whether its tiers have names of their own. */
   readonly isTiered: boolean
 }

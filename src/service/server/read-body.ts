@@ -11,7 +11,7 @@ export function assertShort(request: IncomingMessage, maxBytes: number): void {
  * Reads the body of a request, of `maxBytes` at most: one that was announced wrongly or not at all is refused at the byte that is
  * too much, and takes no more memory. What is left of it stays unread.
  */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0

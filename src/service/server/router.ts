@@ -44,17 +44,14 @@ export class Router {
   /** Responds to any request. Never rejects. */
   async handle(request: IncomingMessage, origin: RequestOrigin): Promise<ServiceResponse> {
     const path = readPath(request)
-    const response = await this.#tryHandle(request, path, origin)
+    let response: ServiceResponse
+    try {
+      response = await this.#dispatch(request, path, origin)
+    } catch (error) {
+      response = createErrorResponse(error, this.#options.onError)
+    }
     this.#options.onResponse(this.#routes.has(path) ? path : 'other', response.status)
     return response
-  }
-
-  async #tryHandle(request: IncomingMessage, path: string, origin: RequestOrigin): Promise<ServiceResponse> {
-    try {
-      return await this.#dispatch(request, path, origin)
-    } catch (error) {
-      return createErrorResponse(error, this.#options.onError)
-    }
   }
 
   #dispatch(request: IncomingMessage, path: string, origin: RequestOrigin): ServiceResponse | Promise<ServiceResponse> {
@@ -88,7 +85,7 @@ export class Router {
     assertJson(request.headers['content-type'])
     assertShort(request, maxBodyBytes)
     proceed()
-    return route.handle(readJson(await readBody(request, maxBodyBytes)))
+    return await route.handle(readJson(await readBody(request, maxBodyBytes)))
   }
 }
 

@@ -46,7 +46,8 @@ export interface FailoverStore extends Store {
 export function withFailover(store: Store, options: FailoverOptions): FailoverStore {
   const failover = new Failover(store, options)
   return {
-    kind: store.kind,
+    name: store.name,
+    isLocal: store.isLocal,
     ...(store.realTime === true ? { realTime: true } : {}),
     register: (limit) => failover.register(limit),
     unregister: (limit) => store.unregister?.(limit),

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remote-stage.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { findChangedRules } from '../../limiter/compose-decision.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
-import { changedRules } from '../../limiter/rules-of.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 
@@ -16,7 +16,7 @@ describe('a store that fails', () => {
     const first = await limiter.consume('a', { cost: 3 })
     expect(first).toMatchObject({ allowed: true, decidedBy: 'fallback', limit: 5, remaining: 2 })
     // For the headers, which tell the rule that was decided by.
-    expect(changedRules(first)?.api?.limit).toBe(5)
+    expect(findChangedRules(first)?.api?.limit).toBe(5)
     expect(await limiter.consume('a', { cost: 3 })).toMatchObject({
       allowed: false,
       decidedBy: 'fallback',

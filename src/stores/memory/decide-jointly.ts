@@ -2,18 +2,16 @@ import type { Operation } from '../../core/operation.ts'
 import { decideAll, type JointTransition } from '../../engine/decide-all.ts'
 import type { Transition } from '../../engine/key-state.ts'
 import type { Found, Keyspace } from './keyspace.ts'
+import type { Keyspaces } from './keyspaces.ts'
 
-/**
- * Decides over several keys in memory, and keeps what has changed only when there is room for all of it.
- *
- * @param keyspaces where each operation's key is.
- */
+/** Decides over several keys in memory, and keeps what has changed only when there is room for all of it. */
 export function decideJointly(
   operations: readonly Operation[],
-  keyspaces: readonly Keyspace[],
+  registered: Keyspaces,
   nowMs: number,
   forgetsByMs: number,
 ): JointTransition {
+  const keyspaces = operations.map(({ limit }) => registered.find(limit).keyspace)
   for (const keyspace of keyspaces) keyspace.reclaim(forgetsByMs)
   const founds = operations.map(({ key }, index) => (keyspaces[index] as Keyspace).find(key, forgetsByMs))
   let joint = decideAll(operations, founds, nowMs)

@@ -1,5 +1,5 @@
-import { KeyText, wordsOf } from './key-text.ts'
-import { PAGE, PAGE_BITS, PAGE_MASK, pagesFor, wholeNumbers } from './pages.ts'
+import { countWords, KeyText } from './key-text.ts'
+import { countPages, PAGE, PAGE_BITS, PAGE_MASK, wholeNumbers } from './pages.ts'
 
 /** What a slot has: the next slot of its bucket plus one, its key's hash, and where in its page's pool the key is. */
 const NEXT = 0
@@ -47,7 +47,7 @@ export class KeyIndex {
     const text = this.#text
     text.read(key)
     const { hash } = text
-    let slot = this.#head(this.#bucketOf(hash)) - 1
+    let slot = this.#head(this.#findBucket(hash)) - 1
     while (slot >= 0) {
       const links = this.#links.list[slot >>> PAGE_BITS] as Int32Array
       const at = (slot & PAGE_MASK) * WIDTH
@@ -70,7 +70,7 @@ export class KeyIndex {
     this.#setField(slot, TEXT, start)
     this.#size++
     this.#words += text.length
-    this.#link(slot, this.#bucketOf(text.hash))
+    this.#link(slot, this.#findBucket(text.hash))
     if (this.#size > this.#buckets) this.#split()
     return slot
   }
@@ -84,7 +84,7 @@ export class KeyIndex {
     for (let merged = 0; merged < MERGES && this.#buckets > last * MERGES + 1; merged++) this.#merge()
     this.#links.shrink(last)
     // One pool more than is needed stays, as one page does.
-    if (this.#pools.length > pagesFor(last) + 1) this.#pools.pop()
+    if (this.#pools.length > countPages(last) + 1) this.#pools.pop()
   }
 
   #isRead(page: number, start: number): boolean {
@@ -95,7 +95,7 @@ export class KeyIndex {
   }
 
   // Buckets up to the mask are there as far as they have been split; a hash that would fall beyond stays in the one not split yet.
-  #bucketOf(hash: number): number {
+  #findBucket(hash: number): number {
     const bucket = hash & this.#mask
     return bucket < this.#buckets ? bucket : bucket & (this.#mask >>> 1)
   }
@@ -125,7 +125,7 @@ export class KeyIndex {
 
   /** Lets whoever points at a slot point elsewhere. */
   #replaceLink(slot: number, link: number): void {
-    const bucket = this.#bucketOf(this.#field(slot, HASH))
+    const bucket = this.#findBucket(this.#field(slot, HASH))
     let before = -1
     for (let next = this.#head(bucket); next !== slot + 1; next = this.#field(before, NEXT)) before = next - 1
     if (before < 0) this.#setHead(bucket, link)
@@ -175,7 +175,7 @@ export class KeyIndex {
 
   #lengthAt(slot: number): number {
     const words = this.#pools[slot >>> PAGE_BITS] as Int32Array
-    return wordsOf(words[this.#field(slot, TEXT)] as number)
+    return countWords(words[this.#field(slot, TEXT)] as number)
   }
 
   /** Room for a key of so many words in the pool of a page: where it starts. */
@@ -209,7 +209,7 @@ export class KeyIndex {
   #copy(slot: number, to: Int32Array, at: number): number {
     const words = this.#pools[slot >>> PAGE_BITS] as Int32Array
     const start = this.#field(slot, TEXT)
-    const length = wordsOf(words[start] as number)
+    const length = countWords(words[start] as number)
     for (let word = 0; word < length; word++) to[at + word] = words[start + word] as number
     return length
   }

@@ -18,7 +18,7 @@ export class KeyText {
     // One word more than it takes: the last one may not be full.
     if (key.length >= 2 * this.words.length - 4) this.words = new Int32Array(key.length)
     if (this.#readBytes(key) <= 0xff) return
-    this.#readBytes(halvesOf(key))
+    this.#readBytes(splitHalves(key))
     this.words[0] = -2 * key.length
   }
 
@@ -37,7 +37,7 @@ export class KeyText {
       seen |= first | second | third | fourth
       const word = first | (second << 8) | (third << 16) | (fourth << 24)
       words[count++] = word
-      hash = mixed(hash, word)
+      hash = mix(hash, word)
     }
     let word = 0
     for (let at = whole; at < key.length; at++) {
@@ -48,17 +48,17 @@ export class KeyText {
     words[0] = key.length
     words[count++] = word
     this.length = key.length === whole ? count - 1 : count
-    this.hash = mixed(hash, word)
+    this.hash = mix(hash, word)
     return seen
   }
 }
 
 /** How many words a key takes, by its first one. */
-export function wordsOf(first: number): number {
+export function countWords(first: number): number {
   return 1 + ((Math.abs(first) + 3) >> 2)
 }
 
-function halvesOf(key: string): string {
+function splitHalves(key: string): string {
   let halves = ''
   for (let at = 0; at < key.length; at++)
     halves += String.fromCharCode(key.charCodeAt(at) & 0xff, key.charCodeAt(at) >> 8)
@@ -76,7 +76,7 @@ function drawSecret(): void {
   isDrawn = true
 }
 
-function mixed(hash: number, word: number): number {
+function mix(hash: number, word: number): number {
   const drawn =
     (SECRET[word & 0xff] as number) ^
     (SECRET[0x100 + ((word >>> 8) & 0xff)] as number) ^

@@ -163,13 +163,13 @@ export class Keyspace {
    * @param byMs what has expired by then may be forgotten.
    */
   find(key: string, byMs: number): Found {
-    const list = this.#holds.size === 0 ? undefined : this.#holdsOf(key, byMs)
+    const list = this.#holds.size === 0 ? undefined : this.#readHolds(key, byMs)
     const slot = this.#states.find(key)
     const kept = slot < 0 ? undefined : this.#states.read(slot)
     const block = this.#blocks.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
-    const { countedBy, convertedOnRefusal } = this.#stampOf(kept) ?? list ?? UNSTAMPED
+    const { countedBy, convertedOnRefusal } = this.#readStamp(kept) ?? list ?? UNSTAMPED
     return {
-      state: this.#stateIn(kept),
+      state: this.#readState(kept),
       countedBy,
       convertedOnRefusal,
       block,
@@ -182,8 +182,8 @@ export class Keyspace {
   /** What is stored of a key that found no room. */
   findShared(found: Found): Found {
     const kept = this.#strangers
-    const { countedBy, convertedOnRefusal } = this.#stampOf(kept) ?? UNSTAMPED
-    return { ...found, state: this.#stateIn(kept), countedBy, convertedOnRefusal, shared: true }
+    const { countedBy, convertedOnRefusal } = this.#readStamp(kept) ?? UNSTAMPED
+    return { ...found, state: this.#readState(kept), countedBy, convertedOnRefusal, shared: true }
   }
 
   /**
@@ -244,7 +244,7 @@ export class Keyspace {
     return new Table<HoldList>(this.#maxKeys, undefined, lifeMs, ({ key }) => this.#states.delete(key))
   }
 
-  #holdsOf(key: string, byMs: number): HoldList | undefined {
+  #readHolds(key: string, byMs: number): HoldList | undefined {
     const list = readKept(this.#holds, key, byMs)
     if (list === undefined || list.freshMs > byMs) return list
     this.#holds.delete(key)
@@ -252,11 +252,11 @@ export class Keyspace {
     return undefined
   }
 
-  #stateIn(kept: RuleState | undefined): RuleState | undefined {
+  #readState(kept: RuleState | undefined): RuleState | undefined {
     return this.#changing ? (kept as Stamped | undefined)?.state : kept
   }
 
-  #stampOf(kept: RuleState | undefined): Stamped | undefined {
+  #readStamp(kept: RuleState | undefined): Stamped | undefined {
     return this.#changing ? (kept as Stamped | undefined) : undefined
   }
 
@@ -298,8 +298,8 @@ export class Keyspace {
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
       const slot = this.#states.sample()
       const kept = this.#states.read(slot)
-      const maker = this.#stampOf(kept)?.countedBy ?? rule
-      const { remaining } = maker.step(this.#stateIn(kept), Math.max(nowMs, kept.atMs), 0)
+      const maker = this.#readStamp(kept)?.countedBy ?? rule
+      const { remaining } = maker.step(this.#readState(kept), Math.max(nowMs, kept.atMs), 0)
       if (remaining <= most) continue
       victim = slot
       most = remaining

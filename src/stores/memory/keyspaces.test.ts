@@ -16,7 +16,7 @@ const open = (keyspaces: Keyspaces, limiter: string, rulesVary = false): Limit =
   return limit
 }
 const decide = (keyspaces: Keyspaces, limit: Limit, key: string, action: Action, nowMs: number) =>
-  keyspaces.of(limit).keyspace.decide(operationOn(limit, key, action), nowMs, Math.max(0, nowMs - 60_000))
+  keyspaces.find(limit).keyspace.decide(operationOn(limit, key, action), nowMs, Math.max(0, nowMs - 60_000))
 const consume = (keyspaces: Keyspaces, limit: Limit, key: string, nowMs: number) =>
   decide(keyspaces, limit, key, { type: 'consume', amount: 1 }, nowMs)
 

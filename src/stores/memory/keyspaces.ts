@@ -19,6 +19,8 @@ export class Keyspaces {
   readonly #maxKeys: number
   readonly #keyspaces = new Map<string, Keyspace>()
   readonly #registered = new WeakMap<Limit, Registered>()
+  #lastLimit: Limit | undefined
+  #last: Registered | undefined
   /** The deserted ones, and how far the time of each is behind that of timers: it goes on as real time does. */
   readonly #deserted = new Map<string, number>()
   #evicted = 0
@@ -36,6 +38,7 @@ export class Keyspaces {
   /** Finds the keys of a limit, or makes room for them. */
   register(limit: Limit): void {
     this.#sweep()
+    this.#lastLimit = undefined
     const scope = encodeScope(limit)
     this.#deserted.delete(scope)
     const keyspace = this.#keyspaces.get(scope) ?? this.#create(scope, limit)
@@ -44,14 +47,21 @@ export class Keyspaces {
 
   /** No operation of this limit comes any more. */
   unregister(limit: Limit): void {
-    const { keyspace, counting } = this.of(limit)
+    const { keyspace, counting } = this.find(limit)
+    this.#lastLimit = undefined
     keyspace.leave(limit, counting)
   }
 
   /** Where the keys of a limit are. */
-  of(limit: Limit): Registered {
+  find(limit: Limit): Registered {
+    // Most stores have one limit: it is found without a look.
+    if (limit === this.#lastLimit) return this.#last as Registered
     const registered = this.#registered.get(limit)
-    if (registered !== undefined) return registered
+    if (registered !== undefined) {
+      this.#lastLimit = limit
+      this.#last = registered
+      return registered
+    }
     throw new LimiterError('INVALID_ARGUMENT', `the limit "${limit.name}" has not been registered with this store`)
   }
 

@@ -1,13 +1,13 @@
 import { knownOptions, wholeNumber } from '../../core/check.ts'
+import { STORE_TIME, systemClock } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { RuleState } from '../../core/rule.ts'
-import type { Reply, Store, StoreCall } from '../../core/store.ts'
-import type { JointTransition } from '../../engine/decide-all.ts'
+import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
+import { MOST_LAG_MS } from '../../engine/key-state.ts'
 import { decideJointly } from './decide-jointly.ts'
 import { Keyspaces } from './keyspaces.ts'
-import { forgetsBy, timeOf } from './memory-time.ts'
 import { Table } from './table.ts'
 
 /** Options of `memoryStore`. */
@@ -34,7 +34,7 @@ export interface MemoryStats {
 
 /** A store in this process's memory. */
 export interface MemoryStore extends Store {
-  readonly kind: 'memory'
+  readonly name: 'memory'
   /** Answers at once. */
   decide(call: StoreCall, reply?: Reply): readonly LimitResult[]
   stats(): MemoryStats
@@ -60,25 +60,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const keyspaces = new Keyspaces(maxKeys)
   const admitted = new Table<Admitted>(maxKeys, undefined, ({ untilMs }, nowMs) => Math.max(0, untilMs - nowMs))
   return {
-    kind: 'memory',
+    name: 'memory',
+    isLocal: true,
     register: (limit) => keyspaces.register(limit),
     unregister: (limit) => keyspaces.unregister(limit),
     decide({ operations, nowMs: givenMs, idempotency }) {
-      const nowMs = timeOf(givenMs)
-      const forgetsByMs = forgetsBy(givenMs, nowMs)
-      const first = operations[0] as Operation
-      const { scope, keyspace } = keyspaces.of(first.limit)
-      if (operations.length === 1 && idempotency === undefined) return [keyspace.decide(first, nowMs, forgetsByMs)]
-      const decide = (): JointTransition => {
-        const found = operations.map(({ limit }) => keyspaces.of(limit).keyspace)
-        return decideJointly(operations, found, nowMs, forgetsByMs)
+      const isOwnTime = givenMs === STORE_TIME
+      const nowMs = isOwnTime ? systemClock.nowMs() : givenMs
+      // A caller's clock may step back by up to a minute and ask again: as on Redis, what it needs then is still there.
+      const forgetsByMs = isOwnTime ? nowMs : Math.max(0, nowMs - MOST_LAG_MS)
+      if (idempotency !== undefined) {
+        return decideOnce(keyspaces, admitted, operations, idempotency, nowMs, forgetsByMs)
       }
-      if (idempotency === undefined) return decide().transitions
-      admitted.reclaim(forgetsByMs)
-      // An idempotency key belongs to the first key of its call. Neither scopes nor keys contain a space.
-      return decideOnce(admitted, `${scope} ${first.key} ${idempotency.key}`, decide, nowMs, idempotency.ttlMs)
+      const first = operations[0] as Operation
+      if (operations.length > 1) return decideJointly(operations, keyspaces, nowMs, forgetsByMs).transitions
+      return [keyspaces.find(first.limit).keyspace.decide(first, nowMs, forgetsByMs)]
     },
-    clear: (limit) => keyspaces.of(limit).keyspace.clear(),
+    clear: (limit) => keyspaces.find(limit).keyspace.clear(),
     stats: () => keyspaces.totals(),
     async close() {
       keyspaces.clear()
@@ -86,13 +84,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   }
 }
 
+/** Decides a call whose idempotency key is new, and answers one that was admitted before with its first results. */
 function decideOnce(
+  keyspaces: Keyspaces,
   admitted: Table<Admitted>,
-  name: string,
-  decide: () => JointTransition,
+  operations: readonly Operation[],
+  { key, ttlMs }: Idempotency,
   nowMs: number,
-  ttlMs: number,
+  forgetsByMs: number,
 ): readonly LimitResult[] {
+  admitted.reclaim(forgetsByMs)
+  // An idempotency key belongs to the first key of its call. Neither scopes nor keys contain a space.
+  const first = operations[0] as Operation
+  const name = `${keyspaces.find(first.limit).scope} ${first.key} ${key}`
   const slot = admitted.find(name)
   const known = slot < 0 ? undefined : admitted.read(slot)
   if (known !== undefined && known.untilMs > nowMs) return known.results
@@ -100,7 +104,7 @@ function decideOnce(
     const message = `the memory store remembers ${admitted.size} ids already, its maxKeys: nothing was changed`
     throw new LimiterError('STORE_FULL', message)
   }
-  const { allowed, transitions } = decide()
+  const { allowed, transitions } = decideJointly(operations, keyspaces, nowMs, forgetsByMs)
   if (!allowed) return transitions
   admitted.delete(name)
   admitted.insert(name, { atMs: nowMs, untilMs: nowMs + ttlMs, results: transitions }, nowMs, ttlMs)

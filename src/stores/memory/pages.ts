@@ -8,7 +8,7 @@ export const PAGE: number = 1 << PAGE_BITS
 export const PAGE_MASK: number = PAGE - 1
 
 /** How many pages slots `0` to `slots - 1` take. */
-export function pagesFor(slots: number): number {
+export function countPages(slots: number): number {
   return (slots + PAGE_MASK) >>> PAGE_BITS
 }
 

@@ -1,5 +1,5 @@
 import type { CompactCodec, RuleState, StateCodec } from '../../core/rule.ts'
-import { PAGE_BITS, PAGE_MASK, Pages, pagesFor } from './pages.ts'
+import { countPages, PAGE_BITS, PAGE_MASK, Pages } from './pages.ts'
 
 /** States by slot. */
 export interface Rows<State extends RuleState> {
@@ -94,7 +94,7 @@ class ObjectRows<State extends RuleState> implements Rows<State> {
     if (moved === undefined) this.clear(slot)
     else this.write(slot, moved)
     this.clear(last)
-    const pages = pagesFor(last)
+    const pages = countPages(last)
     if (this.#pages.length > pages) this.#pages.length = pages
   }
 }

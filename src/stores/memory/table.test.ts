@@ -35,8 +35,8 @@ it.each([
       let nowMs = 1_000_000
       const set = (key: string, lifeMs: number): void => {
         const state = { atMs: nowMs, untilMs: nowMs + lifeMs }
-        const slot = table.slotOf(key)
-        if (slot !== undefined) table.write(slot, state)
+        const slot = table.find(key)
+        if (slot >= 0) table.write(slot, state)
         else if (!table.insert(key, state, nowMs, lifeMs)) return
         model.set(key, state)
       }
@@ -51,7 +51,7 @@ it.each([
         }
         expect(table.size).toBeLessThanOrEqual(maxKeys)
         for (const [known, state] of model) {
-          if (state.untilMs > nowMs) expect(table.read(table.slotOf(known) as number)).toEqual(state)
+          if (state.untilMs > nowMs) expect(table.read(table.find(known))).toEqual(state)
           else model.delete(known)
         }
       }

@@ -42,13 +42,7 @@ export class Table<State extends RuleState> {
     return this.#keys.size === this.#maxKeys
   }
 
-  /** Where the key's state is, until the next `reclaim` or `delete`; undefined when there is none. */
-  slotOf(key: string): number | undefined {
-    const slot = this.#keys.find(key)
-    return slot < 0 ? undefined : slot
-  }
-
-  /** As `slotOf`, with -1 when there is none. */
+  /** Where the key's state is, until the next `reclaim` or `delete`; -1 when there is none. */
   find(key: string): number {
     return this.#keys.find(key)
   }

@@ -38,7 +38,7 @@ export interface RedisStoreOptions {
 
 /** A store on Redis, shared by all processes that reach it. */
 export interface RedisStore extends Store {
-  readonly kind: 'redis'
+  readonly name: 'redis'
   /** Loads all scripts on every primary, so that the first decision need not. Rejects when a server cannot be reached. */
   warmUp(): Promise<void>
 }
@@ -90,7 +90,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
   let tierBatch: TierBatch | undefined
   return {
-    kind: 'redis',
+    name: 'redis',
+    isLocal: false,
     realTime: true,
     register: (limit) => void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix }, limit)),
     decide(call, reply) {

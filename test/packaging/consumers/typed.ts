@@ -26,7 +26,7 @@ async function main(): Promise<void> {
 // A client of one's own; nothing is sent before the first decision.
 const connection: RedisConnection = { send: async () => [1, 1, 0, 1_000, 0], sendToAll: async () => 'OK' }
 const shared: RedisStore = redisStore(connection, { prefix: 'consumer:' })
-if (shared.kind !== 'redis') throw new Error(shared.kind)
+if (shared.name !== 'redis') throw new Error(shared.name)
 
 // @ts-expect-error Types that could not be found would be any, and any would accept this.
 const misspelt = (): Limiter => createLimiter({ nam: 'consumer', rule: fixedWindow({ limit: 2, windowMs: 1_000 }) })

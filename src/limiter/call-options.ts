@@ -1,0 +1,80 @@
+import type { Decision } from '../core/decision.ts'
+import type { Subject } from '../core/key.ts'
+import type { Signal } from '../core/signal.ts'
+
+/**
+ * Whom a decision is about. For a limiter of tiers: one subject for all of them, or a subject for each tier by its name; a tier
+ * that is left out or `undefined` takes no part.
+ */
+export type Key<Tier extends string = never> = [Tier] extends [never]
+  ? Subject
+  : Subject | { readonly [Name in Tier]?: Subject | undefined }
+
+/** How much: one amount for all tiers, or an amount for each by its name. */
+export type Amounts<Tier extends string = never> = [Tier] extends [never]
+  ? number
+  : number | { readonly [Name in Tier]?: number | undefined }
+
+/** Options of `peek`. */
+export interface CostOptions<Tier extends string = never> {
+  /**
+   * How much the request takes, whole numbers of at least 1. A tier that is not named takes 1.
+   * @default 1
+   */
+  readonly cost?: Amounts<Tier>
+}
+
+/** Options of `consume`. */
+export interface ConsumeOptions<Tier extends string = never> extends CostOptions<Tier> {
+  /**
+   * Names the request, up to 200 characters: sent again with the same key and id within `idMs`, it is answered with the first
+   * decision and not counted again. A refusal is not remembered: nothing was counted, and it may try again.
+   */
+  readonly id?: string
+}
+
+/** Options of `reserve`. */
+export interface ReserveOptions<Tier extends string = never> {
+  /** How much it may take, whole numbers of at least 1. A tier that is not named takes 1. */
+  readonly estimate: Amounts<Tier>
+  /**
+   * When the hold goes back by itself if nobody settles it, 1 ms to 10 years: longer than the work may take. Places of a
+   * `concurrency()` rule go back after its `leaseMs`.
+   * @default 60_000
+   */
+  readonly holdMs?: number
+}
+
+/** Options of `acquire`. */
+export interface AcquireOptions<Tier extends string = never> extends CostOptions<Tier> {
+  /**
+   * Renews the lease in the background for as long as this process lives and the lease is not released.
+   * @default true
+   */
+  readonly heartbeat?: boolean
+}
+
+/** Options of `block`. */
+export interface BlockOptions {
+  /**
+   * Whether the block ends after `blockMs` also when an earlier one ends later.
+   * @default false
+   */
+  readonly replace?: boolean
+}
+
+/** Options of `wait` and `schedule`. */
+export interface WaitOptions<Tier extends string = never> extends CostOptions<Tier> {
+  /**
+   * The longest to wait, in milliseconds. What cannot pass by then is refused, at once where that is certain.
+   * @default Infinity
+   */
+  readonly maxWaitMs?: number
+  /** Gives the place in the line up, and what was taken back. The call rejects with the signal's reason. */
+  readonly signal?: Signal
+}
+
+/** What came of a scheduled function: it ran, or there was no turn for it. */
+export type Scheduled<Value, Tier extends string = string> =
+  | { readonly ran: true; readonly value: Value; readonly decision: Decision<Tier> }
+  | { readonly ran: false; readonly value: undefined; readonly decision: Decision<Tier> }
