@@ -10,8 +10,8 @@ export const serverTime: Scenario = {
   clients: ['ioredis'],
   tested: ['ioredis'],
   async run(stage) {
-    const clock = await serverClock()
-    const server = await stage.server(clock && { server: clock.binary(inject('redisServer')) })
+    const clock = await serverClock(inject('redisServer'))
+    const server = await stage.server(clock && { server: clock.binary })
     const [deadlineMs, ownTime] = [stage.patientMs, clock === undefined]
     const crew = await stage.crew(1, { servers: [server], deadlineMs, ownTime })
     const [load] = crew.loads as [Load]

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, inject, it } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
@@ -29,7 +29,7 @@ import {
 
 // As most limiters run: no clock is given, so that Redis goes by the server's clock and memory by the machine's.
 
-const found = await serverClock()
+const found = await serverClock(inject('redisServer'))
 const DAY_MS = 86_400_000
 /** How far the server's clock is ahead of the caller's. */
 const apart = fc.constantFrom(-3_650 * DAY_MS, -3_600_000, -60_001, -1, 1, 60_001, 3_600_000, 3_650 * DAY_MS)

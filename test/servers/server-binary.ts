@@ -29,6 +29,7 @@ export async function versionOf(server: ServerBinary): Promise<string> {
   const { stdout } = await promisify(execFile)(server.path, ['--version'], {
     env: { ...process.env, ...server.env },
     timeout: LONGEST_VERSION_MS,
+    killSignal: 'SIGKILL',
   })
   return /\bv=(\S+)/.exec(stdout)?.[1] ?? 'unknown'
 }

@@ -3,13 +3,13 @@ import { ask } from './ask.ts'
 import { type ServerClock, serverClock } from './server-clock.ts'
 import { type RunningServer, startServer } from './start-server.ts'
 
-const found = await serverClock()
+const found = await serverClock(inject('redisServer'))
 
 describe.runIf(found)('a server by a clock of its own', () => {
   const clock = found as ServerClock
   let server: RunningServer
   beforeAll(async () => {
-    server = await startServer({ server: clock.binary(inject('redisServer')) })
+    server = await startServer({ server: clock.binary })
   })
   afterAll(async () => {
     await server.stop()

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fetchPackages, hasApt } from './fetch-packages.ts'
-import type { ServerBinary } from './server-binary.ts'
+import { type ServerBinary, whyUnusable } from './server-binary.ts'
 
-/** A wall clock that can be set, for servers that are started with it. */
+/** A wall clock that can be set, and a server to start with it. */
 export interface ServerClock {
-  /** The same server, by this clock. Its timers go by true time. */
-  binary(server: ServerBinary): ServerBinary
+  /** The server by this clock. Its timers go by true time. */
+  readonly binary: ServerBinary
   /** Sets the clock so many seconds ahead of the true time, or behind it. */
   step(seconds: number): Promise<void>
   /** Stops the clock at a time. Done when this returns: the server reads the clock anew for every command. */
@@ -20,9 +20,12 @@ export interface ServerClock {
 
 /**
  * A clock by libfaketime, which is fetched once as the servers are. `undefined` where it cannot be had: it comes as a package of Debian
- * and Ubuntu.
+ * and Ubuntu, and a server that brings its own C library may not start with it.
  */
-export async function serverClock(env: NodeJS.ProcessEnv = process.env): Promise<ServerClock | undefined> {
+export async function serverClock(
+  server: ServerBinary,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<ServerClock | undefined> {
   const library = (await cachedLibrary()) ?? (await fetchLibrary(env))
   if (library === undefined) return undefined
   const folder = await mkdtemp(join(tmpdir(), 'sluice-clock-'))
@@ -33,13 +36,19 @@ export async function serverClock(env: NodeJS.ProcessEnv = process.env): Promise
     renameSync(`${file}.next`, file)
   }
   const step = async (seconds: number): Promise<void> => write(`${seconds < 0 ? '' : '+'}${seconds}`)
+  const stop = () => rm(folder, { recursive: true, force: true })
   await step(0)
+  const binary = { path: server.path, env: { ...server.env, ...settings(library, file) } }
+  if ((await whyUnusable(binary)) !== undefined) {
+    await stop()
+    return undefined
+  }
   return {
-    binary: ({ path, env }) => ({ path, env: { ...env, ...settings(library, file) } }),
+    binary,
     step,
     // In the middle of the millisecond: the library cuts off what is beyond its precision.
     stopAt: (nowMs) => write(`${Math.floor(nowMs / 1_000)}.${`${nowMs % 1_000}`.padStart(3, '0')}5`),
-    stop: () => rm(folder, { recursive: true, force: true }),
+    stop,
   }
 }
 

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, inject, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { nextTurn } from '../../src/core/next-turn.ts'
 import type { ServerClock } from './server-clock.ts'
@@ -24,7 +24,7 @@ export function useStoppedTime(clock: ServerClock): StoppedTime {
   let nowMs = 0
   let passedMs = 0
   beforeAll(async () => {
-    server = await startServer({ server: clock.binary(inject('redisServer')) })
+    server = await startServer({ server: clock.binary })
     redis = new Redis(server.port, server.host)
   })
   afterAll(async () => {
