@@ -10,9 +10,36 @@
 -- needs      level
 -- holds      pooled
 --
+-- plain #value == 32
 -- valid #state == 32 and timeOfLevel(struct.unpack('<dddd', state))
 -- state leaky-bucket@1: time, what is in the bucket in units of request * millisecond of a period, length of the period, requests that leak out in one
 local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
   local waitMs = mode == 'shape' and maxWaitMs or nil
   return stepLevel(capacity, leak, periodMs, maxDebt, waitMs, false, state, nowMs, cost, force)
+end
+
+-- @setup
+local rate, most, isShape = leak, (capacity + maxDebt) * periodMs, mode == 'shape'
+
+-- @step
+-- x + -x % 1 is x rounded up.
+local queueMs = isShape and used / rate or 0
+queueMs = queueMs + -queueMs % 1
+local retryMs = (used - (capacity - amount) * periodMs) / rate
+retryMs = math.max(0, retryMs + -retryMs % 1, isShape and queueMs - maxWaitMs or 0)
+local passes = retryMs == 0
+if passes and take then
+  used = used + amount * periodMs
+end
+local level, resetAfterMs = used / periodMs, used / rate
+local remaining = capacity - (level + -level % 1)
+resetAfterMs = resetAfterMs + -resetAfterMs % 1
+if isShape then
+  remaining = math.min(remaining, math.floor((maxWaitMs * rate - used) / periodMs) + 1)
+end
+remaining = math.max(0, remaining)
+local laterMs, delayMs = retryMs, math.min(queueMs, maxWaitMs)
+if passes and used > 0 then
+  laterMs = (used - (capacity - remaining - 1) * periodMs) / rate
+  laterMs = math.max(0, laterMs + -laterMs % 1, isShape and resetAfterMs - maxWaitMs or 0)
 end
