@@ -3,7 +3,7 @@ import { readBlocks, readLua, readRule } from './read-rule.mjs'
 // A hot script is hot.lua with the blocks of one rule in it, and makes no function. A block starts with its name, `-- @step`, in the
 // rule's own file or in the one that it needs.
 
-const LIBRARY = /\b(?:redis\.call|math\.(?:max|min|floor)|struct\.(?:pack|unpack)|string\.sub)\b/g
+const LIBRARY = /\b(?:redis\.call|math\.(?:max|min|floor|ceil)|struct\.(?:pack|unpack)|string\.sub)\b/g
 
 /** What a hot script takes for its rule: the parameters that its blocks use, in their order. */
 export function hotParameters(name) {
@@ -19,6 +19,7 @@ export function assembleHot(name, version) {
   const isDelaying = blocks.step.includes('delayMs')
   const parts = {
     ...blocks,
+    write: `${blocks.write.replace(/^stored = /, 'stored = isTaken and ')} or value or ''`,
     arguments: readArguments(rule, parameters),
     allowed: isDelaying ? DELAYED : AT_ONCE,
     set: blocks.read.includes('keepsTtl') ? `${KEEPING}\n${indent(SETTING, '  ')}\nend` : SETTING,
@@ -73,7 +74,7 @@ function allOf(name, conditions) {
   const lines = [`local ${name} = ${conditions[0]}`]
   for (const condition of conditions.slice(1)) {
     const longer = `${lines.at(-1)} and ${condition}`
-    if (longer.length <= 120) lines[lines.length - 1] = longer
+    if (longer.length <= 140) lines[lines.length - 1] = longer
     else lines.push(`${name} = ${name} and ${condition}`)
   }
   return lines
@@ -93,10 +94,9 @@ function writeHeader({ name, purpose, state }, version, parameters, isDelaying) 
       `ARGV[${size + 3}..]`,
       'of each key a cost, whole number >= 1, or times*cost; a negative cost only looks; one serves all keys, default 1',
     ],
-    ['returns', 'integers. Allowed: remaining, resetAfterMs, nextAfterMs. Anything else starts with a status below 0:'],
+    ['returns', 'integers. Allowed: remaining, resetAfterMs, nextAfterMs. Anything else starts with a status:'],
     ['', '-1 over the limit: remaining, resetAfterMs, retryAfterMs. -2 blocked: blockedMs, resetAfterMs, retryAfterMs'],
-    ['', '-3 nothing decided, nothing written, ask the full script: 0, 0, 0'],
-    ...(isDelaying ? [['', 'less: -3 - delayMs, allowed after that wait: remaining, resetAfterMs, nextAfterMs']] : []),
+    ['', `-3 nothing decided, nothing written, ask the full script: 0, 0, 0${isDelaying ? DELAY : ''}`],
     ['state', state],
   ]
   const lines = rows.map(([what, text]) => `-- ${what.padEnd(11)} ${text}`.trimEnd())
@@ -108,8 +108,7 @@ function nameLocals(text) {
   const found = [...new Set(text.match(LIBRARY))].sort()
   const local = (name) => (name === 'redis.call' ? 'call' : name.replace('.', '_'))
   return [
-    'local KEYS, ARGV, EXACT = KEYS, ARGV, 9007199254740991',
-    `local ${found.map(local).join(', ')} = ${found.join(', ')}`,
+    `local KEYS, ARGV, EXACT, ${found.map(local).join(', ')} = KEYS, ARGV, 9007199254740991, ${found.join(', ')}`,
     text.replaceAll(LIBRARY, local),
   ].join('\n')
 }
@@ -124,6 +123,7 @@ ${indent(AT_ONCE, '  ')}
 else
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], n = -3 - delayMs, remaining, resetAfterMs, laterMs, n + 4
 end`
+const DELAY = '. Less: -3 - delayMs, allowed after that wait: remaining, resetAfterMs, nextAfterMs'
 const KEEPING = `if keepsTtl and isServerTime and not hasBlock then
   redis.call('SET', key, stored, 'KEEPTTL')
 else`

@@ -66,7 +66,7 @@ if isStored and isKnown then
   -- Coming back for no longer than until nothing is used keeps the product exact after any absence.
   local backMs, emptyMs = nowMs - stateMs, used / rate
   emptyMs = emptyMs + -emptyMs % 1
-  used = math.max(0, used - rate * (backMs < emptyMs and backMs or emptyMs))
+  used = backMs < emptyMs and used - rate * backMs or math.max(0, used - rate * emptyMs)
 end
 
 -- @write

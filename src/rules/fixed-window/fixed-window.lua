@@ -6,7 +6,7 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
 --
--- plain #value == 24 and string.byte(value, 8) ~= 255
+-- plain #value == 24
 -- valid #state == 24 and timeOf(struct.unpack('<ddd', state))
 -- state fixed-window@1: start of the window, count, length of the window
 local function timeOf(atMs, count, windowMs)

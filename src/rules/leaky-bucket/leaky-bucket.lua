@@ -22,24 +22,18 @@ end
 local rate, most, isShape = leak, (capacity + maxDebt) * periodMs, mode == 'shape'
 
 -- @step
--- x + -x % 1 is x rounded up.
-local queueMs = isShape and used / rate or 0
-queueMs = queueMs + -queueMs % 1
-local retryMs = (used - (capacity - amount) * periodMs) / rate
-retryMs = math.max(0, retryMs + -retryMs % 1, isShape and queueMs - maxWaitMs or 0)
-local passes = retryMs == 0
+local delayMs = isShape and math.ceil(used / rate) or 0
+local passes = used + amount * periodMs <= capacity * periodMs and delayMs <= maxWaitMs
 if passes and take then
   used = used + amount * periodMs
 end
-local level, resetAfterMs = used / periodMs, used / rate
-local remaining = capacity - (level + -level % 1)
-resetAfterMs = resetAfterMs + -resetAfterMs % 1
+-- x + -x % 1 is x rounded up.
+local level, emptyMs = used / periodMs, used / rate
+local remaining, resetAfterMs = capacity - (level + -level % 1), emptyMs + -emptyMs % 1
 if isShape then
   remaining = math.min(remaining, math.floor((maxWaitMs * rate - used) / periodMs) + 1)
 end
-remaining = math.max(0, remaining)
-local laterMs, delayMs = retryMs, math.min(queueMs, maxWaitMs)
-if passes and used > 0 then
-  laterMs = (used - (capacity - remaining - 1) * periodMs) / rate
-  laterMs = math.max(0, laterMs + -laterMs % 1, isShape and resetAfterMs - maxWaitMs or 0)
-end
+remaining = remaining > 0 and remaining or 0
+-- When that passes: what was refused, or else more than remaining.
+local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate
+laterMs = used > 0 and math.max(laterMs + -laterMs % 1, isShape and resetAfterMs - maxWaitMs or 0) or 0

@@ -80,9 +80,8 @@ local startMs = nowMs - nowMs % windowMs
 local leftMs = startMs + windowMs - nowMs
 
 -- @read
-local current, previous, keepsTtl = 0, 0, false
+local stateMs, current, previous, madeMs, keepsTtl = startMs, 0, 0, windowMs, false
 if isStored and isKnown then
-  local stateMs, madeMs
   stateMs, current, previous, madeMs = struct.unpack('<dddd', value)
   isKnown = madeMs == windowMs and stateMs % windowMs == 0 and stateMs >= 0 and stateMs <= startMs
   isKnown = isKnown
@@ -90,14 +89,12 @@ if isStored and isKnown then
     and previous >= 0
     and current % 1 + previous % 1 == 0
     and current + previous <= EXACT
-  if stateMs == startMs then
-    keepsTtl = current > 0 and not hasBlock
-  else
+  keepsTtl = stateMs == startMs and current > 0 and not hasBlock
+  if stateMs < startMs then
     current, previous = 0, startMs - stateMs == windowMs and current or 0
   end
 end
--- The last windowMs milliseconds end with this one: leftMs - 1 of them lie in the window before. Rounded down: only so are evenly
--- spaced requests at exactly the limit never refused.
+-- Of the last windowMs milliseconds leftMs - 1 lie in the window before. Rounded down: a steady client at the limit passes.
 local overlap = math.floor(previous * (leftMs - 1) / windowMs)
 
 -- @step

@@ -127,6 +127,7 @@ for slice = 2, live + 1 do
   end
   used = used + counts[slice]
 end
+counts[1], counts[live + 2] = startMs, -sliceMs
 
 -- @step
 local passes = used + amount <= limit
@@ -148,5 +149,4 @@ if newest > 1 then
 end
 
 -- @write
-counts[1], counts[live + 2] = startMs, -sliceMs
 stored = struct.pack(layout, (table.unpack or unpack)(counts, 1, live + 2))

@@ -25,7 +25,7 @@ if passes and take then
 end
 -- x + -x % 1 is x rounded up.
 local tokens, resetAfterMs = used / periodMs, used / rate
-local remaining = math.max(0, capacity - (tokens + -tokens % 1))
+local remaining = tokens < capacity and capacity - (tokens + -tokens % 1) or 0
 resetAfterMs = resetAfterMs + -resetAfterMs % 1
 -- When that passes: what was refused, or else more than remaining.
 local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate

@@ -5,7 +5,6 @@ if isServerTime then
   nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 -- @setup
-
 local reply, n, stored, lost = { nil, nil, nil, nil }, 0, nil, nil
 local only = #KEYS == 1 and redis.call('GET', KEYS[1])
 local values = #KEYS > 1 and redis.call('MGET', (table.unpack or unpack)(KEYS))
@@ -22,11 +21,9 @@ for index = 1, #KEYS do
   -- To MGET a key of another type is missing. A peek asks; what takes sets with NX.
   local isKnown = not isNew or cost > 0 or #KEYS == 1 or redis.call('EXISTS', key) == 0
   isKnown = isKnown and key ~= lost and amount >= 1 and amount <= limit and amount % 1 == 0
-
   -- A block comes before the state: minus infinity, when it began, when it ends. It stays until something passes.
-  local isStored, hasBlock, beganMs, untilMs = value, false, 0, 0
+  local isStored, hasBlock, mark, beganMs, untilMs = value, false, 0, 0, 0
   if value and not isPlain(value) and #value >= 24 then
-    local mark
     mark, beganMs, untilMs = struct.unpack('<ddd', value)
     hasBlock = mark == -math.huge and beganMs % 1 + untilMs % 1 == 0 and untilMs <= 2 * EXACT
     hasBlock = hasBlock and beganMs >= 0 and beganMs <= nowMs and beganMs < untilMs
@@ -60,10 +57,7 @@ for index = 1, #KEYS do
   end
 
   if isKnown and ttlMs then
-    stored = value or ''
-    if isTaken then
-      -- @write
-    end
+    -- @write
     if hasBlock then
       stored = struct.pack('<ddd', -math.huge, beganMs, untilMs) .. stored
     end
