@@ -66,11 +66,9 @@ const numbers = {
   rate: small,
   parts: fc.constantFrom(1, 3, 7),
 }
-const kinds = everyRule.map(({ name, samples }) => {
-  return [
-    name,
-    fc.oneof(...samples.modes.map((mode) => randomRules(mode, { ...numbers, maxDebt: fc.nat(9) }))),
-  ] as const
+const kinds = everyRule.map(({ name, samples, promises }) => {
+  const small = samples.modes.map((mode) => randomRules(mode, { ...numbers, maxDebt: fc.nat(9) }))
+  return [name, fc.oneof(...small, ...promises.map(({ rules }) => rules))] as const
 })
 
 const parametersOf = (rule: Rule, names: readonly string[]): string[] => names.map((name) => `${rule.parameters[name]}`)

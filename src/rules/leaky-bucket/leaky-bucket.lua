@@ -36,4 +36,4 @@ end
 remaining = remaining > 0 and remaining or 0
 -- When that passes: what was refused, or else more than remaining.
 local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate
-laterMs = used > 0 and math.max(laterMs + -laterMs % 1, isShape and resetAfterMs - maxWaitMs or 0) or 0
+laterMs = used > 0 and math.max(0, laterMs + -laterMs % 1, isShape and resetAfterMs - maxWaitMs or 0) or 0

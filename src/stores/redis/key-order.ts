@@ -1,14 +1,20 @@
 /** A decision on some keys that the server has not made yet. */
 export interface Pending {
-  /** Whether everything that comes later on its keys waits for it. Otherwise only what another script decides. */
-  isBarrier: boolean
-  /** What waits for it, in order. */
+  /** What waits for it, in order. When there is such a list, everything that comes later on its keys waits for it. */
   followers: Waiting[] | undefined
+}
+
+/** The keys of a limit, as far as their order is concerned. */
+export interface OrderedKeys {
+  /** The last decision on a key that a hot script may still hand over, or that waits for one. */
+  findPending(key: string): Pending | undefined
+  /** The last call that waits, by key. */
+  readonly waiting: Map<string, Waiting>
 }
 
 /** A key of a limit. */
 export interface KeyPlace {
-  readonly keyspace: { readonly pending: Map<string, Pending> }
+  readonly keyspace: OrderedKeys
   readonly key: string
 }
 
@@ -20,16 +26,11 @@ export interface KeyPlace {
 export function sendInOrder(places: readonly KeyPlace[], send: () => void): void {
   const before = new Set<Pending>()
   for (const { keyspace, key } of places) {
-    const pending = keyspace.pending.get(key)
+    const pending = keyspace.findPending(key)
     if (pending !== undefined) before.add(pending)
   }
   if (before.size === 0) send()
   else new Waiting(places, before, send)
-}
-
-/** Ends the wait for a decision: its answer has come, or it was sent to where nothing is handed over. */
-export function release(pending: Pending, { keyspace, key }: KeyPlace): void {
-  if (keyspace.pending.get(key) === pending) keyspace.pending.delete(key)
 }
 
 /** Lets go what has waited for a decision. */
@@ -39,7 +40,6 @@ export function releaseFollowers({ followers }: Pending): void {
 
 /** A call that waits for others on the same keys. Everything that comes later on these keys waits for it. */
 export class Waiting implements Pending {
-  readonly isBarrier = true
   readonly followers: Waiting[] = []
   readonly #places: readonly KeyPlace[]
   readonly #send: () => void
@@ -50,18 +50,20 @@ export class Waiting implements Pending {
     this.#send = send
     this.#left = before.size
     for (const pending of before) {
-      pending.isBarrier = true
       pending.followers ??= []
       pending.followers.push(this)
     }
-    for (const { keyspace, key } of places) keyspace.pending.set(key, this)
+    for (const { keyspace, key } of places) keyspace.waiting.set(key, this)
   }
 
+  /** One of those before it is answered, or was sent to where nothing is handed over. */
   beforeIsOver(): void {
     this.#left--
     if (this.#left > 0) return
     this.#send()
-    for (const place of this.#places) release(this, place)
+    for (const { keyspace, key } of this.#places) {
+      if (keyspace.waiting.get(key) === this) keyspace.waiting.delete(key)
+    }
     releaseFollowers(this)
   }
 }

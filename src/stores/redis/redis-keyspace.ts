@@ -8,7 +8,7 @@ import type { Rule } from '../../core/rule.ts'
 import type { Reply, StoreCall } from '../../core/store.ts'
 import type { BatchScheduler } from './batch-scheduler.ts'
 import { FullBatch, type FullBatchOptions } from './full-batch.ts'
-import { type Pending, sendInOrder } from './key-order.ts'
+import { type OrderedKeys, type Pending, sendInOrder, type Waiting } from './key-order.ts'
 import { RuleBatch, type RuleBatchOptions } from './rule-batch.ts'
 import { type RuleTexts, ruleTexts } from './rule-texts.ts'
 import { getScript, listScripts, type Script } from './script-catalog.ts'
@@ -39,15 +39,14 @@ function nameKey(start: string, { hashTag }: Limit, key: string): string {
 }
 
 /** The keys of one limit on Redis. */
-export class RedisKeyspace {
+export class RedisKeyspace implements OrderedKeys {
   /** What was last seen to be left of this limit, by any key: how scarce it is. */
   lastRemaining: number
   /** What all its keys start with. */
   readonly start: string
   /** What it decides by, as failures say it. */
   readonly by: string
-  /** The last decision on each key that was sent to the hot script, or waits for one, and is not answered. */
-  readonly pending: Map<string, Pending> = new Map()
+  readonly waiting: Map<string, Waiting> = new Map()
   readonly #limit: Limit
   readonly #batcher: BatchScheduler
   readonly #joining: KeyspaceOptions['joining']
@@ -56,6 +55,10 @@ export class RedisKeyspace {
   readonly #texts = new WeakMap<Rule, RuleTexts>()
   readonly #ownTexts: RuleTexts
   #batch: RuleBatch | undefined
+  /** The hot batches that are not answered, in their order. */
+  #unanswered: RuleBatch[] = []
+  /** Whether what comes later on some key has to wait for one of them. */
+  #hasBarriers = false
   #fullBatch: FullBatch | undefined
   #handedOver = 0
   #decided = 0
@@ -137,8 +140,34 @@ export class RedisKeyspace {
     return isInTime
   }
 
+  /** The last decision on a key that a hot script may still hand over, or that waits for one. */
+  findPending(key: string): Pending | undefined {
+    const waiting = this.waiting.get(key)
+    if (waiting !== undefined) return waiting
+    return this.#unanswered.findLast((batch) => batch.find(key) !== undefined)?.find(key)
+  }
+
+  /** A decision on a key was handed over: later ones that are under way will be too, and what comes then has to wait for them. */
+  holdBack(key: string): void {
+    const batch = this.#unanswered.findLast((other) => other.find(key) !== undefined)
+    if (batch === undefined) return
+    batch.holdBack(key)
+    this.#hasBarriers = true
+  }
+
+  /** A batch is answered: nothing of it is handed over later. */
+  answered(batch: RuleBatch): void {
+    this.#unanswered = this.#unanswered.filter((other) => other !== batch)
+    this.#hasBarriers &&= this.#unanswered.some((other) => other.hasBarriers)
+  }
+
+  #isHeldBack(key: string): boolean {
+    if (this.waiting.size > 0 && this.waiting.has(key)) return true
+    return this.#hasBarriers && this.findPending(key)?.followers !== undefined
+  }
+
   #startsHot(operation: Operation): boolean {
-    if (!isHot(operation) || this.pending.get(operation.key)?.isBarrier === true) return false
+    if (!isHot(operation) || this.#isHeldBack(operation.key)) return false
     if (this.#fullLeft === 0) return true
     this.#fullLeft--
     return false
@@ -151,6 +180,7 @@ export class RedisKeyspace {
       const terms = { parameters, nowMs, blockMs: operation.blockMs, timeoutMs }
       batch = new RuleBatch(this.#batches, terms)
       this.#batch = batch
+      this.#unanswered.push(batch)
       this.#batcher.open(batch)
     }
     // What the full script decides and comes later must not go with what waits already.

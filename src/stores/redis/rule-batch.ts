@@ -4,7 +4,7 @@ import type { Operation } from '../../core/operation.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
-import { type Pending, release, releaseFollowers, type Waiting } from './key-order.ts'
+import { type OrderedKeys, type Pending, releaseFollowers, type Waiting } from './key-order.ts'
 import type { Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
@@ -22,11 +22,14 @@ export interface RuleBatchOptions {
 }
 
 /** The keys of a limit, as a hot batch needs them. */
-interface HotKeyspace {
+interface HotKeyspace extends OrderedKeys {
   readonly by: string
-  readonly pending: Map<string, Pending>
   nameOf(key: string): string
   addFull(operation: Operation, nowMs: number, untilMs: number | undefined, reply: Reply): void
+  /** A decision on a key was handed over: what comes later has to wait for those on the key that are under way. */
+  holdBack(key: string): void
+  /** A batch is answered: nothing of it is handed over later. */
+  answered(batch: RuleBatch): void
   noteHandedOver(handedOver: number, decided: number): void
   flush(): void
 }
@@ -43,48 +46,53 @@ export interface RuleBatchTerms {
 
 /** The decisions of a batch on one key, in their order. */
 class KeyRun implements Pending {
-  isBarrier = false
   followers: Waiting[] | undefined
-  readonly batch: RuleBatch
-  readonly key: string
   readonly name: string
   size = 0
   /** The reply that its answers are in, from the place `first` on; absent when it failed. */
   reply: DecisionReply | undefined
   first = 0
   failure: unknown
-  /** What costs the same as the one before it is sent once, with its number. */
-  readonly #costs: string[] = []
-  #cost = ''
+  #cost: string
   #times = 0
+  #earlier: string[] | undefined
 
-  constructor(batch: RuleBatch, key: string, name: string) {
-    this.batch = batch
-    this.key = key
+  constructor(name: string, cost: string) {
+    this.followers = undefined
     this.name = name
+    this.reply = undefined
+    this.failure = undefined
+    this.#cost = cost
+    this.#earlier = undefined
   }
 
   /** Adds a decision, and answers its place. */
   add(cost: string): number {
-    if (cost !== this.#cost && this.#times > 0) this.#endTurns()
-    this.#cost = cost
+    if (cost !== this.#cost) {
+      this.#earlier ??= []
+      this.#earlier.push(repeat(this.#times, this.#cost))
+      this.#cost = cost
+      this.#times = 0
+    }
     this.#times++
     return this.size++
   }
 
-  /** Adds its name and its costs to those that the script takes. */
+  /** Adds its name and its costs to those that the script takes: once for all that cost the same, one right after the other. */
   encode(names: string[], costs: string[]): void {
-    this.#endTurns()
-    for (const cost of this.#costs) {
-      names.push(this.name)
-      costs.push(cost)
+    if (this.#earlier !== undefined) {
+      for (const cost of this.#earlier) {
+        names.push(this.name)
+        costs.push(cost)
+      }
     }
+    names.push(this.name)
+    costs.push(repeat(this.#times, this.#cost))
   }
+}
 
-  #endTurns(): void {
-    this.#costs.push(this.#times === 1 ? this.#cost : `${this.#times}*${this.#cost}`)
-    this.#times = 0
-  }
+function repeat(times: number, cost: string): string {
+  return times === 1 ? cost : `${times}*${cost}`
 }
 
 /** An operation of a run, and who waits for its result. */
@@ -102,9 +110,11 @@ interface Member {
 export class RuleBatch implements Batch {
   readonly #options: RuleBatchOptions
   readonly #terms: RuleBatchTerms
-  readonly #runs: KeyRun[] = []
+  readonly #runs = new Map<string, KeyRun>()
   readonly #members: Member[] = []
   readonly #untilMs: number | undefined
+  /** Whether what comes later on some key has to wait for it. */
+  hasBarriers = false
   #isSent = false
 
   constructor(options: RuleBatchOptions, terms: RuleBatchTerms) {
@@ -129,23 +139,32 @@ export class RuleBatch implements Batch {
 
   /** Adds a decision. */
   add(operation: Operation, reply: Reply): void {
-    const { keyspace } = this.#options
-    const { key } = operation
-    const latest = keyspace.pending.get(key)
-    let run: KeyRun
-    if (latest instanceof KeyRun && latest.batch === this) run = latest
-    else {
-      run = new KeyRun(this, key, keyspace.nameOf(key))
-      keyspace.pending.set(key, run)
-      this.#runs.push(run)
+    const cost = encodeCost(operation)
+    let run = this.#runs.get(operation.key)
+    if (run === undefined) {
+      run = new KeyRun(this.#options.keyspace.nameOf(operation.key), cost)
+      this.#runs.set(operation.key, run)
     }
-    this.#members.push({ run, place: run.add(encodeCost(operation)), operation, reply })
+    this.#members.push({ run, place: run.add(cost), operation, reply })
+  }
+
+  /** The decisions on a key, if there are some. */
+  find(key: string): Pending | undefined {
+    return this.#runs.get(key)
+  }
+
+  /** Lets what comes later on a key wait for these. */
+  holdBack(key: string): void {
+    const run = this.#runs.get(key)
+    if (run === undefined) return
+    run.followers ??= []
+    this.hasBarriers = true
   }
 
   async send(arrived: (batch: Batch) => void): Promise<void> {
     this.#isSent = true
     const { layout } = this.#options
-    await this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)
+    await this.#sendGroups(layout.grouped([...this.#runs.values()]), layout.isCluster)
     this.#handOver()
     arrived(this)
     for (const { run, place, reply } of this.#members) {
@@ -158,21 +177,20 @@ export class RuleBatch implements Batch {
   // In order: first what the script has not decided, and then what came later and has waited for that.
   #handOver(): void {
     const { keyspace } = this.#options
+    keyspace.answered(this)
     let handedOver = 0
     for (const { run, place, operation, reply } of this.#members) {
       if (run.reply?.isHandedOver(run.first + place) !== true) continue
       handedOver++
-      // Later decisions on the key that are under way will be handed over too.
-      const latest = keyspace.pending.get(run.key)
-      if (latest !== undefined && latest !== run) latest.isBarrier = true
+      keyspace.holdBack(operation.key)
       if (this.#isTooLate()) reply.failed(new NoAnswer('the time was up before the full script could be asked'))
       else keyspace.addFull(operation, this.#terms.nowMs, this.#untilMs, reply)
     }
     keyspace.noteHandedOver(handedOver, this.size)
     let hasFollowers = false
-    for (const run of this.#runs) {
-      release(run, { keyspace, key: run.key })
-      hasFollowers ||= run.followers !== undefined
+    for (const run of this.#runs.values()) {
+      if (run.followers === undefined) continue
+      hasFollowers = true
       releaseFollowers(run)
     }
     if (handedOver > 0 || hasFollowers) keyspace.flush()

@@ -33,10 +33,13 @@ export function isHot({ type, amount, rule }: Operation): boolean {
  */
 export class DecisionReply {
   readonly #numbers: readonly number[]
-  readonly #starts: readonly number[]
+  /** Where each answer starts; absent when all have three numbers. */
+  readonly #starts: readonly number[] | undefined
 
   constructor(reply: unknown, size: number) {
     this.#numbers = wholeNumbers(reply)
+    this.#starts = undefined
+    if (this.#numbers.length === 3 * size) return
     this.#starts = findStarts(this.#numbers, size)
     if (this.#numbers.length === this.#starts[size]) return
     const expected = `the answers to ${size} requests in whole numbers`
@@ -45,13 +48,13 @@ export class DecisionReply {
 
   /** Whether the script has decided nothing in this place, and written nothing. */
   isHandedOver(place: number): boolean {
-    return this.#numbers[this.#starts[place] as number] === STATUS.handedOver
+    return this.#starts !== undefined && this.#numbers[this.#starts[place] as number] === STATUS.handedOver
   }
 
   /** The result of the decision in this place; undefined when the script has handed it over. */
   result(place: number): LimitResult | undefined {
     const numbers = this.#numbers
-    const at = this.#starts[place] as number
+    const at = this.#starts === undefined ? 3 * place : (this.#starts[place] as number)
     const status = numbers[at] as number
     if (status >= 0) return allowed(status, numbers[at + 1] as number, numbers[at + 2] as number, 0)
     const [second, resetAfterMs, fourth] = numbers.slice(at + 1, at + 4) as [number, number, number]
