@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readRule } from '../scripts/lua/assemble.mjs'
+import { readRule } from '../scripts/lua/read-rule.mjs'
 import type { Rule, RuleState, StepResult } from '../src/core/rule.ts'
 import { runs } from './effort.ts'
 import { everyMode, GOOD, randomRules, ruleOf } from './rule-registry.ts'

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
-import { readRule } from '../scripts/lua/assemble.mjs'
+import { readFunctions, readRule } from '../scripts/lua/read-rule.mjs'
 import type { AdjustResult, Rule, RuleState, StepResult } from '../src/core/rule.ts'
 import type { Timeline } from '../src/rules/timeline.ts'
 
@@ -59,11 +58,10 @@ function scriptOf({ kind }: Rule): string {
   const known = scripts.get(kind)
   if (known !== undefined) return known
   const { parameters, needs, step } = readRule(kind)
-  const part = (file: string): string => readFileSync(new URL(`../src/${file}.lua`, import.meta.url), 'utf8')
   const read = parameters.map(({ choices }, index) => (choices ? `ARGV[${index + 6}]` : `tonumber(ARGV[${index + 6}])`))
   const script = [
-    part('stores/redis/lua/prelude'),
-    needs === undefined ? '' : part(`rules/${needs}`),
+    readFunctions('stores/redis/lua/prelude.lua'),
+    needs === undefined ? '' : readFunctions(`rules/${needs}.lua`),
     step,
     "local state, takenMs = ARGV[1] ~= '' and ARGV[1] or nil, tonumber(ARGV[5])",
     'local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned =',

@@ -1,26 +1,3 @@
-/** What the header of a rule's file says of one argument. */
-export interface ScriptParameter {
-  readonly name: string
-  readonly text: string
-  readonly least: string | undefined
-  readonly most: string | undefined
-  readonly choices: readonly string[] | undefined
-  readonly fallback: string | undefined
-}
-/** What the header of a rule's file says. */
-export interface ScriptRule {
-  readonly name: string
-  readonly purpose: string
-  readonly state: string
-  readonly parameters: readonly ScriptParameter[]
-  readonly exact: string | undefined
-  readonly needs: string | undefined
-  readonly holds: 'pooled' | 'dated' | 'leased'
-  readonly valid: string
-  readonly step: string
-}
-export function ruleNames(): string[]
-export function readRule(name: string): ScriptRule
 export function scriptNames(): string[]
 export function argumentNames(name: string): { required: string[]; optional: string[] }
 export function assemble(name: string, version: number): string

@@ -1,65 +1,29 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { assembleHot, hotParameters } from './hot.mjs'
+import { readFunctions, readLua, readRule, ruleNames } from './read-rule.mjs'
 
-// A rule's own file is a header and one function. From the header come the arguments that the script takes, in order, with the
-// checks that it makes: what the header says and what the script does cannot differ.
-
-const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
-const PARAMETER = /^-- (\w+) +(.+)$/
-const WORDS = ['exact', 'holds', 'needs', 'valid']
-const HOLDS = ['pooled', 'dated', 'leased']
 const TIERS = 'tiers'
+const HOT = '-hot'
 const FRAME = ['holds', 'entry', 'frame', 'requests', 'decide']
 const FRAMED = ['readEntry', 'noteEntry', 'steady', 'judge', 'decide', 'holding', 'asking']
 const LIBRARY = /\b(?:math\.(?:max|min|floor|ceil)|struct\.(?:pack|unpack))\b/g
-const SIGNATURE = /^local function step\((.+), state, nowMs, cost, force, takenMs\)$/m
 
-/** The names of all rules that have a script, in order. */
-export function ruleNames() {
-  const folders = readdirSync(join(SRC, 'rules'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-  const names = folders.map((entry) => entry.name).filter((name) => existsSync(luaOf(name)))
-  return names.sort()
-}
-
-/** What the header of a rule's file says. Throws when it and the function disagree. */
-export function readRule(name) {
-  const source = readFileSync(luaOf(name), 'utf8')
-  const header = source.slice(0, source.indexOf('local function'))
-  const [first, ...lines] = header.trimEnd().split('\n')
-  const rule = {
-    name,
-    purpose: first.slice(`-- ${name}: `.length),
-    parameters: [],
-    exact: undefined,
-    needs: undefined,
-  }
-  for (const line of lines) {
-    const [, word, text] = PARAMETER.exec(line) ?? []
-    if (word === 'state') rule.state = text
-    else if (WORDS.includes(word)) rule[word] = text
-    else if (word !== undefined) rule.parameters.push(readParameter(name, word, text))
-  }
-  if (!HOLDS.includes(rule.holds)) throw new Error(`${name}.lua must say holds ${HOLDS.join(', ')}, says ${rule.holds}`)
-  const names = rule.parameters.map((parameter) => parameter.name).join(', ')
-  const taken = SIGNATURE.exec(source)?.[1]
-  if (names !== taken) throw new Error(`${name}.lua describes ${names}, and its function takes ${taken}`)
-  return { ...rule, step: source.slice(header.length).trimEnd() }
-}
-
-/** The names of all scripts: one for each rule, and one that decides over several rules at once. */
+/** The names of all scripts: a hot one and a full one for each rule, and one that decides over several rules at once. */
 export function scriptNames() {
-  return [...ruleNames(), TIERS]
+  return [...ruleNames().flatMap((name) => [name, `${name}${HOT}`]), TIERS]
 }
 
 /** The text of a script: header, prelude, the rule's function or all of them, and a main. */
 export function assemble(name, version) {
+  if (name.endsWith(HOT)) return assembleHot(name.slice(0, -HOT.length), version)
   return name === TIERS ? assembleTiers(version) : assembleRule(name, version)
 }
 
 /** The names of the arguments that a script takes for its rule: those that are always given, and those that have a default. */
 export function argumentNames(name) {
   if (name === TIERS) return { required: [], optional: [] }
+  if (name.endsWith(HOT)) {
+    return { required: hotParameters(name.slice(0, -HOT.length)).map((parameter) => parameter.name), optional: [] }
+  }
   const { parameters } = readRule(name)
   const names = (isRequired) =>
     parameters.filter(({ fallback }) => (fallback === undefined) === isRequired).map((parameter) => parameter.name)
@@ -115,7 +79,7 @@ function plainOf({ parameters, valid }) {
 }
 
 function stepOf({ needs, step }) {
-  return needs === undefined ? [step] : [readFileSync(join(SRC, `rules/${needs}.lua`), 'utf8').trimEnd(), step]
+  return needs === undefined ? [step] : [readFunctions(`rules/${needs}.lua`), step]
 }
 
 /** What only some decisions need, as one function: made when one comes, and then once. Every function that is made costs every call. */
@@ -134,7 +98,7 @@ function frame() {
 }
 
 function part(name) {
-  return readFileSync(join(SRC, `stores/redis/lua/${name}.lua`), 'utf8').trimEnd()
+  return readLua(`stores/redis/lua/${name}.lua`)
 }
 
 /** What the script uses of the prelude: a function that is made at every call and never used would cost every call. */
@@ -143,17 +107,6 @@ function usedOf(prelude, script) {
     const name = /^local function (\w+)/m.exec(block)?.[1]
     return name === undefined || script.includes(`${name}(`)
   })
-}
-
-function readParameter(rule, name, text) {
-  const [description, fallback] = text.split(', default ')
-  const [, least = description.match(/whole number >= (\d+)$/)?.[1], most] =
-    /whole number from (\d+) to (\d+)$/.exec(description) ?? []
-  const choices = /: ([\w-]+) or ([\w-]+)$/.exec(description)?.slice(1)
-  if (least === undefined && choices === undefined) {
-    throw new Error(`${rule}.lua does not say of ${name} what it may be: ${text}`)
-  }
-  return { name, text, least, most, choices, fallback }
 }
 
 /** What is always given comes first, then what is often given, then what has a default. */
@@ -294,10 +247,6 @@ function readArgument({ name, least, most, choices, fallback }, argument) {
     ? `choice('${name}', ${given}, '${choices.join("', '")}')`
     : `whole('${name}', ${given}, ${least}${most === undefined ? '' : `, ${most}`})`
   return `local ${name} = ${check}`
-}
-
-function luaOf(name) {
-  return join(SRC, 'rules', name, `${name}.lua`)
 }
 
 /** Ten calendar years. */

@@ -7,6 +7,7 @@ export interface ManifestEntry {
   readonly optional: readonly string[]
 }
 export const FOLDER: string
+export const RELEASED: string
 export function readManifest(): Record<string, ManifestEntry[]>
-export function readScript(name: string, version: number): string
+export function readScript(name: string, entry: Pick<ManifestEntry, 'version' | 'released'>): string
 export function sha1Of(text: string): string

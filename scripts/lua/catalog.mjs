@@ -2,9 +2,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { assemble } from './assemble.mjs'
 
-/** Where the assembled scripts of all versions are, and the manifest that names them. */
-export const FOLDER = fileURLToPath(new URL('../../src/stores/redis/scripts/', import.meta.url))
+/** Where the manifest is. */
+export const FOLDER = fileURLToPath(new URL('../../src/stores/redis/lua/', import.meta.url))
+
+/** Where the texts of released versions are kept, for good. */
+export const RELEASED = join(FOLDER, 'released')
 
 /** What the manifest says: by the script's name its versions, oldest first. */
 export function readManifest() {
@@ -12,9 +16,9 @@ export function readManifest() {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 }
 
-/** The text of one version as it is kept. */
-export function readScript(name, version) {
-  return readFileSync(join(FOLDER, `${name}@${version}.lua`), 'utf8')
+/** The text of one version: as it was released, or else as it is assembled now. */
+export function readScript(name, { version, released }) {
+  return released ? readFileSync(join(RELEASED, `${name}@${version}.lua`), 'utf8') : assemble(name, version)
 }
 
 /** What a server calls a script. */

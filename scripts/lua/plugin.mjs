@@ -14,7 +14,7 @@ export function luaScripts({ writesFiles = true } = {}) {
     generateBundle({ format }) {
       if (format !== 'es' || !writesFiles) return
       for (const [name, versions] of Object.entries(readManifest())) {
-        const source = readScript(name, versions.at(-1).version)
+        const source = readScript(name, versions.at(-1))
         this.emitFile({ type: 'asset', fileName: `lua/${name}.lua`, source })
       }
     },
@@ -23,13 +23,9 @@ export function luaScripts({ writesFiles = true } = {}) {
 
 function allScripts() {
   return Object.entries(readManifest()).flatMap(([name, versions]) =>
-    versions.map(({ version, sha1, required, optional }) => ({
-      name,
-      version,
-      sha1,
-      required,
-      optional,
-      source: readScript(name, version),
-    })),
+    versions.map((entry) => {
+      const { version, sha1, required, optional } = entry
+      return { name, version, sha1, required, optional, source: readScript(name, entry) }
+    }),
   )
 }

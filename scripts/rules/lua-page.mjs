@@ -1,4 +1,5 @@
-import { assemble, ruleNames } from '../lua/assemble.mjs'
+import { assemble } from '../lua/assemble.mjs'
+import { ruleNames } from '../lua/read-rule.mjs'
 import { tableText } from './table-text.mjs'
 
 const REQUEST = 'for each key a cost or one of [the words](#what-you-can-ask), default 1'

@@ -55,3 +55,19 @@ local function stepLevel(capacity, rate, periodMs, maxDebt, maxWaitMs, isTheirs,
   end
   return retryAfterMs, remaining, resetAfterMs, nextAfterMs, queueMs, next, returned
 end
+
+-- @read
+local used = 0
+if isStored and isKnown then
+  local stateMs, madeMs, madeRate
+  stateMs, used, madeMs, madeRate = struct.unpack('<dddd', value)
+  isKnown = madeMs == periodMs and madeRate == rate and used % 1 == 0 and used >= 0 and used <= most
+  isKnown = isKnown and stateMs % 1 == 0 and stateMs >= 0 and stateMs <= nowMs
+  -- Coming back for no longer than until nothing is used keeps the product exact after any absence.
+  local backMs, emptyMs = nowMs - stateMs, used / rate
+  emptyMs = emptyMs + -emptyMs % 1
+  used = backMs < emptyMs and used - rate * backMs or math.max(0, used - rate * emptyMs)
+end
+
+-- @write
+stored = struct.pack('<dddd', nowMs, used, periodMs, rate)

@@ -156,3 +156,71 @@ local function stepTimeline(limit, ownMs, maxDebt, without, state, nowMs, cost, 
   local nextAfterMs = timeFreeing(next, 25, math.max(1, total - limit + 1), atMs) + spanMs - nowMs
   return 0, math.max(0, limit - total), atMs + spanMs - nowMs, nextAfterMs, 0, next, returned
 end
+
+-- @read
+-- The pairs from line[from] to line[last], then what was taken in this millisecond.
+local line, from, last, newestMs, total, added, oldestMs = value or '', 25, 0, 0, 0, 0, nowMs
+if isStored and isKnown then
+  local madeMs, pairMs, pairCost
+  newestMs, total, madeMs = struct.unpack('<ddd', line)
+  pairMs, pairCost = struct.unpack('<dd', line, #line - 15)
+  isKnown = madeMs == spanMs and newestMs == pairMs and newestMs % 1 == 0 and newestMs <= nowMs
+  isKnown = isKnown and pairCost % 1 == 0 and pairCost >= 1 and total % 1 == 0 and pairCost <= total and total <= EXACT
+  last = #line
+  if newestMs == nowMs then
+    last, added = #line - 16, pairCost
+  end
+  oldestMs = -1
+  while isKnown and from < last do
+    pairMs, pairCost = struct.unpack('<dd', line, from)
+    isKnown = pairMs % 1 == 0
+      and pairMs > oldestMs
+      and pairMs <= newestMs
+      and pairCost % 1 == 0
+      and pairCost >= 1
+      and pairCost <= EXACT
+    oldestMs = pairMs
+    if pairMs > nowMs - spanMs then
+      break
+    end
+    total, from = total - pairCost, from + 16
+  end
+  -- Each pair counts at least once, and without pairs nothing counts.
+  isKnown = isKnown and total >= (last + 1 - from) / 16 + added and (from < last or total == added)
+  oldestMs = from < last and oldestMs or nowMs
+end
+
+-- @step
+local passes = total + amount <= limit
+if passes and take then
+  total, added, newestMs = total + amount, added + amount, nowMs
+end
+local remaining, resetAfterMs, laterMs = math.max(0, limit - total), 0, 0
+if total > 0 then
+  local freeMs = oldestMs
+  if not passes then
+    -- The time of the pair with which enough has left, oldest first.
+    local at, need = from, amount - (limit - total)
+    freeMs = -1
+    while need > 0 and at < last do
+      local pairMs, pairCost = struct.unpack('<dd', line, at)
+      isKnown = isKnown
+        and pairMs % 1 == 0
+        and pairMs > freeMs
+        and pairMs <= newestMs
+        and pairCost % 1 == 0
+        and pairCost >= 1
+        and pairCost <= EXACT
+      freeMs, at, need = pairMs, at + 16, need - pairCost
+    end
+    if need > 0 then
+      isKnown, freeMs = isKnown and need <= added, nowMs
+    end
+  end
+  resetAfterMs, laterMs = newestMs + spanMs - nowMs, freeMs + spanMs - nowMs
+end
+
+-- @write
+stored = struct.pack('<ddd', newestMs, total, spanMs)
+  .. string.sub(line, from, last)
+  .. struct.pack('<dd', nowMs, added)

@@ -82,7 +82,9 @@ describe('scripts load and check', () => {
     expect(before.code).toBe(1)
     const [head = '', missing = ''] = before.out.split('\n')
     expect(head).toMatch(/^127\.0\.0\.1:\d+: (?:Redis|Valkey) [\d.]+, primary$/)
-    const named = [...ruleNames, 'tiers'].map((name) => `${name}@${getScript(name).version}`)
+    const named = [...ruleNames.flatMap((name) => [name, `${name}-hot`]), 'tiers'].map(
+      (name) => `${name}@${getScript(name).version}`,
+    )
     expect(before.out).toBe(`${head}\n${missing}\n`)
     expect(missing).toBe(`  missing  ${named.join(', ')}`)
     expect(before.err).toBe('sluice: 1 of 1 servers are not ready\n')

@@ -40,11 +40,12 @@ async function storeWithout(...without: string[]) {
   const shelf = openLimit(store, { limiter: 'acl', rule })
   const request = (asked: Action, nowMs: number = STORE_TIME) => shelf.decide(randomUUID(), asked, nowMs)
   // The first one leaves at once, and the others together.
-  const together = () => Promise.all([request(take), request(take), request(take)])
+  const together = (asked = take) => Promise.all([request(asked), request(asked), request(asked)])
   return { store, request, together }
 }
 
 const take: Action = { type: 'consume', amount: 1 }
+const LOOK: Action = { type: 'peek', amount: 1 }
 const DENIED = { code: 'STORE_DENIED', message: expect.stringContaining('docs/redis.md#what-the-user-must-be-allowed') }
 
 describe('a user that is allowed what is documented, and nothing else,', () => {
@@ -122,10 +123,18 @@ describe('a user without', () => {
     await together()
   })
 
-  it.each(['+mget', '+exists'])('%s is refused all but single decisions', async (right) => {
-    const { request, together } = await storeWithout(right)
+  it('+mget is refused all but single decisions', async () => {
+    const { request, together } = await storeWithout('+mget')
     await request(take)
     await expect(together()).rejects.toMatchObject(DENIED)
+  })
+
+  it('+exists is refused peeks and charges on several keys', async () => {
+    const { request, together } = await storeWithout('+exists')
+    await request(take)
+    await together()
+    await expect(together(LOOK)).rejects.toMatchObject(DENIED)
+    await expect(together({ type: 'charge', amount: 1 })).rejects.toMatchObject(DENIED)
   })
 
   it('+time may decide by a clock only', async () => {

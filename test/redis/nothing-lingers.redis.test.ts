@@ -63,12 +63,11 @@ describe.each(shortRules)('$title', ({ rules }) => {
             redis,
             createLimiter({ name: `run ${count++}`, rule, store, clock, denialCacheMs: 0, ...patient }),
           )
-          const observations = await Promise.all(
-            history.map((moment) => {
-              nowMs = moment.nowMs
-              return key.act(moment.action, moment.amount)
-            }),
-          )
+          const observations: Observation[] = []
+          for (const moment of history) {
+            nowMs = moment.nowMs
+            observations.push(await key.act(moment.action, moment.amount))
+          }
           for (const [index, { before, ruling, action }] of history.entries()) {
             const { decision, stored } = observations[index] as Observation
             const last = observations[index - 1]?.stored ?? NONE

@@ -132,15 +132,14 @@ interface Observed {
   readonly afterMs: number
 }
 
-/** Decides and looks at all keys. All is written at once, so that nothing comes in between. */
+/** Decides, and then looks at all keys. */
 async function observe(
   names: readonly string[],
   operations: readonly Operation[],
   idempotency: Idempotency | undefined,
 ): Promise<Observed> {
-  const [before, verdicts, stored, answer, after] = await Promise.all([
-    redis.time(),
-    decideCall(store, operations, STORE_TIME, idempotency),
+  const [before, verdicts] = await Promise.all([redis.time(), decideCall(store, operations, STORE_TIME, idempotency)])
+  const [stored, answer, after] = await Promise.all([
     Promise.all(names.map((name) => storedAt(redis, name))),
     storedAt(redis, idempotency === undefined ? 'none' : idempotencyName(names[0] as string, idempotency.key)),
     redis.time(),

@@ -46,14 +46,10 @@ export class ObservedKey {
     this.name = `sluice:${encodeScope({ limiter: limiter.name, rule })}:one`
   }
 
-  /** Makes one call and looks at the key. All is written at once, so that nothing comes in between when the script is loaded. */
+  /** Makes one call and looks at the key. A decision that is handed over takes two round trips, so it is waited for. */
   async act(action: Action, amount: number): Promise<Observation> {
-    const [before, decision, stored, after] = await Promise.all([
-      this.#redis.time(),
-      this.#call(action, amount),
-      storedAt(this.#redis, this.name),
-      this.#redis.time(),
-    ])
+    const [before, decision] = await Promise.all([this.#redis.time(), this.#call(action, amount)])
+    const [stored, after] = await Promise.all([storedAt(this.#redis, this.name), this.#redis.time()])
     return { decision, stored, beforeMs: milliseconds(before), afterMs: milliseconds(after) }
   }
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { readRule, ruleNames } from '../../scripts/lua/assemble.mjs'
+import { readRule, ruleNames } from '../../scripts/lua/read-rule.mjs'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'

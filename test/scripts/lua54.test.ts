@@ -2,10 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LuaEngine, LuaFactory } from 'wasmoon'
+import type { Rule } from '../../src/core/rule.ts'
 import { operationText } from '../../src/stores/redis/operation-text.ts'
 import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { getScript, listScripts, type Script } from '../../src/stores/redis/script-catalog.ts'
+import { DecisionReply, encodeCall, encodeCost, isHot } from '../../src/stores/redis/wire.ts'
 import { runs } from '../effort.ts'
 import { mapStore } from '../map-store.ts'
 import { operationBy } from '../open-limit.ts'
@@ -22,8 +24,9 @@ local values = {}
 local commands = {
   GET = function(key) return values[key] or false end,
   DEL = function(key) values[key] = nil return 1 end,
-  SET = function(key, value, px, ttlMs)
+  SET = function(key, value, px, ttlMs, only)
     assert(px == 'PX' and string.match(ttlMs, '^[1-9]%d*$'), 'a TTL in whole milliseconds')
+    if only and (only == 'NX') == (values[key] ~= nil) then return false end
     values[key] = value
     return { ok = 'OK' }
   end,
@@ -89,6 +92,7 @@ it.each(configurations)('%s decides on Lua 5.4 as in memory', (name, rule) => {
       const values = (names: readonly string[]) => names.map((parameter) => of.parameters[parameter])
       const key = `${name} ${count++}`
       for (const moment of play(of, turns, startMs, 250)) {
+        if (decidesHot(of, key, moment)) continue
         const args = [
           ...values(required),
           moment.nowMs,
@@ -101,6 +105,22 @@ it.each(configurations)('%s decides on Lua 5.4 as in memory', (name, rule) => {
     { numRuns: runs('long') },
   )
 })
+
+/** Whether the rule's hot script decides a moment, and then as in memory; or else hands it over. */
+function decidesHot(rule: Rule, key: string, { action, amount, nowMs, ruling }: Moment): boolean {
+  const operation = operationBy(rule, requestOf(action, amount))
+  if (!isHot(operation)) return false
+  const { required, source } = getScript(`${rule.kind}-hot`)
+  const parameters = required.map((parameter) => `${rule.parameters[parameter]}`)
+  const args = encodeCall(parameters, nowMs, 0, [encodeCost(operation)])
+  const result = new DecisionReply(run(`${rule.kind}-hot`, source, key, args.join('\n')).split(' '), 1).result(0)
+  decided[result === undefined ? 'handedOver' : 'hot']++
+  if (result !== undefined) expect(ruling).toMatchObject(result)
+  return result !== undefined
+}
+
+const decided = { hot: 0, handedOver: 0 }
+afterAll(() => expect(decided.hot).toBeGreaterThan(decided.handedOver))
 
 /** A server of nothing but the language, to which a store can talk. */
 const connection: RedisConnection = {

@@ -68,11 +68,10 @@ describe('npm run new-rule quiet-time', () => {
       ['src/rules/worked-examples.ts', './quiet-time/quiet-time.examples.ts'],
       ['docs/policies-file.md', '| `quiet-time` '],
       ['docs/lua.md', '### quiet-time'],
-      ['src/stores/redis/scripts/quiet-time@1.lua', 'quiet-time, version 1'],
     ] as const)
       expect(read(file)).toContain(text)
-    const names = Object.keys(JSON.parse(read('src/stores/redis/scripts/manifest.json')))
-    expect(names).toEqual([...ruleFolders(copy), 'tiers'])
+    const names = Object.keys(JSON.parse(read('src/stores/redis/lua/manifest.json')))
+    expect(names).toEqual([...ruleFolders(copy).flatMap((name) => [name, `${name}-hot`]), 'tiers'])
   })
 
   it('tells what is left to write, file by file', () => {

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { argumentNames, ruleNames } from '../../scripts/lua/assemble.mjs'
+import { argumentNames } from '../../scripts/lua/assemble.mjs'
+import { ruleNames } from '../../scripts/lua/read-rule.mjs'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'

@@ -6,6 +6,7 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
 --
+-- plain #value == 24
 -- valid #state == 24 and timeOf(struct.unpack('<ddd', state))
 -- state fixed-window@1: start of the window, count, length of the window
 local function timeOf(atMs, count, windowMs)
@@ -54,3 +55,29 @@ local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force,
   local next = struct.pack('<ddd', atMs, count, windowMs)
   return 0, math.max(0, limit - count), resetAfterMs, count > 0 and leftMs or 0, 0, next, returned, keeps
 end
+
+-- @read
+local startMs, count, keepsTtl = anchor == 'clock' and nowMs - nowMs % windowMs or nowMs, 0, false
+local isOpen = false
+if isStored and isKnown then
+  local stateMs, stateCount, madeMs = struct.unpack('<ddd', value)
+  isKnown = madeMs == windowMs and stateMs % 1 == 0 and stateMs >= 0 and stateMs <= nowMs
+  isKnown = isKnown and stateCount % 1 == 0 and stateCount >= 0 and stateCount <= EXACT
+  isOpen = nowMs < stateMs + windowMs
+  if isOpen then
+    startMs, count, keepsTtl = stateMs, stateCount, not hasBlock
+  end
+end
+local leftMs = startMs + windowMs - nowMs
+
+-- @step
+local passes = count + amount <= limit
+if passes and take then
+  count = count + amount
+end
+local remaining = count < limit and limit - count or 0
+local resetAfterMs = (isOpen or count > 0) and leftMs or 0
+local laterMs = count > 0 and leftMs or 0
+
+-- @write
+stored = struct.pack('<ddd', startMs, count, windowMs)

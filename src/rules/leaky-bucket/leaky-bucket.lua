@@ -10,9 +10,30 @@
 -- needs      level
 -- holds      pooled
 --
+-- plain #value == 32
 -- valid #state == 32 and timeOfLevel(struct.unpack('<dddd', state))
 -- state leaky-bucket@1: time, what is in the bucket in units of request * millisecond of a period, length of the period, requests that leak out in one
 local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
   local waitMs = mode == 'shape' and maxWaitMs or nil
   return stepLevel(capacity, leak, periodMs, maxDebt, waitMs, false, state, nowMs, cost, force)
 end
+
+-- @setup
+local rate, most, isShape = leak, (capacity + maxDebt) * periodMs, mode == 'shape'
+
+-- @step
+local delayMs = isShape and math.ceil(used / rate) or 0
+local passes = used + amount * periodMs <= capacity * periodMs and delayMs <= maxWaitMs
+if passes and take then
+  used = used + amount * periodMs
+end
+-- x + -x % 1 is x rounded up.
+local level, emptyMs = used / periodMs, used / rate
+local remaining, resetAfterMs = capacity - (level + -level % 1), emptyMs + -emptyMs % 1
+if isShape then
+  remaining = math.min(remaining, math.floor((maxWaitMs * rate - used) / periodMs) + 1)
+end
+remaining = remaining > 0 and remaining or 0
+-- When that passes: what was refused, or else more than remaining.
+local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate
+laterMs = used > 0 and math.max(0, laterMs + -laterMs % 1, isShape and resetAfterMs - maxWaitMs or 0) or 0

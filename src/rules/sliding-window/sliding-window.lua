@@ -6,6 +6,7 @@
 -- exact     (limit + maxDebt) * windowMs
 -- holds     dated
 --
+-- plain #value == 32
 -- valid #state == 32 and timeOf(struct.unpack('<dddd', state))
 -- state sliding-window@1: start of the current window, its count, the count of the one before, length of the window
 local function timeOf(atMs, current, previous, windowMs)
@@ -73,3 +74,45 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
   local next = passes and struct.pack('<dddd', atMs, current, previous, windowMs) or nil
   return passes and 0 or laterMs, remaining, resetAfterMs, passes and laterMs or 0, 0, next, returned, keeps
 end
+
+-- @setup
+local startMs = nowMs - nowMs % windowMs
+local leftMs = startMs + windowMs - nowMs
+
+-- @read
+local stateMs, current, previous, madeMs, keepsTtl = startMs, 0, 0, windowMs, false
+if isStored and isKnown then
+  stateMs, current, previous, madeMs = struct.unpack('<dddd', value)
+  isKnown = madeMs == windowMs and stateMs % windowMs == 0 and stateMs >= 0 and stateMs <= startMs
+  isKnown = isKnown
+    and current >= 0
+    and previous >= 0
+    and current % 1 + previous % 1 == 0
+    and current + previous <= EXACT
+  keepsTtl = stateMs == startMs and current > 0 and not hasBlock
+  if stateMs < startMs then
+    current, previous = 0, startMs - stateMs == windowMs and current or 0
+  end
+end
+-- Of the last windowMs milliseconds leftMs - 1 lie in the window before. Rounded down: a steady client at the limit passes.
+local overlap = math.floor(previous * (leftMs - 1) / windowMs)
+
+-- @step
+local free = limit - current - overlap
+local passes = amount <= free
+if passes and take then
+  current, free = current + amount, free - amount
+end
+local remaining = free > 0 and free or 0
+local resetAfterMs = current > 0 and windowMs + leftMs or previous > 0 and leftMs or 0
+-- When that passes: what was refused, or else more than remaining.
+local asked, laterMs = passes and remaining + 1 or amount, 0
+local room = limit - current - asked
+if room >= 0 then
+  laterMs = math.floor(windowMs * (previous - room - 1) / previous) - windowMs + leftMs
+elseif asked <= limit then
+  laterMs = math.floor(windowMs * (current - limit + asked - 1) / current) + leftMs
+end
+
+-- @write
+stored = struct.pack('<dddd', startMs, current, previous, windowMs)

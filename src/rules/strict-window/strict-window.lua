@@ -6,6 +6,7 @@
 -- maxDebt   how far a charge may go beyond the limit, whole number >= 0, default limit
 -- holds     dated
 --
+-- plain #value == 8 * (slices + 3)
 -- valid #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct.unpack('<d', state), struct.unpack('<d', state, #state - 7), #state / 8 - 3)
 -- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, minus the length of a slice
 local function timeOf(atMs, minusSliceMs, slices)
@@ -104,3 +105,48 @@ local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force,
   local nextAfterMs = used > 0 and msUntilFree(math.max(1, used - limit + 1)) or 0
   return 0, math.max(0, limit - used), msUntilEmpty(), nextAfterMs, 0, next, returned
 end
+
+-- @setup
+local sliceMs, live = math.ceil(windowMs / slices), slices + 1
+local startMs, layout = nowMs - nowMs % sliceMs, '<' .. string.rep('d', slices + 3)
+
+-- @read
+-- counts[2] is the oldest slice, counts[live + 1] the newest; around them are the time and minus the length of a slice.
+local counts, used, passed = {}, 0, live
+if isStored and isKnown then
+  counts = { struct.unpack(layout, value) }
+  local stateMs = counts[1]
+  isKnown = counts[live + 2] == -sliceMs and stateMs % sliceMs == 0 and stateMs >= 0 and stateMs <= startMs
+  passed = isKnown and (startMs - stateMs) / sliceMs or live
+end
+for slice = 2, live + 1 do
+  local count = counts[slice] or 0
+  isKnown = isKnown and count % 1 == 0 and count >= 0 and count <= EXACT
+  if passed > 0 then
+    counts[slice] = slice + passed <= live + 1 and counts[slice + passed] or 0
+  end
+  used = used + counts[slice]
+end
+counts[1], counts[live + 2] = startMs, -sliceMs
+
+-- @step
+local passes = used + amount <= limit
+if passes and take then
+  used, counts[live + 1] = used + amount, counts[live + 1] + amount
+end
+local remaining, newest, resetAfterMs, laterMs = math.max(0, limit - used), live + 1, 0, 0
+while newest > 1 and counts[newest] == 0 do
+  newest = newest - 1
+end
+if newest > 1 then
+  -- When that passes: what was refused, or else more than remaining.
+  local asked, oldest, freed = passes and remaining + 1 or amount, 2, counts[2]
+  while freed < asked - (limit - used) and oldest < newest do
+    oldest = oldest + 1
+    freed = freed + counts[oldest]
+  end
+  resetAfterMs, laterMs = startMs + (newest - 1) * sliceMs - nowMs, startMs + (oldest - 1) * sliceMs - nowMs
+end
+
+-- @write
+stored = struct.pack(layout, (table.unpack or unpack)(counts, 1, live + 2))

@@ -8,8 +8,25 @@
 -- needs     level
 -- holds     pooled
 --
+-- plain #value == 32
 -- valid #state == 32 and timeOfLevel(struct.unpack('<dddd', state))
 -- state token-bucket@1: time, tokens used in units of token * millisecond of a period, length of the period, tokens that come back in one
 local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force, takenMs)
   return stepLevel(capacity, refill, periodMs, maxDebt, nil, false, state, nowMs, cost, force)
 end
+
+-- @setup
+local rate, most = refill, (capacity + maxDebt) * periodMs
+
+-- @step
+local passes = used + amount * periodMs <= capacity * periodMs
+if passes and take then
+  used = used + amount * periodMs
+end
+-- x + -x % 1 is x rounded up.
+local tokens, resetAfterMs = used / periodMs, used / rate
+local remaining = tokens < capacity and capacity - (tokens + -tokens % 1) or 0
+resetAfterMs = resetAfterMs + -resetAfterMs % 1
+-- When that passes: what was refused, or else more than remaining.
+local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate
+laterMs = used > 0 and laterMs + -laterMs % 1 or 0

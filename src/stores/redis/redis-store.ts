@@ -4,12 +4,13 @@ import type { LimitResult } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
-import type { Idempotency, Store } from '../../core/store.ts'
+import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, type Located } from './decide-in-one-slot.ts'
+import { sendInOrder } from './key-order.ts'
 import { DEFAULT_PREFIX, RedisKeyspace } from './redis-keyspace.ts'
 import { getScript, listScripts } from './script-catalog.ts'
 import { type How, ScriptRunner } from './script-runner.ts'
@@ -89,40 +90,46 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     return decideAcrossSlots(timely, located, nowMs, idempotency)
   }
   let tierBatch: TierBatch | undefined
+  const joining = (keyspace: RedisKeyspace): void => {
+    if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
+  }
+  const addToTiers = (located: readonly Located[], { operations, nowMs, timeoutMs }: StoreCall, reply: Reply): void => {
+    for (const { keyspace } of located) keyspace.closeBatch()
+    if (tierBatch === undefined || !tierBatch.takes(located, nowMs)) {
+      const most = batcher.mostFor(operations)
+      tierBatch = new TierBatch(runner, most, nowMs, (alone) => decideAlone(alone, nowMs, timeoutMs))
+      tierBatch.add(located, reply)
+      batcher.open(tierBatch)
+    } else tierBatch.add(located, reply)
+    batcher.joined(tierBatch)
+  }
   return {
     name: 'redis',
     isLocal: false,
     realTime: true,
-    register: (limit) => void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix }, limit)),
+    register: (limit) =>
+      void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix, joining }, limit)),
     decide(call, reply) {
       const { operations, nowMs, idempotency, timeoutMs } = call
       const first = operations[0] as Operation
       const isSingle = operations.length === 1
       if (timeoutMs > 0) runner.waitAtMost(timeoutMs)
       if (isSingle && idempotency === undefined && !first.limit.rulesVary) {
-        const keyspace = keyspaceOf(first.limit)
-        // Decisions on one key are made in the order in which they came.
-        if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
-        keyspace.add(first, call, reply)
+        keyspaceOf(first.limit).add(first, call, reply)
         return undefined
       }
       const located = operations.map((operation) => ({ operation, keyspace: keyspaceOf(operation.limit) }))
-      if (isSingle || idempotency !== undefined || hasSlots || layout.isCluster) {
-        batcher.flush()
-        decideAlone(located, nowMs, timeoutMs, idempotency).then(
-          (results) => reply.done(results),
-          (error: unknown) => reply.failed(error),
-        )
-        return undefined
-      }
-      for (const { keyspace } of located) keyspace.closeBatch()
-      if (tierBatch === undefined || !tierBatch.takes(located, nowMs)) {
-        const most = batcher.mostFor(operations)
-        tierBatch = new TierBatch(runner, most, nowMs, (alone) => decideAlone(alone, nowMs, timeoutMs))
-        tierBatch.add(located, reply)
-        batcher.open(tierBatch)
-      } else tierBatch.add(located, reply)
-      batcher.joined(tierBatch)
+      const places = located.map(({ operation: { key }, keyspace }) => ({ keyspace, key }))
+      for (const { keyspace } of located) keyspace.isInTime(nowMs)
+      sendInOrder(places, () => {
+        if (isSingle || idempotency !== undefined || hasSlots || layout.isCluster) {
+          batcher.flush()
+          decideAlone(located, nowMs, timeoutMs, idempotency).then(
+            (results) => reply.done(results),
+            (error: unknown) => reply.failed(error),
+          )
+        } else addToTiers(located, call, reply)
+      })
       return undefined
     },
     clear(limit) {

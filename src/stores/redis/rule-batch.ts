@@ -1,63 +1,126 @@
 import { timerNowMs } from '../../core/clock.ts'
+import { NoAnswer } from '../../core/no-answer.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
-import { ShortReply } from './decode-result.ts'
-import { operationText } from './operation-text.ts'
-import type { RedisKeyspace } from './redis-keyspace.ts'
-import type { RuleTexts } from './rule-texts.ts'
+import { type OrderedKeys, type Pending, releaseFollowers, type Waiting } from './key-order.ts'
 import type { Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
+import { DecisionReply, encodeCall, encodeCost } from './wire.ts'
 
-/** What all batches of a limit have in common. */
+/** What all hot batches of a limit have in common. */
 export interface RuleBatchOptions {
   readonly runner: ScriptRunner
   readonly layout: SlotLayout
+  /** The rule's hot script. */
   readonly script: Script
   /** How many decisions a batch may hold. */
   readonly most: number
-  /** Where its keys are. */
-  readonly keyspace: Pick<RedisKeyspace, 'nameOf'>
+  readonly keyspace: HotKeyspace
 }
 
-/** Equal operations on one key, one right after the other: they are sent once, with their number. */
-interface Run {
+/** The keys of a limit, as a hot batch needs them. */
+interface HotKeyspace extends OrderedKeys {
+  readonly by: string
+  nameOf(key: string): string
+  addFull(operation: Operation, nowMs: number, untilMs: number | undefined, reply: Reply): void
+  /** A decision on a key was handed over: what comes later has to wait for those on the key that are under way. */
+  holdBack(key: string): void
+  /** A batch is answered: nothing of it is handed over later. */
+  answered(batch: RuleBatch): void
+  noteHandedOver(handedOver: number, decided: number): void
+  flush(): void
+}
+
+/** What decisions have to have in common to go together. */
+export interface RuleBatchTerms {
+  /** The rule's parameters as its hot script takes them. */
+  readonly parameters: readonly string[]
+  readonly nowMs: number
+  readonly blockMs: number
+  /** How long a decision is waited for; 0 for ever. */
+  readonly timeoutMs: number
+}
+
+/** The decisions of a batch on one key, in their order. */
+class KeyRun implements Pending {
+  followers: Waiting[] | undefined
   readonly name: string
-  readonly text: string
-  times: number
-  /** The reply that its answers are in, in the places from `first` on; absent when it failed. */
-  reply: ShortReply | undefined
-  first: number
+  size = 0
+  /** The reply that its answers are in, from the place `first` on; absent when it failed. */
+  reply: DecisionReply | undefined
+  first = 0
   failure: unknown
+  #cost: string
+  #times = 0
+  #earlier: string[] | undefined
+
+  constructor(name: string, cost: string) {
+    this.followers = undefined
+    this.name = name
+    this.reply = undefined
+    this.failure = undefined
+    this.#cost = cost
+    this.#earlier = undefined
+  }
+
+  /** Adds a decision, and answers its place. */
+  add(cost: string): number {
+    if (cost !== this.#cost) {
+      this.#earlier ??= []
+      this.#earlier.push(repeat(this.#times, this.#cost))
+      this.#cost = cost
+      this.#times = 0
+    }
+    this.#times++
+    return this.size++
+  }
+
+  /** Adds its name and its costs to those that the script takes: once for all that cost the same, one right after the other. */
+  encode(names: string[], costs: string[]): void {
+    if (this.#earlier !== undefined) {
+      for (const cost of this.#earlier) {
+        names.push(this.name)
+        costs.push(cost)
+      }
+    }
+    names.push(this.name)
+    costs.push(repeat(this.#times, this.#cost))
+  }
+}
+
+function repeat(times: number, cost: string): string {
+  return times === 1 ? cost : `${times}*${cost}`
 }
 
 /** An operation of a run, and who waits for its result. */
 interface Member {
-  readonly run: Run
+  readonly run: KeyRun
   readonly place: number
   readonly operation: Operation
   readonly reply: Reply
 }
 
-/** Decisions by one rule at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
+/**
+ * Decisions of one limit at one time that its rule's hot script makes together. Each is answered as if it had gone alone, in this order.
+ * What the script hands over goes to the full script.
+ */
 export class RuleBatch implements Batch {
   readonly #options: RuleBatchOptions
-  readonly #texts: RuleTexts
-  readonly #nowMs: number
-  readonly #runs: Run[] = []
-  readonly #latest = new Map<string, Run>()
+  readonly #terms: RuleBatchTerms
+  readonly #runs = new Map<string, KeyRun>()
   readonly #members: Member[] = []
   readonly #untilMs: number | undefined
+  /** Whether what comes later on some key has to wait for it. */
+  hasBarriers = false
   #isSent = false
 
-  /** @param timeoutMs how long a decision is waited for; 0 for ever. */
-  constructor(options: RuleBatchOptions, texts: RuleTexts, nowMs: number, timeoutMs: number) {
+  constructor(options: RuleBatchOptions, terms: RuleBatchTerms) {
     this.#options = options
-    this.#untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
-    this.#texts = texts
-    this.#nowMs = nowMs
+    this.#terms = terms
+    this.#untilMs = terms.timeoutMs === 0 ? undefined : timerNowMs(undefined) + terms.timeoutMs
   }
 
   get size(): number {
@@ -68,56 +131,101 @@ export class RuleBatch implements Batch {
     return this.#options.most
   }
 
-  /** Whether a decision by these parameters at this time may join. */
-  takes(texts: RuleTexts, nowMs: number): boolean {
-    return !this.#isSent && this.#texts === texts && this.#nowMs === nowMs
+  /** Whether a decision on these terms may join. */
+  takes(parameters: readonly string[], nowMs: number, blockMs: number): boolean {
+    const terms = this.#terms
+    return !this.#isSent && terms.parameters === parameters && terms.nowMs === nowMs && terms.blockMs === blockMs
   }
 
   /** Adds a decision. */
   add(operation: Operation, reply: Reply): void {
-    const run = this.#runOf(operation.key, operationText(operation))
-    this.#members.push({ run, place: run.times++, operation, reply })
+    const cost = encodeCost(operation)
+    let run = this.#runs.get(operation.key)
+    if (run === undefined) {
+      run = new KeyRun(this.#options.keyspace.nameOf(operation.key), cost)
+      this.#runs.set(operation.key, run)
+    }
+    this.#members.push({ run, place: run.add(cost), operation, reply })
+  }
+
+  /** The decisions on a key, if there are some. */
+  find(key: string): Pending | undefined {
+    return this.#runs.get(key)
+  }
+
+  /** Lets what comes later on a key wait for these. */
+  holdBack(key: string): void {
+    const run = this.#runs.get(key)
+    if (run === undefined) return
+    run.followers ??= []
+    this.hasBarriers = true
   }
 
   async send(arrived: (batch: Batch) => void): Promise<void> {
     this.#isSent = true
     const { layout } = this.#options
-    await this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)
+    await this.#sendGroups(layout.grouped([...this.#runs.values()]), layout.isCluster)
+    this.#handOver()
     arrived(this)
-    for (const member of this.#members) answer(member)
+    for (const { run, place, reply } of this.#members) {
+      const result = run.reply?.result(run.first + place)
+      if (result !== undefined) reply.done([result])
+      else if (run.reply === undefined) reply.failed(run.failure)
+    }
   }
 
-  // Only the latest of its key: what came in between has to be decided in between.
-  #runOf(key: string, text: string): Run {
-    const latest = this.#latest.get(key)
-    if (latest?.text === text) return latest
-    const name = this.#options.keyspace.nameOf(key)
-    const run: Run = { name, text, times: 0, reply: undefined, first: 0, failure: undefined }
-    this.#latest.set(key, run)
-    this.#runs.push(run)
-    return run
+  // In order: first what the script has not decided, and then what came later and has waited for that.
+  #handOver(): void {
+    const { keyspace } = this.#options
+    keyspace.answered(this)
+    let handedOver = 0
+    for (const { run, place, operation, reply } of this.#members) {
+      if (run.reply?.isHandedOver(run.first + place) !== true) continue
+      handedOver++
+      keyspace.holdBack(operation.key)
+      if (this.#isTooLate()) reply.failed(new NoAnswer('the time was up before the full script could be asked'))
+      else keyspace.addFull(operation, this.#terms.nowMs, this.#untilMs, reply)
+    }
+    keyspace.noteHandedOver(handedOver, this.size)
+    let hasFollowers = false
+    for (const run of this.#runs.values()) {
+      if (run.followers === undefined) continue
+      hasFollowers = true
+      releaseFollowers(run)
+    }
+    if (handedOver > 0 || hasFollowers) keyspace.flush()
   }
 
-  #sendGroups(groups: readonly (readonly Run[])[], areBySlot: boolean): Promise<unknown> {
-    const [first] = groups as readonly [readonly Run[], ...(readonly Run[])[]]
+  // What is sent when the caller has given up would count for no one.
+  #isTooLate(): boolean {
+    return this.#untilMs !== undefined && timerNowMs(undefined) >= this.#untilMs
+  }
+
+  #sendGroups(groups: readonly (readonly KeyRun[])[], areBySlot: boolean): Promise<unknown> {
+    const [first] = groups as readonly [readonly KeyRun[], ...(readonly KeyRun[])[]]
     if (groups.length === 1) return this.#sendRuns(first, areBySlot)
     return Promise.all(groups.map((runs) => this.#sendRuns(runs, areBySlot)))
   }
 
-  async #sendRuns(runs: readonly Run[], areBySlot: boolean): Promise<void> {
+  async #sendRuns(runs: readonly KeyRun[], areBySlot: boolean): Promise<void> {
     const { runner, script } = this.#options
+    const { parameters, nowMs, blockMs } = this.#terms
     const names: string[] = []
+    const costs: string[] = []
     let size = 0
     for (const run of runs) {
-      names.push(run.name)
+      run.encode(names, costs)
       run.first = size
-      size += run.times
+      size += run.size
     }
-    const args = [...this.#texts.required, `short:${this.#nowMs}`, ...operationTexts(runs), ...this.#texts.optional]
     // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
     const untilMs = runs.length > 1 ? 0 : this.#untilMs
     try {
-      const reply = new ShortReply(await runner.run(script, names, args, { untilMs }), size)
+      const args = encodeCall(parameters, nowMs, blockMs, costs)
+      const reply = new DecisionReply(
+        await runner.run(script, names, args, { untilMs, by: this.#options.keyspace.by }),
+        size,
+      )
       for (const run of runs) run.reply = reply
     } catch (error) {
       if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, areBySlot, error)
@@ -126,7 +234,7 @@ export class RuleBatch implements Batch {
   }
 
   // What is wrong with one key is no answer for the others, and on a Cluster some keys are here and some there.
-  #sendApart(runs: readonly Run[], wereBySlot: boolean, error: unknown): Promise<unknown> {
+  #sendApart(runs: readonly KeyRun[], wereBySlot: boolean, error: unknown): Promise<unknown> {
     const { layout } = this.#options
     if (!isCrossSlot(error))
       return this.#sendGroups(
@@ -136,21 +244,4 @@ export class RuleBatch implements Batch {
     layout.learn(wereBySlot)
     return this.#sendGroups(layout.grouped(runs), true)
   }
-}
-
-/** The operations as a script takes them: one for each key, or one for all when all ask the same. */
-function operationTexts(runs: readonly Run[]): readonly string[] {
-  const [first] = runs as readonly [Run, ...Run[]]
-  const isSame = runs.length > 1 && runs.every(({ text, times }) => text === first.text && times === first.times)
-  return isSame ? [`=${textOf(first)}`] : runs.map(textOf)
-}
-
-function textOf({ text, times }: Run): string {
-  return times === 1 ? text : `${times}*${text}`
-}
-
-function answer({ run, place, operation, reply: waiting }: Member): void {
-  const { reply, first, failure } = run
-  if (reply === undefined) waiting.failed(failure)
-  else waiting.done([reply.result(first + place, operation)])
 }

@@ -6,12 +6,14 @@ import type { Script } from './script-catalog.ts'
 export interface RuleTexts {
   readonly required: readonly string[]
   readonly optional: readonly string[]
+  /** Those that its hot script takes. */
+  readonly hot: readonly string[]
 }
 
-/** A rule's parameters as its script takes them. */
-export function ruleTexts(rule: Rule, { required, optional }: Script): RuleTexts {
+/** A rule's parameters as its scripts take them. */
+export function ruleTexts(rule: Rule, { required, optional }: Script, hot: Script): RuleTexts {
   const text = (name: string): string => parameter(rule, name)
-  return { required: required.map(text), optional: optional.map(text) }
+  return { required: required.map(text), optional: optional.map(text), hot: hot.required.map(text) }
 }
 
 function parameter(rule: Rule, name: string): string {

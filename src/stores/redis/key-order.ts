@@ -1,0 +1,69 @@
+/** A decision on some keys that the server has not made yet. */
+export interface Pending {
+  /** What waits for it, in order. When there is such a list, everything that comes later on its keys waits for it. */
+  followers: Waiting[] | undefined
+}
+
+/** The keys of a limit, as far as their order is concerned. */
+export interface OrderedKeys {
+  /** The last decision on a key that a hot script may still hand over, or that waits for one. */
+  findPending(key: string): Pending | undefined
+  /** The last call that waits, by key. */
+  readonly waiting: Map<string, Waiting>
+}
+
+/** A key of a limit. */
+export interface KeyPlace {
+  readonly keyspace: OrderedKeys
+  readonly key: string
+}
+
+// Decisions on one key are made in the order in which they came. A server makes them in the order in which they are sent. But a hot
+// script may hand a decision over, and that is sent again: so nothing that another script decides may be sent on a key before all of its
+// hot decisions are answered.
+
+/** Sends something now, or as soon as nothing that came before it on the same keys can be handed over any more. */
+export function sendInOrder(places: readonly KeyPlace[], send: () => void): void {
+  const before = new Set<Pending>()
+  for (const { keyspace, key } of places) {
+    const pending = keyspace.findPending(key)
+    if (pending !== undefined) before.add(pending)
+  }
+  if (before.size === 0) send()
+  else new Waiting(places, before, send)
+}
+
+/** Lets go what has waited for a decision. */
+export function releaseFollowers({ followers }: Pending): void {
+  if (followers !== undefined) for (const follower of followers) follower.beforeIsOver()
+}
+
+/** A call that waits for others on the same keys. Everything that comes later on these keys waits for it. */
+export class Waiting implements Pending {
+  readonly followers: Waiting[] = []
+  readonly #places: readonly KeyPlace[]
+  readonly #send: () => void
+  #left: number
+
+  constructor(places: readonly KeyPlace[], before: ReadonlySet<Pending>, send: () => void) {
+    this.#places = places
+    this.#send = send
+    this.#left = before.size
+    for (const pending of before) {
+      pending.followers ??= []
+      pending.followers.push(this)
+    }
+    for (const { keyspace, key } of places) keyspace.waiting.set(key, this)
+  }
+
+  /** One of those before it is answered, or was sent to where nothing is handed over. */
+  beforeIsOver(): void {
+    this.#left--
+    if (this.#left > 0) return
+    this.#send()
+    for (const { keyspace, key } of this.#places) {
+      if (keyspace.waiting.get(key) === this) keyspace.waiting.delete(key)
+    }
+    releaseFollowers(this)
+  }
+}

@@ -1,0 +1,124 @@
+import { STORE_TIME } from '../../core/clock.ts'
+import type { LimitResult, Reason } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import type { Operation } from '../../core/operation.ts'
+
+/** The texts of a hot script's arguments. Those at the end that are as the script assumes are left out. */
+export function encodeCall(
+  parameters: readonly string[],
+  nowMs: number,
+  blockMs: number,
+  costs: readonly string[],
+): readonly string[] {
+  const [first] = costs as readonly [string, ...string[]]
+  const isShared = costs.every((cost) => cost === first)
+  if (!isShared || first !== '1') return [...parameters, `${nowMs}`, `${blockMs}`, ...(isShared ? [first] : costs)]
+  if (blockMs !== 0) return [...parameters, `${nowMs}`, `${blockMs}`]
+  return nowMs === STORE_TIME ? parameters : [...parameters, `${nowMs}`]
+}
+
+/** A cost as a hot script takes it: that of a peek is below zero. */
+export function encodeCost({ type, amount }: Operation): string {
+  return type === 'peek' ? `-${amount}` : `${amount}`
+}
+
+/** Whether a hot script can decide an operation. */
+export function isHot({ type, amount, rule }: Operation): boolean {
+  return amount > 0 && amount <= rule.limit && (type === 'consume' || type === 'peek')
+}
+
+/**
+ * What a hot script answered to several decisions: three numbers where it is allowed at once, and otherwise four, of which the first is a
+ * status below zero. `LimitResult` is made when it is asked for.
+ */
+export class DecisionReply {
+  readonly #numbers: readonly number[]
+  /** Where each answer starts; absent when all have three numbers. */
+  readonly #starts: readonly number[] | undefined
+
+  constructor(reply: unknown, size: number) {
+    this.#numbers = wholeNumbers(reply)
+    this.#starts = undefined
+    if (this.#numbers.length === 3 * size) return
+    this.#starts = findStarts(this.#numbers, size)
+    if (this.#numbers.length === this.#starts[size]) return
+    const expected = `the answers to ${size} requests in whole numbers`
+    throw new LimiterError('STORE_FAILED', `Redis answered something else than ${expected}: ${String(reply)}`)
+  }
+
+  /** Whether the script has decided nothing in this place, and written nothing. */
+  isHandedOver(place: number): boolean {
+    return this.#starts !== undefined && this.#numbers[this.#starts[place] as number] === STATUS.handedOver
+  }
+
+  /** The result of the decision in this place; undefined when the script has handed it over. */
+  result(place: number): LimitResult | undefined {
+    const numbers = this.#numbers
+    const at = this.#starts === undefined ? 3 * place : (this.#starts[place] as number)
+    const status = numbers[at] as number
+    if (status >= 0) return allowed(status, numbers[at + 1] as number, numbers[at + 2] as number, 0)
+    const [second, resetAfterMs, fourth] = numbers.slice(at + 1, at + 4) as [number, number, number]
+    if (status === STATUS.handedOver) return undefined
+    if (status === STATUS.limit) return refused('limit', second, resetAfterMs, fourth, undefined)
+    if (status === STATUS.blocked) return refused('blocked', 0, resetAfterMs, fourth, second)
+    return allowed(second, resetAfterMs, fourth, STATUS.handedOver - status)
+  }
+}
+
+/** How the answer to a decision starts that was not allowed at once. Less: it is allowed after a wait of as many milliseconds as it is less. */
+const STATUS = { limit: -1, blocked: -2, handedOver: -3 } as const
+
+function findStarts(numbers: readonly number[], size: number): readonly number[] {
+  const starts = [0]
+  for (let index = 0, at = 0; index < size; index++) {
+    const status = numbers[at] as number
+    at += status >= 0 ? 3 : 4
+    starts.push(at)
+  }
+  return starts
+}
+
+function allowed(remaining: number, resetAfterMs: number, nextAfterMs: number, delayMs: number): LimitResult {
+  return {
+    allowed: true,
+    remaining,
+    retryAfterMs: 0,
+    resetAfterMs,
+    delayMs,
+    reason: undefined,
+    nextAfterMs,
+    blockedMs: undefined,
+  }
+}
+
+function refused(
+  reason: Reason,
+  remaining: number,
+  resetAfterMs: number,
+  retryAfterMs: number,
+  blockedMs: number | undefined,
+): LimitResult {
+  return {
+    allowed: false,
+    remaining,
+    retryAfterMs,
+    resetAfterMs,
+    delayMs: 0,
+    reason,
+    nextAfterMs: undefined,
+    blockedMs,
+  }
+}
+
+/** The numbers may be texts: some clients are set so. */
+function wholeNumbers(reply: unknown): readonly number[] {
+  if (!Array.isArray(reply)) return []
+  if (areWhole(reply)) return reply
+  const numbers = reply.map(Number)
+  return areWhole(numbers) ? numbers : []
+}
+
+function areWhole(values: readonly unknown[]): boolean {
+  for (let index = 0; index < values.length; index++) if (!Number.isSafeInteger(values[index])) return false
+  return true
+}
