@@ -253,7 +253,7 @@ function readArgument({ name, least, most, choices, fallback }, argument) {
 const LONGEST_MS = 315_619_200_000
 const NOW = "time in milliseconds, whole number >= 0, or -1 for the server's, default -1"
 const REQUEST =
-  'of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1'
+  'of each key a cost, whole number >= 1, or peek:cost, charge:amount, refund:amount[:takenMs], reserve:amount:id:milliseconds, settle:id:used, extend:id:milliseconds, block:milliseconds, unblock, reset; after a cost or reserve :blockFor:milliseconds; default 1'
 const DECISIONS =
   'instead of idMs: the keys are those of d decisions over the same tiers, and the requests of the second and all later ones come after the tiers'
 const REPLY =

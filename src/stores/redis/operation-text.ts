@@ -6,13 +6,13 @@ export function operationText({ type, amount, blockMs, holdId, holdMs, takenMs, 
     case 'consume':
       return `${amount}${blockText(blockMs)}`
     case 'reserve':
-      return `hold:${amount}:${holdId}:${holdMs}${blockText(blockMs)}`
+      return `reserve:${amount}:${holdId}:${holdMs}${blockText(blockMs)}`
     case 'settle':
       return `settle:${holdId}:${amount}`
     case 'extend':
-      return `renew:${holdId}:${holdMs}`
+      return `extend:${holdId}:${holdMs}`
     case 'refund':
-      return `giveBack:${amount}${takenMs === undefined ? '' : `:${takenMs}`}`
+      return `refund:${amount}${takenMs === undefined ? '' : `:${takenMs}`}`
     case 'block':
       return `${replaces ? 'reblock' : 'block'}:${amount}`
     case 'unblock':
