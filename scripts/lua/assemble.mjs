@@ -129,10 +129,6 @@ function headerOf({ name, purpose, state }, version, numbered) {
     ['t*', 'before all of a request: it is made t times, one right after the other'],
     ['=', 'before the first request: it is the only one and for all keys, and what follows comes right after it'],
     ['returns', REPLY],
-    [
-      'short:',
-      'before nowMs: what is allowed at once returns only remaining, resetAfterMs, nextAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs and the nextAfterMs of all, and of each what remains',
-    ],
     ['state', state],
   ])
 }
@@ -178,8 +174,7 @@ function mainOf(rule, numbered) {
     'local requests = forAll and 1 or #KEYS',
     ...read.map((argument) => readArgument(argument, argumentAt(argument))),
     ...checkOf(rule),
-    `local isShort = string.sub(ARGV[${firstRequest - 1}] or '', 1, 6) == 'short:'`,
-    `local nowMs, isServerTime = clock(isShort and string.sub(ARGV[${firstRequest - 1}], 7) or ARGV[${firstRequest - 1}])`,
+    `local nowMs, isServerTime = clock(ARGV[${firstRequest - 1}])`,
     '',
     `local rule = ${tableOf(rule)}`,
   ].join('\n')

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Rule } from '../../src/core/rule.ts'
-import { operationText } from '../../src/stores/redis/operation-text.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
+import { encodeOperation } from '../../src/stores/redis/wire.ts'
 import { type Action, operationBy } from '../open-limit.ts'
 import { everyMode, GOOD, ruleOf } from '../rule-registry.ts'
 import { useServer } from '../servers/shared-servers.ts'
@@ -32,7 +32,7 @@ function runHot(rule: Rule, keys: readonly string[], costs: readonly string[], n
 
 function runFull(rule: Rule, action: Action, nowMs = NOW_MS): Promise<unknown> {
   const { source, required, optional } = getScript(rule.kind)
-  const text = operationText(operationBy(rule, action))
+  const text = encodeOperation(operationBy(rule, action))
   const args = [...parametersOf(rule, required), `${nowMs}`, text, ...parametersOf(rule, optional)]
   return redis.eval(source, 1, 'a', ...args)
 }

@@ -3,11 +3,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LuaEngine, LuaFactory } from 'wasmoon'
 import type { Rule } from '../../src/core/rule.ts'
-import { operationText } from '../../src/stores/redis/operation-text.ts'
 import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { getScript, listScripts, type Script } from '../../src/stores/redis/script-catalog.ts'
-import { DecisionReply, encodeCall, encodeCost, isHot } from '../../src/stores/redis/wire.ts'
+import { DecisionReply, encodeCall, encodeCost, encodeOperation, isHot } from '../../src/stores/redis/wire.ts'
 import { runs } from '../effort.ts'
 import { mapStore } from '../map-store.ts'
 import { operationBy } from '../open-limit.ts'
@@ -96,7 +95,7 @@ it.each(configurations)('%s decides on Lua 5.4 as in memory', (name, rule) => {
         const args = [
           ...values(required),
           moment.nowMs,
-          operationText(operationBy(of, requestOf(moment.action, moment.amount))),
+          encodeOperation(operationBy(of, requestOf(moment.action, moment.amount))),
           ...values(optional),
         ].join('\n')
         expect(run(name, source, key, args)).toBe(replyOf(moment))
