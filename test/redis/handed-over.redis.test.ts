@@ -74,6 +74,19 @@ describe.each(topologies)('on %s', (_, open) => {
     expect(expected.slice(before.length)).toMatchObject(seen)
   })
 
+  it('what comes after one was handed over waits for those on the key that are under way', async () => {
+    await ask([hold(1, 4)])
+    const laterMs = NOW_MS + 2_000
+    const [first, second] = [limit.decide('a', take(), laterMs), limit.decide('a', take(), laterMs)]
+    let calls = 0
+    // The second takes its time. By the first the hold, which has expired, goes.
+    watched.before = () => (calls++ === 0 ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined)
+    const results = [await first]
+    const third = limit.decide('a', take(), laterMs)
+    results.push(await second, await third)
+    expect(remaining(results)).toEqual([9, 8, 7])
+  })
+
   it('a decision over a cost that never passes keeps its place', async () => {
     expect(remaining(await ask([take(4), take(11), take(1)]))).toEqual([6, 6, 5])
   })

@@ -157,6 +157,19 @@ describe.each(modes)('the hot script of %s hands over', (_, rule, mode) => {
   })
 })
 
+describe.each(modes.filter(([, rule]) => rule.cells === undefined))('the hot script of %s hands over', (_, rule) => {
+  const spanMs = rule.parameters.windowMs ?? rule.parameters.leaseMs
+
+  it.each([
+    ['newest time that is not whole', [NOW_MS + 0.5, 2, NOW_MS, 1, NOW_MS + 0.5, 1]],
+    ['total that is not whole', [NOW_MS + 1, 2.5, NOW_MS, 1, NOW_MS + 1, 1]],
+    ['newest cost that is not whole', [NOW_MS + 1, 2, NOW_MS, 1, NOW_MS + 1, 1.5]],
+  ])('a line with a %s, which nothing else tells', async (_, [atMs = 0, total = 0, ...pairs]) => {
+    await redis.set('a', doubles(atMs, total, Number(spanMs), ...pairs))
+    await expectHandedOver(rule, NOW_MS + 2)
+  })
+})
+
 describe.each(modes)('the hot script of %s refuses to run', (_, rule) => {
   const { source, required } = getScript(`${rule.kind}-hot`)
   const good = [...parametersOf(rule, required), `${NOW_MS}`, '0', '1']
