@@ -129,10 +129,6 @@ function headerOf({ name, purpose, state }, version, numbered) {
     ['t*', 'before all of a request: it is made t times, one right after the other'],
     ['=', 'before the first request: it is the only one and for all keys, and what follows comes right after it'],
     ['returns', REPLY],
-    [
-      'short:',
-      'before nowMs: what is allowed at once returns only remaining, resetAfterMs, nextAfterMs, anything else -1 and then all five; or all of it returns -2, the resetAfterMs and the nextAfterMs of all, and of each what remains',
-    ],
     ['state', state],
   ])
 }
@@ -178,8 +174,7 @@ function mainOf(rule, numbered) {
     'local requests = forAll and 1 or #KEYS',
     ...read.map((argument) => readArgument(argument, argumentAt(argument))),
     ...checkOf(rule),
-    `local isShort = string.sub(ARGV[${firstRequest - 1}] or '', 1, 6) == 'short:'`,
-    `local nowMs, isServerTime = clock(isShort and string.sub(ARGV[${firstRequest - 1}], 7) or ARGV[${firstRequest - 1}])`,
+    `local nowMs, isServerTime = clock(ARGV[${firstRequest - 1}])`,
     '',
     `local rule = ${tableOf(rule)}`,
   ].join('\n')
@@ -253,7 +248,7 @@ function readArgument({ name, least, most, choices, fallback }, argument) {
 const LONGEST_MS = 315_619_200_000
 const NOW = "time in milliseconds, whole number >= 0, or -1 for the server's, default -1"
 const REQUEST =
-  'of each key a cost, whole number >= 1, or peek:cost, charge:amount, giveBack:amount[:takenMs], hold:amount:id:milliseconds, settle:id:used, renew:id:milliseconds, block:milliseconds, unblock, reset; after a cost or hold :blockFor:milliseconds; default 1'
+  'of each key a cost, whole number >= 1, or peek:cost, charge:amount, refund:amount[:takenMs], reserve:amount:id:milliseconds, settle:id:used, extend:id:milliseconds, block:milliseconds, unblock, reset; after a cost or reserve :blockFor:milliseconds; default 1'
 const DECISIONS =
   'instead of idMs: the keys are those of d decisions over the same tiers, and the requests of the second and all later ones come after the tiers'
 const REPLY =

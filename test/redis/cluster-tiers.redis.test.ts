@@ -61,14 +61,14 @@ describe('tiers in several slots', () => {
     const refused = { allowed: false, limitedBy: 'later', tiers: { rare: { allowed: true, remaining: 3 } } }
     const full = { rare: 'key', later: 'full' }
     expect(await limiter.consume(full, { cost: { rare: 3 } })).toMatchObject(refused)
-    expect(asked(connection)).toEqual(['rare 3', 'later 1', 'rare giveBack:3:…'])
+    expect(asked(connection)).toEqual(['rare 3', 'later 1', 'rare refund:3:…'])
     await seePlenty(limiter)
     connection.calls.length = 0
     const hold = await limiter.reserve(full, { estimate: { rare: 3, later: 1 } })
     expect(hold.decision).toMatchObject(refused)
     expect(asked(connection).map((one) => one.replace(/[:\d].*/, ''))).toEqual([
-      'rare hold',
-      'later hold',
+      'rare reserve',
+      'later reserve',
       'rare settle',
     ])
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(3)
@@ -179,7 +179,7 @@ describe('tiers in several slots', () => {
     const pair = await Promise.all([limiter.consume(full, options), limiter.consume(full, options)])
     expect(pair.map(({ allowed }) => allowed)).toEqual([false, false])
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(3)
-    expect(asked(connection).filter((one) => one.startsWith('rare giveBack'))).toHaveLength(3)
+    expect(asked(connection).filter((one) => one.startsWith('rare refund'))).toHaveLength(3)
     await limiter.giveBack({ later: 'full' }, 50)
     expect(await limiter.consume(full, options)).toMatchObject({ allowed: true, tiers: { rare: { remaining: 2 } } })
   })
@@ -203,7 +203,7 @@ describe('tiers in several slots', () => {
     const { limiter, connection } = await watchedLimiter({ rare: log(5), later: log(100) })
     await limiter.charge({ later: 'full' }, 100)
     connection.before = async ({ args }) => {
-      if (args.some((arg) => arg.startsWith('giveBack'))) throw new Error('gone')
+      if (args.some((arg) => arg.startsWith('refund'))) throw new Error('gone')
     }
     await expect(limiter.consume({ rare: 'key', later: 'full' })).rejects.toMatchObject({ code: 'STORE_FAILED' })
   })
@@ -274,7 +274,7 @@ async function seePlenty(limiter: Limiter<'rare' | 'later'>): Promise<void> {
   expect((await limiter.consume({ rare: `somebody ${count++}`, later: 'free' })).allowed).toBe(true)
 }
 
-/** What was asked of which tier, in order: `rare 2`, then `rare giveBack:2:…`. */
+/** What was asked of which tier, in order: `rare 2`, then `rare refund:2:…`. */
 function asked({ calls }: WatchedConnection): string[] {
   return calls.map(({ keys, args }) => `${/~(\w+):/.exec(`${keys}`)?.[1]} ${args.at(-1)?.replace(/:\d{13}$/, ':…')}`)
 }

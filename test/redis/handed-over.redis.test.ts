@@ -46,8 +46,7 @@ describe.each(topologies)('on %s', (_, open) => {
     Promise.all(actions.map((action) => limit.decide(key, action, NOW_MS)))
   const remaining = (results: readonly LimitResult[]): number[] => results.map((result) => result.remaining)
   /** Which scripts the calls went to. */
-  const scripts = (): string[] =>
-    watched.calls.map(({ args }) => (args.some((text) => text.startsWith('short:')) ? 'full' : 'hot'))
+  const scripts = (): string[] => watched.calls.map(({ args }) => (args[3] === `${NOW_MS}` ? 'full' : 'hot'))
 
   it('a key with a hold is decided by the full script, and the others of the call by the hot one', async () => {
     await ask([hold(1, 4)])
@@ -73,6 +72,19 @@ describe.each(topologies)('on %s', (_, open) => {
     const seen = await ask(actions)
     // The memory store says more than a result.
     expect(expected.slice(before.length)).toMatchObject(seen)
+  })
+
+  it('what comes after one was handed over waits for those on the key that are under way', async () => {
+    await ask([hold(1, 4)])
+    const laterMs = NOW_MS + 2_000
+    const [first, second] = [limit.decide('a', take(), laterMs), limit.decide('a', take(), laterMs)]
+    let calls = 0
+    // The second takes its time. By the first the hold, which has expired, goes.
+    watched.before = () => (calls++ === 0 ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined)
+    const results = [await first]
+    const third = limit.decide('a', take(), laterMs)
+    results.push(await second, await third)
+    expect(remaining(results)).toEqual([9, 8, 7])
   })
 
   it('a decision over a cost that never passes keeps its place', async () => {

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
-import { operationText } from '../../src/stores/redis/operation-text.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
+import { encodeOperation } from '../../src/stores/redis/wire.ts'
 import { runs } from '../effort.ts'
 import { type OpenLimit, openLimit, operationBy } from '../open-limit.ts'
 import type { Parameters } from '../rule-promise.ts'
@@ -93,7 +93,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
         for (const nowMs of [startMs, startMs + periodMs(rule), startMs + 2 * periodMs(rule)]) {
           const keys = turnList.map((_, index) => `batch ${run} ${of[index]}`)
           const requests = turnList.map(({ action, amount }) =>
-            operationText(operationBy(rule, requestOf(action, amount))),
+            encodeOperation(operationBy(rule, requestOf(action, amount))),
           )
           const parameters = [...script.required.map(value), `${nowMs}`, ...requests, ...script.optional.map(value)]
           const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...parameters)) as number[]

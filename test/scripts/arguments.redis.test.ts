@@ -115,7 +115,7 @@ describe.each(ruleNames())('%s', (name) => {
     ]
     for (const value of values) {
       await redis.set('user:123', value)
-      for (const request of ['1', 'peek', 'reset', 'hold:1:1:1000']) {
+      for (const request of ['1', 'peek', 'reset', 'reserve:1:1:1000']) {
         expect(await errorOf(run(name, ...start, NOW, request))).toBe(FOREIGN)
       }
       expect((await redis.getBuffer('user:123'))?.equals(value)).toBe(true)
@@ -174,7 +174,7 @@ it('keeps a state whose own time is before 1970, by a clock that was set back to
   for (const timeMs of [100_000, 100_001, 100_002]) await at(timeMs, '1')
   await at(0, 'peek')
   // What is left was taken at -2 and -1. It is none of two holds or one.
-  expect(await at(0, 'giveBack:1')).toEqual([1, 7, 59_998, 59_999, 0])
-  expect(await at(0, 'giveBack:1')).toEqual([1, 8, 59_998, 59_998, 0])
-  expect(await at(0, 'hold:1:5:1000')).toEqual([1, 7, 1_000, 59_998, 0])
+  expect(await at(0, 'refund:1')).toEqual([1, 7, 59_998, 59_999, 0])
+  expect(await at(0, 'refund:1')).toEqual([1, 8, 59_998, 59_998, 0])
+  expect(await at(0, 'reserve:1:5:1000')).toEqual([1, 7, 1_000, 59_998, 0])
 })

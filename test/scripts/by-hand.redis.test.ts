@@ -94,8 +94,8 @@ describe('the scripts on the page', () => {
     )
     const requests = tableOf('## What you can ask').map(([request]) => code(request).replaceAll(/\d+/g, '0'))
     expect(requests).toEqual(['0', '0:blockFor:0', ...words])
-    expect(words).toContain('hold:0:0:0')
-    expect(more).toBe('after a cost or hold :blockFor:milliseconds')
+    expect(words).toContain('reserve:0:0:0')
+    expect(more).toBe('after a cost or reserve :blockFor:milliseconds')
   })
 
   it.each(fullNames)('%s answers the numbers of the page', (name) => {

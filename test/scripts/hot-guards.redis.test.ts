@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Rule } from '../../src/core/rule.ts'
-import { operationText } from '../../src/stores/redis/operation-text.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
+import { encodeOperation } from '../../src/stores/redis/wire.ts'
 import { type Action, operationBy } from '../open-limit.ts'
 import { everyMode, GOOD, ruleOf } from '../rule-registry.ts'
 import { useServer } from '../servers/shared-servers.ts'
@@ -32,7 +32,7 @@ function runHot(rule: Rule, keys: readonly string[], costs: readonly string[], n
 
 function runFull(rule: Rule, action: Action, nowMs = NOW_MS): Promise<unknown> {
   const { source, required, optional } = getScript(rule.kind)
-  const text = operationText(operationBy(rule, action))
+  const text = encodeOperation(operationBy(rule, action))
   const args = [...parametersOf(rule, required), `${nowMs}`, text, ...parametersOf(rule, optional)]
   return redis.eval(source, 1, 'a', ...args)
 }
@@ -154,6 +154,19 @@ describe.each(modes)('the hot script of %s hands over', (_, rule, mode) => {
     // One that waits for its turn has a status before what remains.
     const second = Number(reply[11]) < 0 ? reply[12] : reply[11]
     expect([reply[8], second]).toEqual([rule.limit - 1, rule.limit - 2])
+  })
+})
+
+describe.each(modes.filter(([, rule]) => rule.cells === undefined))('the hot script of %s hands over', (_, rule) => {
+  const spanMs = rule.parameters.windowMs ?? rule.parameters.leaseMs
+
+  it.each([
+    ['newest time that is not whole', [NOW_MS + 0.5, 2, NOW_MS, 1, NOW_MS + 0.5, 1]],
+    ['total that is not whole', [NOW_MS + 1, 2.5, NOW_MS, 1, NOW_MS + 1, 1]],
+    ['newest cost that is not whole', [NOW_MS + 1, 2, NOW_MS, 1, NOW_MS + 1, 1.5]],
+  ])('a line with a %s, which nothing else tells', async (_, [atMs = 0, total = 0, ...pairs]) => {
+    await redis.set('a', doubles(atMs, total, Number(spanMs), ...pairs))
+    await expectHandedOver(rule, NOW_MS + 2)
   })
 })
 

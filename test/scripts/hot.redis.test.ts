@@ -5,10 +5,16 @@ import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { decide } from '../../src/engine/decide.ts'
 import { type KeyState, type Transition, UNTOUCHED } from '../../src/engine/key-state.ts'
-import { numbersOf, resultAt } from '../../src/stores/redis/decode-result.ts'
-import { operationText } from '../../src/stores/redis/operation-text.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
-import { DecisionReply, encodeCall, encodeCost, isHot } from '../../src/stores/redis/wire.ts'
+import {
+  DecisionReply,
+  decodeResult,
+  encodeCall,
+  encodeCost,
+  encodeOperation,
+  isHot,
+  readNumbers,
+} from '../../src/stores/redis/wire.ts'
 import { runs } from '../effort.ts'
 import { type Action, operationBy } from '../open-limit.ts'
 import { milliseconds } from '../redis/observed-key.ts'
@@ -77,10 +83,10 @@ const parametersOf = (rule: Rule, names: readonly string[]): string[] => names.m
 async function runFull(rule: Rule, key: string, action: Action, times: number, nowMs: number): Promise<LimitResult[]> {
   const { source, required, optional } = getScript(rule.kind)
   const operation = operationBy(rule, action)
-  const given = [...parametersOf(rule, required), `${nowMs}`, `${times}*${operationText(operation)}`]
+  const given = [...parametersOf(rule, required), `${nowMs}`, `${times}*${encodeOperation(operation)}`]
   const reply = await redis.eval(source, 1, key, ...given, ...parametersOf(rule, optional))
-  const all = numbersOf(reply, 5 * times)
-  return Array.from({ length: times }, (_, index) => resultAt(all, 5 * index, operation))
+  const all = readNumbers(reply, 5 * times)
+  return Array.from({ length: times }, (_, index) => decodeResult(all, 5 * index, operation))
 }
 
 /** Runs an operation by the hot script, among others, and then by the full one what that has handed over. */

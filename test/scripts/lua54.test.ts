@@ -3,11 +3,10 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LuaEngine, LuaFactory } from 'wasmoon'
 import type { Rule } from '../../src/core/rule.ts'
-import { operationText } from '../../src/stores/redis/operation-text.ts'
 import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { getScript, listScripts, type Script } from '../../src/stores/redis/script-catalog.ts'
-import { DecisionReply, encodeCall, encodeCost, isHot } from '../../src/stores/redis/wire.ts'
+import { DecisionReply, encodeCall, encodeCost, encodeOperation, isHot } from '../../src/stores/redis/wire.ts'
 import { runs } from '../effort.ts'
 import { mapStore } from '../map-store.ts'
 import { operationBy } from '../open-limit.ts'
@@ -96,7 +95,7 @@ it.each(configurations)('%s decides on Lua 5.4 as in memory', (name, rule) => {
         const args = [
           ...values(required),
           moment.nowMs,
-          operationText(operationBy(of, requestOf(moment.action, moment.amount))),
+          encodeOperation(operationBy(of, requestOf(moment.action, moment.amount))),
           ...values(optional),
         ].join('\n')
         expect(run(name, source, key, args)).toBe(replyOf(moment))
@@ -171,7 +170,7 @@ it('says on Lua 5.4 what is wrong in whole numbers', () => {
   expect(failure('a', '0\n0\nsliding-window\n100\n60000')).toContain(
     'takes 3 parameters, - for a default, and a request, got 2',
   )
-  expect(failure('a', `0\n0\n${window}\nhold:1:1:0`)).toContain('from 1 to 315619200000, got 0')
+  expect(failure('a', `0\n0\n${window}\nreserve:1:1:0`)).toContain('from 1 to 315619200000, got 0')
   expect(failure('a', `0\n0\n${window}\n1\n${window}\n1`)).toContain('more arguments than 1 tiers take')
   expect(failure(Array.from({ length: 1_001 }, (_, index) => `${index}`).join('\n'), `0\n0\n${window}\n1`)).toContain(
     'decides 1 to 1000 keys, got 1001',

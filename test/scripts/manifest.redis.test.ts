@@ -127,7 +127,7 @@ describe.each(rules.map((rule) => [rule.kind, rule] as const))('the header of %s
     const places = lines.slice(0, lines.indexOf('')).map((line) => /^-- (\S+)/.exec(line)?.[1])
     expect(places[0]).toBe('sluice')
     expect(places.slice(2, 3)).toEqual(['KEYS[1..n]'])
-    expect(places.slice(-5)).toEqual(['t*', '=', 'returns', 'short:', 'state'])
+    expect(places.slice(-4)).toEqual(['t*', '=', 'returns', 'state'])
     expect(places.filter((place) => place?.startsWith('ARGV'))).toHaveLength(header.parameters.length + 2)
   })
 })

@@ -216,7 +216,7 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
 })
 
 it('takes costs that are spelt in another way from all tiers or from none', async () => {
-  for (const cost of ['+2', '2e0', '0x2', '2.0', '2:blockFor:1', '0x2:blockFor:1', 'hold:2:1:1000']) {
+  for (const cost of ['+2', '2e0', '0x2', '2.0', '2:blockFor:1', '0x2:blockFor:1', 'reserve:2:1:1000']) {
     await redis.flushall()
     const refused = await run(['a', 'b'], `${BUCKET} ${cost} ${WINDOW} 101`)
     expect(refused, cost).toEqual([...[1, 10, 0, 0, 0], ...[0, 100, -1, 0, 0], Number(NOW), Number(NOW)])
@@ -228,7 +228,7 @@ it('takes costs that are spelt in another way from all tiers or from none', asyn
 })
 
 it('tells when more passes, however the cost is spelt', async () => {
-  for (const cost of ['2', '+2', '0x2', '2:blockFor:1', 'hold:2:1:90000']) {
+  for (const cost of ['2', '+2', '0x2', '2:blockFor:1', 'reserve:2:1:90000']) {
     await redis.flushall()
     const refused = await run(['a', 'b'], `${BUCKET} ${cost} ${WINDOW} 101`)
     expect(refused, cost).toEqual([...[1, 10, 0, 0, 0], ...[0, 100, -1, 0, 0], Number(NOW), Number(NOW)])

@@ -1,12 +1,11 @@
 import type { LimitResult } from '../../core/decision.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Idempotency } from '../../core/store.ts'
-import { NUMBERS, numbersOf, resultAt } from './decode-result.ts'
-import { operationText } from './operation-text.ts'
 import type { RedisKeyspace } from './redis-keyspace.ts'
 import { getScript } from './script-catalog.ts'
 import type { Runner } from './script-runner.ts'
 import { slotOf } from './slot-of.ts'
+import { decodeResult, encodeOperation, NUMBERS, readNumbers } from './wire.ts'
 
 /** An operation, and where its key is. */
 export interface Located {
@@ -32,7 +31,7 @@ export async function decideInOneSlot(
   for (const one of located) args.push(...ruleTextsOf(one), operationTextOf(one))
   const names = idempotency === undefined ? keys : [...keys, idempotencyName(keys[0] as string, idempotency.key)]
   const reply = await runner.run(getScript('tiers'), names, args)
-  const numbers = numbersOf(reply, located.length * NUMBERS_WITH_TIME)
+  const numbers = readNumbers(reply, located.length * NUMBERS_WITH_TIME)
   return { results: resultsIn(numbers, 0, located), timesMs: numbers.slice(located.length * NUMBERS) }
 }
 
@@ -42,7 +41,7 @@ export const NUMBERS_WITH_TIME: number = NUMBERS + 1
 /** The results of operations whose numbers start at `first`. */
 export function resultsIn(numbers: readonly number[], first: number, located: readonly Located[]): LimitResult[] {
   return located.map(({ keyspace, operation }, index) => {
-    const result = resultAt(numbers, first + index * NUMBERS, operation)
+    const result = decodeResult(numbers, first + index * NUMBERS, operation)
     keyspace.lastRemaining = result.remaining
     return result
   })
@@ -57,7 +56,7 @@ export function ruleTextsOf({ keyspace, operation: { rule } }: Located): readonl
 /** An operation as the script takes it. */
 export function operationTextOf({ operation }: Located): string {
   const { rulesVary, shadow } = operation.limit
-  const text = operationText(operation)
+  const text = encodeOperation(operation)
   return rulesVary || shadow ? `${rulesVary ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${text}` : text
 }
 

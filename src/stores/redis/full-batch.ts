@@ -2,13 +2,12 @@ import type { Operation } from '../../core/operation.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
-import { ShortReply } from './decode-result.ts'
-import { operationText } from './operation-text.ts'
 import type { RedisKeyspace } from './redis-keyspace.ts'
 import type { RuleTexts } from './rule-texts.ts'
 import type { Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
+import { decodeResult, encodeOperation, NUMBERS, readNumbers } from './wire.ts'
 
 /** What all batches of a limit have in common. */
 export interface FullBatchOptions {
@@ -27,7 +26,7 @@ interface Run {
   readonly text: string
   times: number
   /** The reply that its answers are in, in the places from `first` on; absent when it failed. */
-  reply: ShortReply | undefined
+  reply: readonly number[] | undefined
   first: number
   failure: unknown
 }
@@ -74,7 +73,7 @@ export class FullBatch implements Batch {
 
   /** Adds a decision. */
   add(operation: Operation, reply: Reply): void {
-    const run = this.#runOf(operation.key, operationText(operation))
+    const run = this.#runOf(operation.key, encodeOperation(operation))
     this.#members.push({ run, place: run.times++, operation, reply })
   }
 
@@ -112,11 +111,11 @@ export class FullBatch implements Batch {
       run.first = size
       size += run.times
     }
-    const args = [...this.#texts.required, `short:${this.#nowMs}`, ...operationTexts(runs), ...this.#texts.optional]
+    const args = [...this.#texts.required, `${this.#nowMs}`, ...operationTexts(runs), ...this.#texts.optional]
     // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
     const untilMs = runs.length > 1 ? 0 : this.#untilMs
     try {
-      const reply = new ShortReply(await runner.run(script, names, args, { untilMs }), size)
+      const reply = readNumbers(await runner.run(script, names, args, { untilMs }), size * NUMBERS)
       for (const run of runs) run.reply = reply
     } catch (error) {
       if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, areBySlot, error)
@@ -151,5 +150,5 @@ function textOf({ text, times }: Run): string {
 function answer({ run, place, operation, reply: waiting }: Member): void {
   const { reply, first, failure } = run
   if (reply === undefined) waiting.failed(failure)
-  else waiting.done([reply.result(first + place, operation)])
+  else waiting.done([decodeResult(reply, (first + place) * NUMBERS, operation)])
 }

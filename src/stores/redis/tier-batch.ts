@@ -10,10 +10,10 @@ import {
   resultsIn,
   ruleTextsOf,
 } from './decide-in-one-slot.ts'
-import { numbersOf } from './decode-result.ts'
 import type { RedisKeyspace } from './redis-keyspace.ts'
 import { getScript } from './script-catalog.ts'
 import type { How, ScriptRunner } from './script-runner.ts'
+import { readNumbers } from './wire.ts'
 
 /** A decision over several keys, and who waits for it. */
 interface Member {
@@ -98,7 +98,7 @@ export class TierBatch implements Batch {
     for (const { located } of others) for (const one of located) args.push(operationTextOf(one))
     const size = first.length * NUMBERS_WITH_TIME
     try {
-      const numbers = numbersOf(await this.#runner.run(getScript('tiers'), names, args, NOT_AGAIN), this.size * size)
+      const numbers = readNumbers(await this.#runner.run(getScript('tiers'), names, args, NOT_AGAIN), this.size * size)
       return this.#members.map(({ located }, index) => resultsIn(numbers, index * size, located))
     } catch (error) {
       return { error }

@@ -27,6 +27,33 @@ export function isHot({ type, amount, rule }: Operation): boolean {
   return amount > 0 && amount <= rule.limit && (type === 'consume' || type === 'peek')
 }
 
+/** An operation as the full scripts take it. */
+export function encodeOperation({ type, amount, blockMs, holdId, holdMs, takenMs, replaces }: Operation): string {
+  switch (type) {
+    case 'consume':
+      return `${amount}${blockText(blockMs)}`
+    case 'reserve':
+      return `reserve:${amount}:${holdId}:${holdMs}${blockText(blockMs)}`
+    case 'settle':
+      return `settle:${holdId}:${amount}`
+    case 'extend':
+      return `extend:${holdId}:${holdMs}`
+    case 'refund':
+      return `refund:${amount}${takenMs === undefined ? '' : `:${takenMs}`}`
+    case 'block':
+      return `${replaces ? 'reblock' : 'block'}:${amount}`
+    case 'unblock':
+    case 'reset':
+      return `${type}`
+    default:
+      return `${type}:${amount}`
+  }
+}
+
+function blockText(blockMs: number): string {
+  return blockMs === 0 ? '' : `:blockFor:${blockMs}`
+}
+
 /**
  * What a hot script answered to several decisions: three numbers where it is allowed at once, and otherwise four, of which the first is a
  * status below zero. `LimitResult` is made when it is asked for.
@@ -42,8 +69,7 @@ export class DecisionReply {
     if (this.#numbers.length === 3 * size) return
     this.#starts = findStarts(this.#numbers, size)
     if (this.#numbers.length === this.#starts[size]) return
-    const expected = `the answers to ${size} requests in whole numbers`
-    throw new LimiterError('STORE_FAILED', `Redis answered something else than ${expected}: ${String(reply)}`)
+    wrongReply(reply, `the answers to ${size} requests in whole numbers`)
   }
 
   /** Whether the script has decided nothing in this place, and written nothing. */
@@ -76,6 +102,45 @@ function findStarts(numbers: readonly number[], size: number): readonly number[]
     starts.push(at)
   }
   return starts
+}
+
+/** How many numbers a full script answers for one request: allowed, remaining, nextAfterMs or else retryAfterMs, resetAfterMs, waitMs. */
+export const NUMBERS = 5
+
+/** A full script's reply as whole numbers. */
+export function readNumbers(reply: unknown, length: number): readonly number[] {
+  const numbers = wholeNumbers(reply)
+  return numbers.length === length ? numbers : wrongReply(reply, `${length} whole numbers`)
+}
+
+/** The result of a request whose numbers start at `at`. */
+export function decodeResult(numbers: readonly number[], at: number, { type }: Operation): LimitResult {
+  const allowed = numbers[at] === 1
+  const laterMs = numbers[at + 2] as number
+  const waitMs = numbers[at + 4] as number
+  const reason = allowed ? undefined : reasonOf(type, laterMs, waitMs)
+  return {
+    allowed,
+    remaining: numbers[at + 1] as number,
+    retryAfterMs: allowed ? 0 : laterMs === NEVER ? Number.POSITIVE_INFINITY : laterMs,
+    resetAfterMs: numbers[at + 3] as number,
+    delayMs: allowed ? waitMs : 0,
+    reason,
+    nextAfterMs: allowed ? laterMs : undefined,
+    blockedMs: reason === 'blocked' ? waitMs : undefined,
+  }
+}
+
+function reasonOf(type: Operation['type'], retryAfterMs: number, blockedMs: number): Reason {
+  if (type === 'settle' || type === 'extend') return 'hold-ended'
+  if (retryAfterMs === NEVER) return 'cost-exceeds-limit'
+  return blockedMs > 0 ? 'blocked' : 'limit'
+}
+
+const NEVER = -1
+
+function wrongReply(reply: unknown, expected: string): never {
+  throw new LimiterError('STORE_FAILED', `Redis answered something else than ${expected}: ${String(reply)}`)
 }
 
 function allowed(remaining: number, resetAfterMs: number, nextAfterMs: number, delayMs: number): LimitResult {

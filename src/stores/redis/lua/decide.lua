@@ -10,8 +10,8 @@ local function decide(rule, entry, request, nowMs, isShadow)
     cost = whole('the cost of a peek', amount or 1, 0)
   elseif operation == 'charge' then
     adjust(rule, entry, whole('the amount of a charge', amount or 1, 1), nowMs)
-  elseif operation == 'giveBack' then
-    adjust(rule, entry, -whole('the amount of a giveBack', amount or 1, 1), nowMs)
+  elseif operation == 'refund' then
+    adjust(rule, entry, -whole('the amount of a refund', amount or 1, 1), nowMs)
   elseif operation == 'block' or operation == 'reblock' then
     -- Ten calendar years at most.
     local untilMs = nowMs + whole('the milliseconds of a ' .. operation, amount, 1, 315619200000)

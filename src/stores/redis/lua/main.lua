@@ -29,7 +29,7 @@ for index = 1, #KEYS do
       local noted = frame().noteEntry(key, entry, value)
       value, keptMs = noted, noted == value and keptMs or nil
     end
-    answer(isShort, allowed, remaining, laterMs, resetAfterMs, waitMs)
+    answer(allowed, remaining, laterMs, resetAfterMs, waitMs)
   end
   if keptMs then
     note(key, value, keptMs, keepsEnd and isServerTime)

@@ -58,25 +58,25 @@ local function asking()
   end
 
   -- Lets a hold last for holdMs from now. Answers whether it was there.
-  local function renew(rule, entry, id, holdMs, nowMs)
+  local function extend(rule, entry, id, holdMs, nowMs)
     local timeMs = steady(rule, entry, nowMs)
-    local renewed = findHold(entry, id)
+    local extended = findHold(entry, id)
     entry.leastMs = timeMs
-    if not renewed then
+    if not extended then
       return false
     end
-    local takenMs = renewed.takenMs
+    local takenMs = extended.takenMs
     if rule.holds == 'leased' then
       -- A lease counts from when it was taken: to last longer it is taken again.
-      local _, _, resetAfterMs, _, _, released, amount = rule.step(entry.state, timeMs, -renewed.amount, true, takenMs)
-      if (amount or 0) < renewed.amount then
+      local _, _, resetAfterMs, _, _, released, amount = rule.step(entry.state, timeMs, -extended.amount, true, takenMs)
+      if (amount or 0) < extended.amount then
         return false
       end
-      _, _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, renewed.amount, true)
+      _, _, _, _, _, entry.state = rule.step(resetAfterMs > 0 and released or nil, timeMs, extended.amount, true)
       takenMs = timeMs
     end
     entry.holds = holding().map(entry.holds, function(hold)
-      return hold == renewed and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
+      return hold == extended and holding().with(hold, hold.left, takenMs, timeMs + holdMs) or hold
     end)
     entry.changed, entry.counted, entry.leastMs = true, true, nil
     if entry.untilMs and entry.untilMs <= nowMs then
@@ -105,10 +105,10 @@ local function asking()
   -- Takes a cost, for good or for a time. A refusal for want of room blocks the key, if it is to.
   local function take(rule, entry, request, nowMs, blockForMs)
     local allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded
-    local amount, id, holdMs = string.match(request, '^hold:(%d+):(%d+):(%d+)$')
+    local amount, id, holdMs = string.match(request, '^reserve:(%d+):(%d+):(%d+)$')
     if amount then
-      amount, id = whole('the amount of a hold', amount, 1), whole('the id of a hold', id, 1)
-      holdMs = whole('the milliseconds of a hold', holdMs, 1, longestMs)
+      amount, id = whole('the amount of a reserve', amount, 1), whole('the id of a reserve', id, 1)
+      holdMs = whole('the milliseconds of a reserve', holdMs, 1, longestMs)
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs, isCrowded = hold(rule, entry, amount, id, holdMs, nowMs)
     else
       allowed, remaining, retryAfterMs, resetAfterMs, waitMs =
@@ -130,25 +130,25 @@ local function asking()
     local asked, blockForMs = string.match(request, '^(.+):blockFor:(%d+)$')
     blockForMs = asked and whole('the milliseconds of a blockFor', blockForMs, 1, longestMs)
     asked = asked or request
-    if tonumber(asked) or string.match(asked, '^hold:%d+:%d+:%d+$') then
+    if tonumber(asked) or string.match(asked, '^reserve:%d+:%d+:%d+$') then
       -- What is only watched blocks nobody.
       return take(rule, entry, asked, nowMs, not isShadow and blockForMs)
     end
     local operation, first, second = string.match(request, '^(%a+):(%d+):(%d+)$')
     local isFound
-    if operation == 'giveBack' then
-      local takenMs = whole('the time of a giveBack', second, 0)
-      adjust(rule, entry, -whole('the amount of a giveBack', first, 1), nowMs, takenMs)
+    if operation == 'refund' then
+      local takenMs = whole('the time of a refund', second, 0)
+      adjust(rule, entry, -whole('the amount of a refund', first, 1), nowMs, takenMs)
       return judge(rule, entry, 1, nowMs, false)
     elseif operation == 'settle' then
       local used = whole('the amount of a settle', second, 0)
       isFound = settle(rule, entry, whole('the id of a settle', first, 1), used, nowMs)
-    elseif operation == 'renew' then
-      local holdMs = whole('the milliseconds of a renew', second, 1, longestMs)
-      isFound = renew(rule, entry, whole('the id of a renew', first, 1), holdMs, nowMs)
+    elseif operation == 'extend' then
+      local holdMs = whole('the milliseconds of an extend', second, 1, longestMs)
+      isFound = extend(rule, entry, whole('the id of an extend', first, 1), holdMs, nowMs)
     else
-      local short = 'a cost, peek:cost, charge:amount, giveBack:amount, hold:amount:id:milliseconds, settle:id:used, '
-      local known = short .. 'renew:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
+      local short = 'a cost, peek:cost, charge:amount, refund:amount, reserve:amount:id:milliseconds, settle:id:used, '
+      local known = short .. 'extend:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
       error('sluice: a request is ' .. known .. ', got ' .. request, 0)
     end
     -- Where not even one passes, more than nothing passes when one does.

@@ -111,7 +111,7 @@ local function readPart(tier, request)
   end
   local cost = tonumber(request)
   local isPlain = cost ~= nil
-  cost = cost or tonumber(string.match(request, '^(%w+):blockFor:') or string.match(request, '^hold:(%d+)'))
+  cost = cost or tonumber(string.match(request, '^(%w+):blockFor:') or string.match(request, '^reserve:(%d+)'))
   tier.part = {
     rule = tier.rule,
     ruleText = ruleText,
