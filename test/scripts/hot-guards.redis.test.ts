@@ -157,7 +157,7 @@ describe.each(modes)('the hot script of %s hands over', (_, rule, mode) => {
   })
 })
 
-describe.each(modes.filter(([, rule]) => rule.cells === undefined))('the hot script of %s hands over', (_, rule) => {
+describe.each(modes.filter(([, rule]) => rule.codec === undefined))('the hot script of %s hands over', (_, rule) => {
   const spanMs = rule.parameters.windowMs ?? rule.parameters.leaseMs
 
   it.each([
