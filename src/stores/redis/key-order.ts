@@ -6,8 +6,8 @@ export interface Pending {
 
 /** The keys of a limit, as far as their order is concerned. */
 export interface OrderedKeys {
-  /** The last decision on a key that a hot script may still hand over, or that waits for one. */
-  findPending(key: string): Pending | undefined
+  /** The decisions on a key that a hot script may still hand over, or the last one that waits for such. */
+  listPending(key: string): readonly Pending[]
   /** The last call that waits, by key. */
   readonly waiting: Map<string, Waiting>
 }
@@ -25,10 +25,7 @@ export interface KeyPlace {
 /** Sends something now, or as soon as nothing that came before it on the same keys can be handed over any more. */
 export function sendInOrder(places: readonly KeyPlace[], send: () => void): void {
   const before = new Set<Pending>()
-  for (const { keyspace, key } of places) {
-    const pending = keyspace.findPending(key)
-    if (pending !== undefined) before.add(pending)
-  }
+  for (const { keyspace, key } of places) for (const pending of keyspace.listPending(key)) before.add(pending)
   if (before.size === 0) send()
   else new Waiting(places, before, send)
 }

@@ -140,11 +140,11 @@ export class RedisKeyspace implements OrderedKeys {
     return isInTime
   }
 
-  /** The last decision on a key that a hot script may still hand over, or that waits for one. */
-  findPending(key: string): Pending | undefined {
+  /** The decisions on a key that a hot script may still hand over, or the last one that waits for such. */
+  listPending(key: string): readonly Pending[] {
     const waiting = this.waiting.get(key)
-    if (waiting !== undefined) return waiting
-    return this.#unanswered.findLast((batch) => batch.find(key) !== undefined)?.find(key)
+    if (waiting !== undefined) return [waiting]
+    return this.#unanswered.map((batch) => batch.find(key)).filter((run) => run !== undefined)
   }
 
   /** A decision on a key was handed over: later ones that are under way will be too, and what comes then has to wait for them. */
@@ -163,7 +163,7 @@ export class RedisKeyspace implements OrderedKeys {
 
   #isHeldBack(key: string): boolean {
     if (this.waiting.size > 0 && this.waiting.has(key)) return true
-    return this.#hasBarriers && this.findPending(key)?.followers !== undefined
+    return this.#hasBarriers && this.listPending(key).some(({ followers }) => followers !== undefined)
   }
 
   #startsHot(operation: Operation): boolean {

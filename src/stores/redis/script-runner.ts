@@ -68,8 +68,7 @@ export class ScriptRunner {
 
   /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
   run(script: Script, keys: readonly string[], args: readonly string[], how: How = {}): Promise<unknown> {
-    const isReady = this.#isEngineSafe && this.#loads.has(script.sha1)
-    return isReady ? this.#send(script, keys, args, how) : this.#sendFirst(script, keys, args, how)
+    return this.#isEngineSafe ? this.#send(script, keys, args, how) : this.#sendFirst(script, keys, args, how)
   }
 
   async #ask(key: string, command: readonly [string, ...string[]], how: How): Promise<unknown> {
@@ -96,16 +95,17 @@ export class ScriptRunner {
 
   async #sendFirst(script: Script, keys: readonly string[], args: readonly string[], how: How): Promise<unknown> {
     try {
-      if (!this.#isEngineSafe) await this.#askEngine(keys[0] as string)
-      if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
+      await this.#askEngine(keys[0] as string)
     } catch (cause) {
       throw undecided(how.by ?? script.name, keys, cause)
     }
     return this.#send(script, keys, args, how)
   }
 
-  // Not an async function: each of them would let every decision wait a little longer.
+  // Not an async function: each of them would let every decision wait a little longer. The same for a script's first call: answers must
+  // come in the order of their questions.
   #send(script: Script, keys: readonly string[], args: readonly string[], how: How): Promise<unknown> {
+    if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
     const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
     return this.#connection
       .send(keys[0] as string, command, how.untilMs)
