@@ -1,8 +1,10 @@
 import { Command, CommanderError } from 'commander'
+import { addExplainHint } from '../core/explain-hint.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { PoliciesError } from '../policies/policies-error.ts'
 import type { RegisterCommand } from './command/command.ts'
 import { VERSION } from './command/version.ts'
+import { registerExplain } from './explain/register-explain.ts'
 import { registerInspect } from './inspect/register-inspect.ts'
 import { registerReset } from './reset/register-reset.ts'
 import { registerScripts } from './scripts/register-scripts.ts'
@@ -21,6 +23,7 @@ const COMMANDS: readonly RegisterCommand[] = [
   registerInspect,
   registerReset,
   registerScripts,
+  registerExplain,
 ]
 
 /** Runs the command line `args` names, and resolves with its exit code. Nothing is thrown: people get a sentence. */
@@ -38,7 +41,7 @@ export async function run(args: readonly string[], given: Terminal): Promise<num
     if (error instanceof PoliciesError) return reportError(terminal, error.message, EXIT.wrong)
     if (error instanceof LimiterError) {
       const isWrong = error.code.startsWith('INVALID_')
-      return reportError(terminal, `${error.message} (${error.code})`, isWrong ? EXIT.wrong : EXIT.failed)
+      return reportError(terminal, addExplainHint(error.message, error.code), isWrong ? EXIT.wrong : EXIT.failed)
     }
     return reportError(terminal, `${(error as Error).stack}`, EXIT.failed)
   }

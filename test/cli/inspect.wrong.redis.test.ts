@@ -32,7 +32,11 @@ describe('inspect tells what is wrong', () => {
     [['--policies', 'missing.yaml'], 2, 'the file of policies "missing.yaml" cannot be read: there is no such file'],
     [['--policies', '.'], 2, 'the file of policies "." cannot be read: it is a folder'],
     [['--policies', '\0'], 2, 'the file of policies "\\u0000" cannot be read: '],
-    [['--policies', 'FILE', '--cost', '0'], 2, '--cost must be a whole number of at least 1, got 0 (INVALID_ARGUMENT)'],
+    [
+      ['--policies', 'FILE', '--cost', '0'],
+      2,
+      '--cost must be a whole number of at least 1, got 0 (npx sluice explain INVALID_ARGUMENT)',
+    ],
     [['--policies', 'FILE', '--url', 'http://127.0.0.1'], 2, '--url asks a service, which has policies and a store'],
     [['--url', 'http://127.0.0.1'], 2, '--policy is missing: a service is asked about one of its policies'],
     [['--url', 'ftp://h', '--policy', 'a'], 2, 'the URL of a service looks like http://127.0.0.1:8080, got "ftp://h"'],
