@@ -2,9 +2,11 @@ import { Command, CommanderError } from 'commander'
 import { addExplainHint } from '../core/explain-hint.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { PoliciesError } from '../policies/policies-error.ts'
+import { registerCheck } from './check/register-check.ts'
 import type { RegisterCommand } from './command/command.ts'
 import { VERSION } from './command/version.ts'
 import { registerExplain } from './explain/register-explain.ts'
+import { registerInit } from './init/register-init.ts'
 import { registerInspect } from './inspect/register-inspect.ts'
 import { registerReset } from './reset/register-reset.ts'
 import { registerScripts } from './scripts/register-scripts.ts'
@@ -17,6 +19,8 @@ import { registerTop } from './top/register-top.ts'
 
 /** The commands, in the order of the help. */
 const COMMANDS: readonly RegisterCommand[] = [
+  registerInit,
+  registerCheck,
   registerServe,
   registerSimulate,
   registerTop,
@@ -70,6 +74,8 @@ function createProgram(terminal: Terminal): Command {
 
 const MORE = `
 Examples:
+  sluice init
+  sluice check limits.yaml
   sluice simulate --help
   sluice serve --policies limits.yaml --redis redis://127.0.0.1:6379
   sluice top
