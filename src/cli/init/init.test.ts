@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
+import { Ajv } from 'ajv'
 import { expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { writePolicies } from '../../../test/cli/policy-file.ts'
 import { recordingTerminal } from '../../../test/recording-terminal.ts'
+import { composePoliciesSchema } from '../../policies/policies-schema.ts'
 import { run } from '../program.ts'
 
 async function said(...args: string[]) {
@@ -24,6 +27,14 @@ it('writes a file that passes the check', async () => {
     err: '',
   })
   expect(await said('check', file)).toMatchObject({ code: 0, out: `${file} is right: 4 policies, 5 limits\n` })
+})
+
+it('writes a file that the schema takes', async () => {
+  const file = await newPath('limits.yaml')
+  await said('init', file)
+  const validate = new Ajv({ allowUnionTypes: true }).compile(composePoliciesSchema())
+  validate(parse(await readFile(file, 'utf8')))
+  expect(validate.errors).toBe(null)
 })
 
 it('begins with the line by which editors find the schema, seen from the folder of the file', async () => {
