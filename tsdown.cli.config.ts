@@ -1,5 +1,6 @@
 import { defineConfig, type UserConfig } from 'tsdown'
 import { luaScripts } from './scripts/lua/plugin.mjs'
+import { markdownTexts } from './scripts/markdown-texts.mjs'
 import { thirdPartyLicences } from './scripts/third-party-licences.mjs'
 
 // The command line brings its libraries along: whoever uses the library alone installs none of them.
@@ -11,7 +12,7 @@ const config: UserConfig = defineConfig({
   platform: 'node',
   dts: false,
   deps: { alwaysBundle: [/./], onlyBundle: false },
-  plugins: [luaScripts({ writesFiles: false }), thirdPartyLicences()],
+  plugins: [luaScripts({ writesFiles: false }), markdownTexts(), thirdPartyLicences()],
 })
 
 export default config

@@ -1,5 +1,6 @@
 import { defineConfig, type UserConfig } from 'tsdown'
 import { luaScripts } from './scripts/lua/plugin.mjs'
+import { policiesSchema } from './scripts/policies-schema.mjs'
 import tsconfig from './tsconfig.json' with { type: 'json' }
 
 // The entries of the package are named once, in tsconfig.json: `sluice` is index, `sluice/redis` is redis.
@@ -19,7 +20,7 @@ const config: UserConfig = defineConfig({
   // `await using` needs types that not every project has: bring them along.
   banner: { dts: '/// <reference lib="esnext.disposable" />' },
   sourcemap: true,
-  plugins: [luaScripts()],
+  plugins: [luaScripts(), policiesSchema()],
 })
 
 export default config

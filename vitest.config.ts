@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig, type ViteUserConfig } from 'vitest/config'
 import { luaScripts } from './scripts/lua/plugin.mjs'
+import { markdownTexts } from './scripts/markdown-texts.mjs'
 import { ClosingLine } from './test/closing-line.ts'
 import { SlowestFirst } from './test/slowest-first.ts'
 import tsconfig from './tsconfig.json' with { type: 'json' }
@@ -15,7 +16,7 @@ const servers = ['test/servers/global-setup.ts', 'test/shared.setup.ts']
 // The name of a file says which project runs it: `x.test.ts` needs nothing but this process, `x.redis.test.ts` a Redis server,
 // `x.system.test.ts` the built package, other programs, or processes of its own.
 const config: ViteUserConfig = defineConfig({
-  plugins: [luaScripts()],
+  plugins: [luaScripts(), markdownTexts()],
   resolve: { alias: entries },
   test: {
     setupFiles: ['test/every-file.setup.ts'],

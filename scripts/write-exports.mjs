@@ -16,6 +16,7 @@ manifest.exports = {
   ),
   './lua/*.lua': './dist/lua/*.lua',
   './package.json': './package.json',
+  './policies.schema.json': './dist/policies.schema.json',
 }
 const named = subpaths.filter((name) => name !== undefined)
 manifest.typesVersions = { '*': Object.fromEntries(named.map((name) => [name, [`./dist/${name}.d.cts`]])) }

@@ -1,8 +1,12 @@
 import { Command, CommanderError } from 'commander'
+import { addExplainHint } from '../core/explain-hint.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { PoliciesError } from '../policies/policies-error.ts'
+import { registerCheck } from './check/register-check.ts'
 import type { RegisterCommand } from './command/command.ts'
 import { VERSION } from './command/version.ts'
+import { registerExplain } from './explain/register-explain.ts'
+import { registerInit } from './init/register-init.ts'
 import { registerInspect } from './inspect/register-inspect.ts'
 import { registerReset } from './reset/register-reset.ts'
 import { registerScripts } from './scripts/register-scripts.ts'
@@ -15,12 +19,15 @@ import { registerTop } from './top/register-top.ts'
 
 /** The commands, in the order of the help. */
 const COMMANDS: readonly RegisterCommand[] = [
+  registerInit,
+  registerCheck,
   registerServe,
   registerSimulate,
   registerTop,
   registerInspect,
   registerReset,
   registerScripts,
+  registerExplain,
 ]
 
 /** Runs the command line `args` names, and resolves with its exit code. Nothing is thrown: people get a sentence. */
@@ -38,7 +45,7 @@ export async function run(args: readonly string[], given: Terminal): Promise<num
     if (error instanceof PoliciesError) return reportError(terminal, error.message, EXIT.wrong)
     if (error instanceof LimiterError) {
       const isWrong = error.code.startsWith('INVALID_')
-      return reportError(terminal, `${error.message} (${error.code})`, isWrong ? EXIT.wrong : EXIT.failed)
+      return reportError(terminal, addExplainHint(error.message, error.code), isWrong ? EXIT.wrong : EXIT.failed)
     }
     return reportError(terminal, `${(error as Error).stack}`, EXIT.failed)
   }
@@ -67,6 +74,8 @@ function createProgram(terminal: Terminal): Command {
 
 const MORE = `
 Examples:
+  sluice init
+  sluice check limits.yaml
   sluice simulate --help
   sluice serve --policies limits.yaml --redis redis://127.0.0.1:6379
   sluice top

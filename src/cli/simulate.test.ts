@@ -39,7 +39,7 @@ describe('the traffic', () => {
   ])('is made as it is asked for: %j', async (args, trace) => {
     const { results } = await simulatedJson(['--rule', RULE, ...args])
     const [expected] = simulate([{ name: RULE, rule: fixedWindow(WINDOW) }], trace)
-    expect({ ...results[0], nanosecondsPerDecision: undefined }).toEqual(expected)
+    expect({ ...results[0], nanosecondsPerDecision: undefined, mostRefused: undefined }).toEqual(expected)
   })
 
   it('tells what it was', async () => {
@@ -59,7 +59,10 @@ describe('the traffic', () => {
     [['--cost', '-1'], '--cost must be a whole number, or two such as 1-5, got "-1"'],
     [['--keys', 'many'], '--keys must be a whole number of at least 1, got "many"'],
     [['--keys', '0'], '--keys must be a whole number of at least 1, got "0"'],
-    [['--seed', '4294967296'], 'seed must be a whole number from 0 to 4294967295, got 4294967296 (INVALID_OPTION)'],
+    [
+      ['--seed', '4294967296'],
+      'seed must be a whole number from 0 to 4294967295, got 4294967296 (npx sluice explain INVALID_OPTION)',
+    ],
     [['--slots', '1'], '--slots must be a whole number from 2 to 99999, got "1"'],
   ])('is refused when it is wrong: %j', async (args, message) => {
     expect(await simulateMistake('--rule', RULE, ...args)).toBe(`sluice: ${message}\n`)
@@ -84,12 +87,18 @@ describe('what it prints', () => {
     expect(terminal.text().split('\n')).toEqual([
       '12 requests a second at random, for 30s, one key, seed 1',
       '',
-      expect.stringMatching(/^rule +admitted +refused +worst +÷ limit +over +early +keys +bytes +wait +ns$/),
-      expect.stringMatching(/^fixed-window limit=10 window=1s +282 +55 +16 +1\.60× +\d+\.\d % +0\.0 % +1 +24 +[\d,]+$/),
+      expect.stringMatching(/^rule +admitted +refused +of all +worst +÷ limit +over +early +keys +bytes +wait +ns$/),
+      expect.stringMatching(
+        /^fixed-window limit=10 window=1s +282 +55 +16\.3 % +16 +1\.60× +\d+\.\d % +0\.0 % +1 +24 +[\d,]+$/,
+      ),
       expect.stringMatching(/^leaky-bucket .* 1\.00× .* 626, 897 +[\d,]+$/),
       '',
       expect.stringMatching(/^ {2}worst {2}the most that passed/),
       ...Array.from({ length: 6 }, () => expect.stringMatching(/^ {2}\w+ +\w/)),
+      '',
+      expect.stringMatching(/^rule +refused most, of their requests$/),
+      expect.stringMatching(/^fixed-window limit=10 window=1s +user:1 55 of 337 \(16\.3 %\)$/),
+      expect.stringMatching(/^leaky-bucket .* user:1 \d+ of 337 \(\d+\.\d %\)$/),
       '',
     ])
     expect(terminal.errors()).toBe('')
@@ -107,7 +116,7 @@ describe('what it prints', () => {
       '20 requests a second evenly, for 4s, one key, seed 1',
       '',
       RULE,
-      '   █ 40 passed  ░ 40 refused',
+      '   █ 40 passed  ░ 40 refused (50.0 %)',
       `2 │${row}`,
       ...Array.from({ length: 4 }, () => `  │${row}`),
       `0 │${row}`,
@@ -160,6 +169,33 @@ describe('what it prints', () => {
     ])
   })
 
+  it('says whom each rule refused most, and how many of their requests', async () => {
+    const lines = [...Array(4).fill('1,b,1'), ...Array(3).fill('1,a,5'), '1,c', '2000,a'].join('\n')
+    const trace = writeTrace('who.csv', lines)
+    const rules = ['-r', 'fixed-window limit=2 window=1s', '-r', 'fixed-window limit=100 window=1s']
+    const [, terminal] = await simulated([...rules, '-f', trace])
+    expect(terminal.text().split('\n').slice(-3)).toEqual([
+      'rule                            refused most, of their requests',
+      'fixed-window limit=2 window=1s  a 3 of 4 (75.0 %), b 2 of 4 (50.0 %)',
+      '',
+    ])
+    const { results } = await simulatedJson([...rules, '-f', trace])
+    expect(results.map(({ mostRefused }) => mostRefused)).toEqual([
+      [
+        { key: 'a', requests: 4, refused: 3 },
+        { key: 'b', requests: 4, refused: 2 },
+      ],
+      [],
+    ])
+  })
+
+  it('names five of them at most', async () => {
+    const { results } = await simulatedJson(['-r', 'fixed-window limit=1 window=1h', '--keys', '9', '--rate', '5/s'])
+    expect(results[0]?.mostRefused).toEqual(
+      [1, 2, 3, 4, 5].map((user) => expect.objectContaining({ key: `user:${user}` })),
+    )
+  })
+
   it('has a time line of one moment', async () => {
     const trace = writeTrace('once.csv', '5,a\n5,a\n')
     const path = join(folder, 'moment.svg')
@@ -172,7 +208,9 @@ describe('what it prints', () => {
   it('says so when nobody came', async () => {
     const [code, terminal] = await simulated(['-r', RULE, '--rate', '1/d', '--duration', '1s'])
     expect(code).toBe(0)
-    expect(terminal.text()).toMatch(/bytes\nfixed-window limit=10 window=1s +0 +0 +0 +0\.00× +0\.0 % +0\.0 % +0 +0\n/)
+    expect(terminal.text()).toMatch(
+      /bytes\nfixed-window limit=10 window=1s +0 +0 +0\.0 % +0 +0\.00× +0\.0 % +0\.0 % +0 +0\n/,
+    )
   })
 
   it('is a picture too where one is asked for', async () => {

@@ -10,7 +10,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-const WHOLE = /^(?:\d{1,15}(?:ms|s|m|h|d|w))+$/
+/** The shape of a length of time in words. */
+export const DURATION_SHAPE: RegExp = /^(?:\d{1,15}(?:ms|s|m|h|d|w))+$/
 const PART = /(\d+)(ms|s|m|h|d|w)/g
 
 /**
@@ -18,7 +19,7 @@ const PART = /(\d+)(ms|s|m|h|d|w)/g
  * Units: ms, s, m, h, d, w. At least one millisecond, at most ten years.
  */
 export function duration(text: string): number {
-  if (typeof text !== 'string' || !WHOLE.test(text)) {
+  if (typeof text !== 'string' || !DURATION_SHAPE.test(text)) {
     throw new LimiterError('INVALID_OPTION', `a duration looks like '250ms', '1m' or '1h30m', got ${show(text)}`)
   }
   let totalMs = 0

@@ -1,3 +1,5 @@
+import { addExplainHint } from './explain-hint.ts'
+
 /**
  * Every way in which Sluice can fail, one section each in `docs/errors.md`.
  * A refused request is not among them: that is a `Decision`.
@@ -22,7 +24,10 @@ export class LimiterError extends Error {
   readonly code: LimiterErrorCode
 
   constructor(code: LimiterErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options)
+    super(addExplainHint(message, code), options)
+    // A console prints the stack, which is written when it is first read and then keeps the hint. Responses and logs take the message.
+    void this.stack
+    this.message = message
     this.code = code
   }
 }

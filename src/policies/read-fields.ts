@@ -1,8 +1,11 @@
-import { milliseconds, oneOf, show, trueOrFalse, wholeNumber } from '../core/check.ts'
-import { duration } from '../core/duration.ts'
+import { LONGEST_MS, milliseconds, oneOf, show, trueOrFalse, wholeNumber } from '../core/check.ts'
+import { DURATION_SHAPE, duration } from '../core/duration.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { didYouMean } from './nearest-name.ts'
 import type { MappingNode, ReportProblem, SourceNode } from './source-node.ts'
+
+/** A part of a JSON Schema. */
+export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** An option of a limiter as a file says it. */
 export interface Field {
@@ -10,41 +13,57 @@ export interface Field {
   readonly name: string
   /** As people call it: `deadline` for `deadlineMs`. */
   readonly word: string
+  /** What it does, in a few words, for editors. */
+  readonly about: string
+  /** What editors know of its value: under its word, and under its name where that takes something else. */
+  readonly schema: JsonSchema
+  readonly schemaInFull?: JsonSchema
   /** Throws what is wrong with a value, and answers what `createLimiter` takes. @param called by which of its names */
   check(called: string, value: unknown): unknown
 }
 
-/**
- * A length of time: words under its word, and words or milliseconds under its name.
- *
- * @param inMilliseconds checks a number. Absent: from 1 ms to 10 years.
- */
-export function durationField(
-  name: string,
-  word: string,
-  inMilliseconds: Field['check'] = (called, value) => milliseconds(called, value),
-): Field {
+/** A number of milliseconds: its check, and the range that editors know. */
+export interface MillisecondsRange {
+  check(called: string, value: unknown): number
+  readonly least: number
+  readonly most: number
+}
+
+/** From 1 ms to 10 years. */
+const ANY_LENGTH: MillisecondsRange = {
+  check: (called, value) => milliseconds(called, value),
+  least: 1,
+  most: LONGEST_MS,
+}
+
+/** A length of time: words under its word, and words or milliseconds under its name. */
+export function durationField(name: string, word: string, about: string, range: MillisecondsRange = ANY_LENGTH): Field {
   const isInWords = (called: string, value: unknown) => called === word || typeof value === 'string'
+  const schema = { type: 'string', pattern: DURATION_SHAPE.source }
   return {
     name,
     word,
-    check: (called, value) => (isInWords(called, value) ? parseDuration(called, value) : inMilliseconds(called, value)),
+    about,
+    schema,
+    schemaInFull: { ...schema, type: ['string', 'integer'], minimum: range.least, maximum: range.most },
+    check: (called, value) => (isInWords(called, value) ? parseDuration(called, value) : range.check(called, value)),
   }
 }
 
 /** A whole number. */
-export function countField(name: string, least: number, most?: number): Field {
-  return { name, word: name, check: (called, value) => wholeNumber(called, value, least, most) }
+export function countField(name: string, about: string, least: number, most: number = Number.MAX_SAFE_INTEGER): Field {
+  const schema = { type: 'integer', minimum: least, maximum: most }
+  return { name, word: name, about, schema, check: (called, value) => wholeNumber(called, value, least, most) }
 }
 
 /** Yes or no. */
-export function switchField(name: string): Field {
-  return { name, word: name, check: trueOrFalse }
+export function switchField(name: string, about: string): Field {
+  return { name, word: name, about, schema: { type: 'boolean' }, check: trueOrFalse }
 }
 
 /** One of several words. */
-export function choiceField(name: string, choices: readonly string[]): Field {
-  return { name, word: name, check: (called, value) => oneOf(called, value, choices) }
+export function choiceField(name: string, about: string, choices: readonly string[]): Field {
+  return { name, word: name, about, schema: { enum: choices }, check: (called, value) => oneOf(called, value, choices) }
 }
 
 /** `'1m'` in milliseconds. The error starts with the name of the option. */

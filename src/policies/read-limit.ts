@@ -17,14 +17,16 @@ import {
 import { listRuleFields } from './rule-fields.ts'
 import type { MappingNode, ReportProblem } from './source-node.ts'
 
-// In an order of their own: bundlers keep that of exports differently.
-const FORMS: readonly RuleForm[] = Object.values(exportedForms).sort((one, other) => (one.name < other.name ? -1 : 1))
+/** The forms of all rules, by name: bundlers keep the order of exports differently. */
+export const FORMS: readonly RuleForm[] = Object.values(exportedForms).sort((one, other) =>
+  one.name < other.name ? -1 : 1,
+)
 
 /** Options of a limit beside its rule. */
-const LIMIT: readonly Field[] = [
-  switchField('shadow'),
-  durationField('blockForMs', 'blockFor'),
-  choiceField('onStoreFailure', ON_STORE_FAILURE),
+export const LIMIT_FIELDS: readonly Field[] = [
+  switchField('shadow', 'counts and reports, but never refuses'),
+  durationField('blockForMs', 'blockFor', 'how long a key is blocked after the limit has refused it'),
+  choiceField('onStoreFailure', 'what the limit decides when the store does not answer', ON_STORE_FAILURE),
 ]
 
 /** A map that says a limit, and what it is called in messages. */
@@ -45,7 +47,7 @@ export function readLimit(
   others: readonly Field[],
   reportProblem: ReportProblem,
 ): LimitOptions | undefined {
-  const settings = [...LIMIT, ...others]
+  const settings = [...LIMIT_FIELDS, ...others]
   const options = readFields(text.map, settings, reportProblem)
   const form = readForm(text, reportProblem)
   if (form === undefined) return undefined

@@ -19,21 +19,45 @@ import type { MappingEntry, MappingNode, ReportProblem } from './source-node.ts'
 /** What a policy says: options for `createLimiter` but the store and the clock. */
 export type PolicyOptions = Omit<LimiterOptions, 'store' | 'clock'> | Omit<TiersOptions, 'store' | 'clock'>
 
-const DENIAL_CACHE = durationField('denialCacheMs', 'denialCache', (called, value) => wholeNumber(called, value, 0))
+const DENIAL_CACHE = durationField('denialCacheMs', 'denialCache', 'how long a refusal is answered from memory', {
+  check: (called, value) => wholeNumber(called, value, 0),
+  least: 0,
+  most: Number.MAX_SAFE_INTEGER,
+})
 
 /** Options of every policy. */
-const POLICY: readonly Field[] = [
-  durationField('deadlineMs', 'deadline'),
-  countField('instances', 1, 1_000_000),
+export const POLICY_FIELDS: readonly Field[] = [
+  durationField('deadlineMs', 'deadline', 'how long a decision waits for the store'),
+  countField('instances', 'how many processes share a limit while the store does not answer', 1, 1_000_000),
   // The one length of time that may be nothing: then every request asks the store.
-  { ...DENIAL_CACHE, check: (called, value) => (value === 0 ? 0 : DENIAL_CACHE.check(called, value)) },
-  durationField('idMs', 'idFor'),
-  countField('maxWaiting', 1),
-  { name: 'nearLimitAt', word: 'nearLimitAt', check: (_called, value) => checkShare(value) },
+  {
+    ...DENIAL_CACHE,
+    schema: { ...DENIAL_CACHE.schemaInFull, maximum: 0 },
+    check: (called, value) => (value === 0 ? 0 : DENIAL_CACHE.check(called, value)),
+  },
+  durationField('idMs', 'idFor', 'how long the id of a request is remembered'),
+  countField('maxWaiting', 'how many may wait for one key', 1),
+  {
+    name: 'nearLimitAt',
+    word: 'nearLimitAt',
+    about: 'the share of a limit at which it counts as nearly used up',
+    schema: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
+    check: (_called, value) => checkShare(value),
+  },
 ]
 
 /** Options of a policy of tiers. */
-const TIERS: readonly Field[] = [choiceField('onStoreFailure', ON_STORE_FAILURE), ...POLICY, switchField('sharedTag')]
+export const TIERS_FIELDS: readonly Field[] = [
+  choiceField('onStoreFailure', 'what all limits decide when the store does not answer', ON_STORE_FAILURE),
+  ...POLICY_FIELDS,
+  switchField('sharedTag', 'keeps all keys of one subject in one slot of a Cluster'),
+]
+
+/** Names that no tier may have: they are the parts of a key. */
+export const KEY_PARTS: readonly string[] = ['kind', 'name']
+
+/** The longest name of a policy or a tier. */
+export const LONGEST_NAME = 100
 
 /** Reads one policy: of one rule, or of tiers. `undefined` when something is wrong with it. */
 export function readPolicy(name: string, entry: MappingEntry, reportProblem: ReportProblem): PolicyOptions | undefined {
@@ -50,11 +74,11 @@ export function readPolicy(name: string, entry: MappingEntry, reportProblem: Rep
   refuseUnknown(
     `${what}, which has tiers,`,
     value,
-    ['rule', 'tiers', ...listNames(TIERS)],
-    ['tiers', ...listWords(TIERS)],
+    ['rule', 'tiers', ...listNames(TIERS_FIELDS)],
+    ['tiers', ...listWords(TIERS_FIELDS)],
     reportProblem,
   )
-  const options = readFields(value, TIERS, reportProblem)
+  const options = readFields(value, TIERS_FIELDS, reportProblem)
   return { name, tiers: readTiers(what, tiers, reportProblem), ...options }
 }
 
@@ -63,7 +87,7 @@ function readSingle(name: string, what: string, at: number, map: MappingNode, re
     reportProblem(at, `${what} needs a rule, such as rule: sliding-window, or tiers`)
     return undefined
   }
-  const limit = readLimit({ what, at, map }, POLICY, reportProblem)
+  const limit = readLimit({ what, at, map }, POLICY_FIELDS, reportProblem)
   return limit && { name, ...limit }
 }
 
@@ -77,7 +101,7 @@ function readTiers(what: string, { value }: MappingEntry, reportProblem: ReportP
   for (const [name, entry] of value.entries) {
     const called = `the tier ${show(name)}`
     refuseName(called, name, entry.at, reportProblem)
-    if (name === 'kind' || name === 'name') {
+    if (KEY_PARTS.includes(name)) {
       reportProblem(entry.at, `${called} must be called something else: kind and name are the parts of a key`)
     }
     if (entry.value.kind !== 'map') {
@@ -92,8 +116,6 @@ function readTiers(what: string, { value }: MappingEntry, reportProblem: ReportP
   }
   return Object.fromEntries(limits)
 }
-
-const LONGEST_NAME = 100
 
 function refuseName(what: string, name: string, at: number, reportProblem: ReportProblem): void {
   if (name.length > LONGEST_NAME) {

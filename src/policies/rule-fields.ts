@@ -10,17 +10,17 @@ export function listRuleFields(form: RuleForm): readonly Field[] {
 function createField(form: RuleForm, field: RuleField): Field {
   switch (field.kind) {
     case 'choice':
-      return choiceField(field.name, field.choices)
+      return choiceField(field.name, field.about, field.choices)
     case 'count':
-      return countField(field.name, findLeast(form, field))
+      return countField(field.name, field.about, findLeast(form, field))
     case 'duration':
-      return durationField(field.name, nameField(field), inMilliseconds)
+      return durationField(field.name, nameField(field), field.about, {
+        // Some may be zero, and the rule knows which.
+        check: (called, value) => wholeNumber(called, value, 0, LONGEST_MS),
+        least: field.example === undefined ? 0 : findLeast(form, field),
+        most: LONGEST_MS,
+      })
   }
-}
-
-// Some may be zero, and the rule knows which.
-function inMilliseconds(called: string, value: unknown): number {
-  return wholeNumber(called, value, 0, LONGEST_MS)
 }
 
 /** Zero where the rule takes it beside good numbers, and otherwise one. */

@@ -134,6 +134,22 @@ describe('inspect for people', () => {
     expect(full.out).toContain('\nis refused now with a cost of 1: the limit is used up\n')
   })
 
+  it('needs no file for a limiter of one rule: its name and its rule say the same', async () => {
+    const limiter = stage.limiterNamed('policies: { alone: { rule: gcra, limit: 5, period: 1h } }', 'alone')
+    await limiter.consume('user:42', { cost: 2 })
+    const at = ['--name', 'alone', '--rule', 'gcra limit=5 period=1h', '--redis', url]
+    expect(await inspected('user:42', ...at)).toMatchObject([
+      {
+        policy: 'alone',
+        key: 'user:42',
+        decision: { allowed: true, remaining: 3 },
+        limits: [{ kind: 'token-bucket' }],
+      },
+    ])
+    // One that has counted nothing is shown too: the limiter was named.
+    expect(await inspected('other', ...at)).toMatchObject([{ policy: 'alone', decision: { remaining: 5 } }])
+  })
+
   it('without a policy lists those that have counted the key', async () => {
     const file = await writePolicies(RULES)
     await stage.limiterNamed(RULES, 'bucket').consume('ann')

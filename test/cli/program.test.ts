@@ -14,23 +14,32 @@ it('alone it tells what there is, with examples, exit codes and environment vari
   const { code, out, err } = await said()
   expect([code, err]).toEqual([0, ''])
   expect(await said('--help')).toEqual({ code, out, err })
-  for (const word of ['serve', 'simulate', 'top', 'inspect', 'reset', 'scripts'])
+  for (const word of ['init', 'check', 'explain', 'serve', 'simulate', 'top', 'inspect', 'reset', 'scripts'])
     expect(out).toMatch(new RegExp(`^  ${word}\\b`, 'm'))
   for (const word of ['Examples:', 'Exit codes:', 'SLUICE_REDIS_URL', 'SLUICE_TOKEN', 'NO_COLOR'])
     expect(out).toContain(word)
 })
 
-it('every command has help with an example', async () => {
-  const { out } = await said()
-  const names = [...out.slice(out.indexOf('Commands:'), out.indexOf('Examples:')).matchAll(/^ {2}(\w+) /gm)].map(
+/** The commands that a help lists, but `help` itself. */
+function listCommands(help: string): string[] {
+  const [, list = ''] = help.split('Commands:')
+  const names = [...list.slice(0, list.indexOf('Examples:')).matchAll(/^ {2}(\w+) /gm)].map(
     ([, name]) => name as string,
   )
-  for (const name of names.filter((one) => one !== 'help')) {
-    const help = await said(name, '--help')
-    expect([name, help.code, help.err]).toEqual([name, 0, ''])
-    expect(help.out).toContain(`Usage: sluice ${name}`)
-    expect(help.out).toMatch(new RegExp(`Examples:\\n  sluice ${name}`))
+  return names.filter((name) => name !== 'help')
+}
+
+it('every command has help with an example, and so has each command below it', async () => {
+  const paths = listCommands((await said()).out).map((name) => [name])
+  expect(paths.length).toBeGreaterThan(8)
+  for (const path of paths) {
+    const help = await said(...path, '--help')
+    expect([path, help.code, help.err]).toEqual([path, 0, ''])
+    expect(help.out).toContain(`Usage: sluice ${path.join(' ')}`)
+    expect(help.out).toMatch(new RegExp(`Examples:\\n  sluice ${path.join(' ')}`))
+    paths.push(...listCommands(help.out).map((name) => [...path, name]))
   }
+  expect(paths).toContainEqual(['scripts', 'load'])
 })
 
 it('tells its version', async () => {

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { composePoliciesSchema } from '../../src/policies/policies-schema.ts'
 import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
 import tsdownConfig from '../../tsdown.config.ts'
 import { type InstalledPackage, installPackage } from './installed-package.ts'
@@ -65,6 +66,11 @@ describe('the tarball', () => {
     }
   })
 
+  it('holds the JSON Schema of files of policies, as the code that reads them says', () => {
+    const text = readFileSync(join(installed.folder, 'node_modules/sluice/dist/policies.schema.json'), 'utf8')
+    expect(text).toBe(JSON.stringify(composePoliciesSchema()))
+  })
+
   it('says nothing about the machine that built it', () => {
     const telling = installed.files.filter((file) => {
       const text = readFileSync(join(installed.folder, 'node_modules/sluice', file), 'utf8')
@@ -84,6 +90,7 @@ describe('the exports', () => {
     const exported: Record<string, unknown> = {
       './lua/*.lua': './dist/lua/*.lua',
       './package.json': './package.json',
+      './policies.schema.json': './dist/policies.schema.json',
     }
     for (const entry of Object.keys(tsdownConfig.entry as Record<string, string>)) {
       exported[entry === 'index' ? '.' : `./${entry}`] = {

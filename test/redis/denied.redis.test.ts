@@ -118,7 +118,7 @@ describe.each(Object.keys(clients))('%s', (name) => {
         await unheard.consume('a')
         return warned.mock.calls.length > 0 ? undefined : 'not warned'
       })
-      expect(warned.mock.calls[0]?.[0]).toMatch(/^sluice \[STORE_DENIED\]: /)
+      expect(warned.mock.calls[0]?.[0]).toMatch(/^sluice: .* \(npx sluice explain STORE_DENIED\)$/)
       expect(warned.mock.calls[0]?.[0]).toMatch(why)
 
       const throwing = limiterOn(client, 'throwing', 'throw')

@@ -153,7 +153,7 @@ describe('middleware', () => {
     store.fails = true
     for (const { finish } of results) await finish?.(200)
     expect(warn.mock.calls).toEqual([
-      ['sluice [NOT_SETTLED]: a request could neither be counted nor refunded: Error: gone: see docs/warnings.md'],
+      ['sluice: a request could neither be counted nor refunded: Error: gone (npx sluice explain NOT_SETTLED)'],
     ])
   })
 

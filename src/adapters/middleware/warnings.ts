@@ -1,3 +1,4 @@
+import { logWarning } from '../../core/explain-hint.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { WarningCode } from './options.ts'
 import type { RequestAccessor } from './request-accessor.ts'
@@ -15,8 +16,7 @@ export function createWarn(listener: ((message: string, code: WarningCode) => vo
     if (warned.has(code)) return
     warned.add(code)
     if (listener !== undefined) listener(message, code)
-    // biome-ignore lint/suspicious/noConsole: a warning must be seen, and no listener was given.
-    else console.warn(`sluice [${code}]: ${message}: see docs/warnings.md`)
+    else logWarning(message, code)
   }
 }
 

@@ -15,6 +15,7 @@ export const registerCheck: RegisterCommand = (scripts, terminal) => {
     .argument('[name[@version]...]', 'some of them; all in their newest version unless named')
     .option(...REDIS_OPTION)
     .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  sluice scripts check --redis redis://127.0.0.1:6379')
     .action(async (labels: string[], { redis: url, json }: { redis?: string; json?: true }) => {
       const wanted = findScripts(labels)
       await withRedis(url, terminal, async (redis) => {

@@ -14,6 +14,7 @@ export const registerLoad: RegisterCommand = (scripts, terminal) => {
     .argument('[name[@version]...]', 'some of them; all in their newest version unless named')
     .option(...REDIS_OPTION)
     .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  sluice scripts load --redis redis-cluster://10.0.0.1:7000,10.0.0.2:7000')
     .action(async (labels: string[], { redis: url, json }: { redis?: string; json?: true }) => {
       const wanted = findScripts(labels)
       await withRedis(url, terminal, async (redis) => {

@@ -15,11 +15,13 @@ export const registerScripts: RegisterCommand = (program, terminal) => {
     .command('list')
     .description('every version of every script, with its SHA-1')
     .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  sluice scripts list --json')
     .action(({ json }: { json?: true }) => terminal.out(json ? composeListJson() : formatList()))
   scripts
     .command('print')
     .description('the text of a script, as a server gets it')
     .argument('<name[@version]>', 'such as sliding-window, or sliding-window@1')
+    .addHelpText('after', '\nExamples:\n  sluice scripts print token-bucket > token-bucket.lua')
     .action((label: string) => terminal.out(findScript(label).source))
   registerLoad(scripts, terminal)
   registerCheck(scripts, terminal)

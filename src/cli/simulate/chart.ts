@@ -3,7 +3,7 @@ import { chooseColors } from '../terminal/colors.ts'
 import { printable } from '../terminal/printable.ts'
 import { truncate } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatNumber } from './column-table.ts'
+import { formatNumber, formatShare } from './column-table.ts'
 import { writeSpan } from './duration-text.ts'
 
 const HEIGHT = 6
@@ -31,7 +31,7 @@ export function drawChart(results: readonly Result[], terminal: Terminal): strin
 
 function drawResult({ name, admitted, refused, slots }: Result, most: number, terminal: Terminal): string {
   const colors = chooseColors(terminal)
-  const counts = `${colors.green('█')} ${formatNumber(admitted)} passed  ${colors.red('░')} ${formatNumber(refused)} refused`
+  const counts = `${colors.green('█')} ${formatNumber(admitted)} passed  ${colors.red('░')} ${formatNumber(refused)} refused (${formatShare(refused, admitted + refused)})`
   const scale = formatNumber(most)
   const rows = Array.from({ length: HEIGHT }, (_, index) => {
     const row = HEIGHT - 1 - index

@@ -25,3 +25,8 @@ export function formatNumber(value: number | undefined, digits = 0): string {
   if (value === undefined) return ''
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
+
+/** A part of a whole in per cent. */
+export function formatShare(part: number, whole: number): string {
+  return `${formatNumber(whole === 0 ? 0 : (100 * part) / whole, 1)} %`
+}

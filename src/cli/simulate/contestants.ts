@@ -3,8 +3,8 @@ import type { Policy } from '../../policies/read-policies.ts'
 import { listRuleVariants } from '../../simulate/rule-variants.ts'
 import type { Contestant } from '../../simulate/simulation.ts'
 import { readPoliciesFile } from '../command/policies-file.ts'
+import { formatRuleName, parseRule } from '../command/rule-text.ts'
 import { UsageError } from '../terminal/command-failure.ts'
-import { formatRuleName, parseRule } from './rule-text.ts'
 
 /** Who takes part: the rules that were named and those of a file, or else every rule at 100 a minute. */
 export async function readContestants(

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { RegisterCommand } from '../command/command.ts'
+import { listRuleExamples } from '../command/rule-text.ts'
 import { REDIS_OPTION } from '../redis/redis-option.ts'
-import { listRuleExamples } from './rule-text.ts'
 import { FORMATS, type SimulateOptions, simulateCommand } from './simulate-command.ts'
 import { summaryCommand } from './summary-command.ts'
 import { TRACE_FORMATS } from './trace-line.ts'

@@ -1,23 +1,24 @@
 import type { Result } from '../../simulate/simulation.ts'
 import { printable } from '../terminal/printable.ts'
-import { type Column, formatColumns, formatNumber } from './column-table.ts'
+import { type Column, formatColumns, formatNumber, formatShare } from './column-table.ts'
+import { formatRefusedKeys, type RefusedKey } from './refused-keys.ts'
 
-/** A result, and what the key takes on Redis where that was measured. */
+/** A result, whom the rule refused most, and what the key takes on Redis where that was measured. */
 export interface ShownResult extends Result {
+  readonly mostRefused: readonly RefusedKey[]
   readonly redisBytes?: number | undefined
 }
 
 /** The results as a table, with what its columns mean. */
 export function formatResults(results: readonly ShownResult[]): string {
-  return formatColumns(COLUMNS, results)
+  return formatColumns(COLUMNS, results) + formatRefusedKeys(results)
 }
-
-const share = (part: number, whole: number): string => `${formatNumber(whole === 0 ? 0 : (100 * part) / whole, 1)} %`
 
 const COLUMNS: readonly Column<ShownResult>[] = [
   { title: 'rule', isWords: true, text: ({ name }) => printable(name) },
   { title: 'admitted', text: ({ admitted }) => formatNumber(admitted) },
   { title: 'refused', text: ({ refused }) => formatNumber(refused) },
+  { title: 'of all', text: ({ refused, offered }) => formatShare(refused, offered) },
   {
     title: 'worst',
     about: 'the most that passed for one key in any stretch of one window; of concurrency, at once',
@@ -27,12 +28,12 @@ const COLUMNS: readonly Column<ShownResult>[] = [
   {
     title: 'over',
     about: 'requests that passed although the window before them was used up',
-    text: ({ wronglyAdmitted, requests }) => share(wronglyAdmitted, requests),
+    text: ({ wronglyAdmitted, requests }) => formatShare(wronglyAdmitted, requests),
   },
   {
     title: 'early',
     about: 'requests that were refused although there was room in it',
-    text: ({ wronglyRefused, requests }) => share(wronglyRefused, requests),
+    text: ({ wronglyRefused, requests }) => formatShare(wronglyRefused, requests),
   },
   { title: 'keys', about: 'the most that had state at once', text: ({ peakKeys }) => formatNumber(peakKeys) },
   {

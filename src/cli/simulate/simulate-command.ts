@@ -12,6 +12,7 @@ import { readContestants } from './contestants.ts'
 import { drawPicture } from './picture.ts'
 import { playFile, playTrace } from './play.ts'
 import { measureRedisMemory } from './redis-memory.ts'
+import { RefusedKeys } from './refused-keys.ts'
 import { formatResults, type ShownResult } from './result-table.ts'
 import { openTraceFile } from './trace-file.ts'
 import type { LogKey, TraceFormat } from './trace-line.ts'
@@ -61,7 +62,7 @@ export function nowNs(): number {
 
 interface PlayedTraffic {
   readonly about: string
-  readonly results: readonly Result[]
+  readonly results: readonly ShownResult[]
 }
 
 async function playTraffic(
@@ -69,7 +70,19 @@ async function playTraffic(
   contestants: readonly Contestant[],
   terminal: Terminal,
 ): Promise<PlayedTraffic> {
-  const settings: SimulationOptions = { slots: resolveSlots(options, terminal), watchedKey: options.watch, nowNs }
+  const refusedKeys = new RefusedKeys()
+  const slots = resolveSlots(options, terminal)
+  const settings: SimulationOptions = { slots, watchedKey: options.watch, nowNs, onDecision: refusedKeys.note }
+  const { about, results } = await playSource(options, contestants, settings, terminal)
+  return { about, results: results.map((result) => ({ ...result, mostRefused: refusedKeys.list(result.name) })) }
+}
+
+async function playSource(
+  options: SimulateOptions,
+  contestants: readonly Contestant[],
+  settings: SimulationOptions,
+  terminal: Terminal,
+): Promise<{ readonly about: string; readonly results: readonly Result[] }> {
   if (options.trace === undefined) {
     const { trace, about } = makeTraffic(options, contestants)
     return { about, results: await playTrace(contestants, trace, settings, terminal) }
@@ -93,7 +106,7 @@ function resolveSlots(options: SimulateOptions, terminal: Terminal): number {
 }
 
 async function withRedisBytes(
-  results: readonly Result[],
+  results: readonly ShownResult[],
   contestants: readonly Contestant[],
   { redis: url }: SimulateOptions,
   terminal: Terminal,

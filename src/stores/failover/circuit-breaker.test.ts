@@ -83,7 +83,7 @@ describe('the breaker', () => {
     await failOften(one, 1)
     expect(warned.mock.calls).toEqual([
       [
-        'sluice [STORE_DENIED]: wrong password: decisions are made without the store until it makes them: see docs/warnings.md',
+        'sluice: wrong password: decisions are made without the store until it makes them (npx sluice explain STORE_DENIED)',
       ],
     ])
     await failOften(one, 4)
@@ -125,7 +125,9 @@ describe('the breaker', () => {
     await clock.run(500)
     await first
     expect(limiter.health).toMatchObject({ state: 'degraded', error: { code: 'STORE_DENIED' } })
-    expect(warned.mock.calls).toEqual([[expect.stringMatching(/^sluice \[STORE_DENIED\]: wrong password: /)]])
+    expect(warned.mock.calls).toEqual([
+      [expect.stringMatching(/^sluice: wrong password: .* \(npx sluice explain STORE_DENIED\)$/)],
+    ])
   })
 
   it('does not open when the store denies one thing and does others', async () => {
@@ -149,7 +151,7 @@ describe('the breaker', () => {
   it('warns that decisions are made without the store, where nobody listens', async () => {
     await failOften(limiterWith(), 10)
     expect(warned.mock.calls).toEqual([
-      ['sluice [STORE_DEGRADED]: gone: decisions are made without the store until it makes them: see docs/warnings.md'],
+      ['sluice: gone: decisions are made without the store until it makes them (npx sluice explain STORE_DEGRADED)'],
     ])
   })
 
@@ -188,7 +190,7 @@ describe('the breaker', () => {
   it('says what is no error as it is', async () => {
     store.error = 'a text'
     await failOften(limiterWith())
-    expect(warned.mock.calls[0]?.[0]).toContain('[STORE_DEGRADED]: a text: decisions')
+    expect(warned.mock.calls[0]?.[0]).toContain('sluice: a text: decisions')
     await expect(limiterWith({ name: 'other', onStoreFailure: 'throw' }).consume('a')).rejects.toThrow('(a text)')
   })
 

@@ -1,4 +1,5 @@
 import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
+import { logWarning } from '../../core/explain-hint.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { isNoAnswer } from '../../core/no-answer.ts'
 import type { Store } from '../../core/store.ts'
@@ -176,8 +177,7 @@ export class CircuitBreaker {
     if (this.#listListeners().some(({ isHeard }) => isHeard)) return
     const why = error instanceof Error ? error.message : String(error)
     const message = `${why}: decisions are made without the store until it makes them`
-    // biome-ignore lint/suspicious/noConsole: the application does not listen, and a person has to see it.
-    console.warn(`sluice [${code}]: ${message}: see docs/warnings.md`)
+    logWarning(message, code)
   }
 
   #listListeners(): readonly BreakerListener[] {

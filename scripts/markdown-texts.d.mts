@@ -1,0 +1,4 @@
+export function markdownTexts(): {
+  name: string
+  load: (id: string) => string | undefined
+}

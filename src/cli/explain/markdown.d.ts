@@ -1,0 +1,4 @@
+declare module '*.md' {
+  /** The text of the page, as the build found it. */
+  export const text: string
+}
