@@ -16,10 +16,12 @@ describe.each(modes.filter(([, { givesBack }]) => givesBack.length > 0))('%s giv
 })
 
 describe.each(modes)('%s', (_, mode) => {
-  it('gives nothing back when it adds, and keeps nothing of nothing', () => {
+  it('gives nothing back when it adds, whatever the time, and keeps nothing of nothing', () => {
     const rule = ruleOf(mode, GOOD)
     const { state } = rule.step(undefined, 10_500, 4)
-    expect(rule.adjust(state, 10_500, 3).returned).toBe(0)
+    const added = rule.adjust(state, 10_500, 3)
+    expect(added.returned).toBe(0)
+    expect(rule.adjust(state, 10_500, 3, 9_000)).toEqual(added)
     expect(rule.adjust(undefined, 10_500, 0)).toEqual({ state: undefined, returned: 0 })
   })
 })
