@@ -53,6 +53,15 @@ describe.each(kinds)('a hold on %s whose limit changes', (_, createRule) => {
   })
 })
 
+it('what a hold took of a window goes back whole, and a refund beside it', () => {
+  const rule = fixedWindow({ limit: 10, windowMs: day })
+  const held = decideBy(rule, UNTOUCHED, { type: 'reserve', amount: 5, holdId: 7, holdMs: 1_000 }, 0)
+  const refunded = decideBy(rule, held, { type: 'refund', amount: 3 }, 0)
+  const taken = consume(rule, refunded, 4, 0)
+  expect(taken.remaining).toBe(4)
+  expect(decideBy(rule, taken, { type: 'settle', amount: 0, holdId: 7 }, 0).remaining).toBe(9)
+})
+
 describe('a hold on a bucket that refills a token a second', () => {
   const bucket = (capacity: number): Rule => tokenBucket({ capacity, refill: 1, periodMs: 1_000 })
   const reserve = (stored: KeyState, holdId: number, amount: number): KeyState => {
