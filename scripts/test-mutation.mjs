@@ -27,6 +27,7 @@ process.env.SLUICE_SEED ??= '1'
 const { changes, plugin } = await instrument(parts.flatMap((part) => PARTS[part]))
 const startedMs = Date.now()
 const found = { reached: new Set(), killed: new Set(), timedOut: new Set() }
+const done = new Set()
 // The tests that take the longest come last, and meet only the changes that no other test has noticed.
 for (const mostMs of [20, 200, Number.MAX_VALUE]) await runTests(mostMs)
 
@@ -40,15 +41,16 @@ console.table(Object.fromEntries([...parts.map((part) => [part, scoreOf(changesO
 console.log(`${changes.length} changes in ${Math.round((Date.now() - startedMs) / 1_000)} seconds`)
 
 async function runTests(mostMs) {
-  const provide = { mostMs, noticed: [...found.killed, ...found.timedOut] }
+  const provide = { mostMs, noticed: [...found.killed, ...found.timedOut], done: [...done] }
   const config = { config: 'vitest.mutation.config.ts', watch: false, provide }
   const vitest = await startVitest('test', [], config, { plugins: [plugin] })
   const tests = vitest.state.getFiles().flatMap(testsOf)
   await vitest.close()
   // A test that fails before anything is changed says nothing about changes.
   if (tests.some(({ result }) => result?.state !== 'pass')) throw new Error('a test fails on the code as it is')
-  for (const { meta } of tests) {
-    for (const [kind, ids] of Object.entries(meta.mutation)) for (const id of ids) found[kind].add(id)
+  for (const { id: testId, meta } of tests) {
+    for (const [kind, ids] of Object.entries(meta.mutation.found)) for (const id of ids) found[kind].add(id)
+    if (meta.mutation.isDone) done.add(testId)
   }
 }
 

@@ -55,6 +55,25 @@ describe.each(telling)('when the numbers of a %s change', (_, kind, { knowsTimes
   })
 })
 
+describe.each(telling)('when the numbers of a %s change', (_, kind) => {
+  it('a charge counts beside what is used, and a refund gives back no more than it says', () => {
+    const amounts = fc.integer({ min: 1, max: 9 })
+    fc.assert(
+      fc.property(kind, kind, takes, fc.nat(300), amounts, starts, (before, after, turns, laterMs, amount, startMs) => {
+        const { entry, nowMs: lastMs } = played(before, turns, startMs)
+        const nowMs = lastMs + laterMs
+        const used = usedOf(after, entry, nowMs)
+        const charged = adjust(after, entry, amount, nowMs)
+        expect(usedOf(after, kept(charged), nowMs)).toBe(Math.min(after.limit, used + amount))
+        const refunded = usedOf(after, kept(adjust(after, entry, -amount, nowMs)), nowMs)
+        expect(refunded).toBeLessThanOrEqual(used)
+        if (used < after.limit) expect(refunded).toBeGreaterThanOrEqual(Math.max(0, used - amount))
+      }),
+      { numRuns: runs('schedule') },
+    )
+  })
+})
+
 describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind) => {
   it('a refusal tells the truth, however often the client tries', () => {
     fc.assert(
@@ -151,6 +170,49 @@ describe('a bucket whose period changes', () => {
     const entry = kept(consume(bucket(600_000), UNTOUCHED, 10, 5_000))
     expect(peek(bucket(86_400_000), entry, 1, 5_000)).toMatchObject({ allowed: true, remaining: 90 })
     expect(peek(bucket(1), entry, 1, 5_000)).toMatchObject({ allowed: true, remaining: 90 })
+  })
+})
+
+describe('a bucket of other numbers', () => {
+  const bucket = (capacity: number, periodMs: number, maxDebt = 0) =>
+    rules.tokenBucket({ capacity, refill: 1, periodMs, maxDebt })
+
+  it('keeps the part of a request that is used', () => {
+    const entry = kept(consume(bucket(10, 1_000), UNTOUCHED, 3, 0))
+    expect(peek(bucket(10, 500), entry, 1, 500)).toMatchObject({ remaining: 7, resetAfterMs: 1_250 })
+  })
+
+  it('keeps the largest numbers exactly', () => {
+    const day = 86_400_000
+    const entry = kept(consume(bucket(100_000_000, day), UNTOUCHED, 99_999_999, 0))
+    const seen = peek(bucket(100_000_000, day - 1), entry, 1, 0)
+    expect(seen).toMatchObject({ remaining: 1, resetAfterMs: 99_999_999 * (day - 1) })
+  })
+
+  it('owes no more than its capacity and its debt, when only those are less', () => {
+    const entry = kept(adjust(bucket(10, 1_000, 10), UNTOUCHED, 20, 0))
+    expect(peek(bucket(10, 1_000, 10), entry, 1, 0)).toMatchObject({ retryAfterMs: 11_000, resetAfterMs: 20_000 })
+    expect(peek(bucket(2, 1_000, 3), entry, 1, 0)).toMatchObject({ retryAfterMs: 4_000, resetAfterMs: 5_000 })
+  })
+})
+
+describe('a window of another length', () => {
+  const window = (windowMs: number) => rules.fixedWindow({ limit: 10, windowMs, anchor: 'first-hit' })
+  const entry = kept(consume(window(1_000), UNTOUCHED, 4, 300))
+
+  it('counts by the old one until something is counted: a look and a refund change no time', () => {
+    expect(peek(window(60_000), entry, 1, 500)).toMatchObject({ remaining: 6, resetAfterMs: 800 })
+    expect(adjust(window(60_000), entry, -1, 500)).toMatchObject({ remaining: 7, resetAfterMs: 800 })
+    expect(adjust(window(60_000), entry, -1, 500, 300)).toMatchObject({ remaining: 7, resetAfterMs: 800 })
+    expect(adjust(window(60_000), entry, -1, 500, 299)).toMatchObject({ remaining: 6, resetAfterMs: 800 })
+    expect(adjust(window(60_000), entry, 0, 500)).toMatchObject({ remaining: 6, resetAfterMs: 800 })
+  })
+
+  it('counts a charge, and with it all that is used, from now on', () => {
+    expect(adjust(window(60_000), entry, 1, 500)).toMatchObject({ remaining: 5, resetAfterMs: 60_000 })
+    expect(adjust(window(60_000), entry, 1, 1_299)).toMatchObject({ remaining: 5, resetAfterMs: 60_000 })
+    expect(adjust(window(60_000), entry, 1, 1_300)).toMatchObject({ remaining: 9, resetAfterMs: 60_000 })
+    expect(adjust(window(60_000), entry, -1, 1_300)).toMatchObject({ remaining: 10, resetAfterMs: 0 })
   })
 })
 

@@ -5,6 +5,8 @@ globalThis.__stryker__ ??= {}
 const switches = globalThis.__stryker__
 /** The changes that some test has noticed. All files of tests share it. */
 switches.noticed ??= new Set(inject('noticed'))
+/** The tests that have met all their changes in an earlier pass. */
+const done = new Set(inject('done'))
 
 /**
  * Calls a test once as it is and, unless that takes too long in this pass, once for every change that it reaches and that no test has
@@ -13,13 +15,18 @@ switches.noticed ??= new Set(inject('noticed'))
 // biome-ignore lint/style/noDefaultExport: Vitest takes the runner from there.
 export default class MutationRunner extends TestRunner {
   async runTask(test) {
+    const found = { reached: [], killed: [], timedOut: [] }
+    test.meta.mutation = { found, isDone: true }
+    if (done.has(test.id)) return
     const call = TestRunner.getTestFn(test)
     const reached = await reachedBy(call)
-    const found = { reached: [...reached.keys()], killed: [], timedOut: [] }
-    test.meta.mutation = found
+    found.reached.push(...reached.keys())
     const left = [...reached].filter(([id]) => !switches.noticed.has(id))
     // Called again, because a test that fails the second time would notice everything.
-    if (left.length === 0 || (await timeOf(call)) > inject('mostMs')) return
+    if (left.length > 0 && (await timeOf(call)) > inject('mostMs')) {
+      test.meta.mutation.isDone = false
+      return
+    }
     for (const [id, times] of left) {
       const failure = await failureOf(call, id, times)
       if (failure === undefined) continue

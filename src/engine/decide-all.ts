@@ -21,7 +21,7 @@ export function decideAll(
 ): JointTransition {
   const transitions = operations.map((operation, index) => decide(operation, stored[index] as KeyState, nowMs))
   const allowed = operations.every((operation, index) => {
-    return operation.limit.shadow || !isTaking(operation) || transitions[index]?.allowed === true
+    return operation.limit.shadow || !isTaking(operation) || (transitions[index] as Transition).allowed
   })
   if (allowed) return { allowed, transitions }
   return {

@@ -62,15 +62,12 @@ export function passesAfterMs(rule: Rule, { state, holds }: Held, timeMs: number
 export function freshWithHoldsMs(rule: Rule, { state, holds }: Held, timeMs: number): number {
   const last = holds.reduce((latestMs, hold) => Math.max(latestMs, hold.untilMs), timeMs)
   const emptied = giveBackHolds(rule, state, holds, timeMs)
-  return Math.max(last - timeMs, emptied === undefined ? 0 : rule.step(emptied, timeMs, 0).resetAfterMs)
+  return Math.max(last - timeMs, rule.step(emptied, timeMs, 0).resetAfterMs)
 }
 
 function giveBackHolds(rule: Rule, state: Held['state'], holds: readonly Hold[], timeMs: number): Held['state'] {
   if (rule.refunds === 'lease') return state
   let current = state
-  for (const hold of holds) {
-    if (current === undefined) return undefined
-    current = rule.adjust(current, timeMs, -hold.left, hold.takenMs).state
-  }
+  for (const hold of holds) current = rule.adjust(current, timeMs, -hold.left, hold.takenMs).state
   return current
 }

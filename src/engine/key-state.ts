@@ -126,7 +126,7 @@ function recount(countedBy: Rule, rule: Rule, { state, holds }: Held, timeMs: nu
   // A permit is a permit, whatever the limit.
   if (rule.refunds === 'lease') return { state: state && dropFresh(countedBy.step(state, timeMs, 0)), holds }
   const share = (amount: number): number => (amount * rule.limit) / countedBy.limit
-  const used = state === undefined ? 0 : Math.ceil(share(countUsed(countedBy, state, timeMs)))
+  const used = Math.ceil(share(countUsed(countedBy, state, timeMs)))
   return {
     state: rule.adjust(undefined, timeMs, used).state,
     holds: holds.map((hold) => {
@@ -138,7 +138,7 @@ function recount(countedBy: Rule, rule: Rule, { state, holds }: Held, timeMs: nu
 }
 
 /** What is used of the limit, in requests. */
-function countUsed(rule: Rule, state: RuleState, timeMs: number): number {
+function countUsed(rule: Rule, state: RuleState | undefined, timeMs: number): number {
   if (rule.refunds !== 'pool') return rule.limit - rule.step(state, timeMs, 0).remaining
   // A rule that shapes has less remaining than is free: what could be given back tells.
   return rule.adjust(state, timeMs, -Number.MAX_SAFE_INTEGER).returned

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { operationBy } from '../../test/open-limit.ts'
+import { decideBy, operationBy } from '../../test/open-limit.ts'
 import type { Rule } from '../core/rule.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
+import { consume } from './consume.ts'
 import { decide } from './decide.ts'
 import { type KeyState, type Transition, UNTOUCHED } from './key-state.ts'
 
@@ -36,6 +37,11 @@ describe.each(kinds)('a hold on %s whose limit changes', (_, createRule) => {
     expect(settle(100, reserve(10, 3), used).remaining).toBe(remaining)
   })
 
+  it('gives back no more than the hold took: what others took stays used', () => {
+    const taken = consume(createRule(10), reserve(10, 3), 4, 0)
+    expect(settle(100, taken, 0).remaining).toBe(60)
+  })
+
   it.each([
     [10, 100],
     [100, 10],
@@ -44,5 +50,53 @@ describe.each(kinds)('a hold on %s whose limit changes', (_, createRule) => {
   ])('from %i to %i: gives back as much when nothing is used as when it expires', (before, after) => {
     const stored = peek(after, reserve(before, 3), 0)
     expect(settle(after, stored, 0).remaining).toBe(peek(after, stored, 1_000).remaining)
+  })
+})
+
+it('what a hold took of a window goes back whole, and a refund beside it', () => {
+  const rule = fixedWindow({ limit: 10, windowMs: day })
+  const held = decideBy(rule, UNTOUCHED, { type: 'reserve', amount: 5, holdId: 7, holdMs: 1_000 }, 0)
+  const refunded = decideBy(rule, held, { type: 'refund', amount: 3 }, 0)
+  const taken = consume(rule, refunded, 4, 0)
+  expect(taken.remaining).toBe(4)
+  expect(decideBy(rule, taken, { type: 'settle', amount: 0, holdId: 7 }, 0).remaining).toBe(9)
+})
+
+describe('a hold on a bucket that refills a token a second', () => {
+  const bucket = (capacity: number): Rule => tokenBucket({ capacity, refill: 1, periodMs: 1_000 })
+  const reserve = (stored: KeyState, holdId: number, amount: number): KeyState => {
+    return decideBy(bucket(10), stored, { type: 'reserve', amount, holdId, holdMs: 60_000 }, 0)
+  }
+  const settle = (rule: Rule, stored: KeyState, holdId: number, used: number, nowMs: number): Transition => {
+    return decideBy(rule, stored, { type: 'settle', holdId, amount: used }, nowMs)
+  }
+
+  // Of 3 tokens one has come back in the first second: no more than 2 can go back, and of those the 2 that were not used.
+  it.each([
+    [0, 9],
+    [1, 9],
+    [2, 8],
+    [3, 7],
+  ])('after a take, of 3 reserved %i are used: %i remain', (used, remaining) => {
+    const taken = consume(bucket(10), reserve(UNTOUCHED, 7, 3), 1, 1_000)
+    expect(settle(bucket(10), taken, 7, used, 1_000).remaining).toBe(remaining)
+  })
+
+  it('gives back a part of a request exactly, also of a limit that was raised', () => {
+    const taken = consume(bucket(10), reserve(UNTOUCHED, 7, 3), 1, 500)
+    expect(settle(bucket(10), taken, 7, 0, 500)).toMatchObject({ remaining: 9, resetAfterMs: 1_000 })
+    const raised = decideBy(bucket(100), reserve(UNTOUCHED, 7, 3), { type: 'peek', amount: 1 }, 0)
+    const takenThen = consume(bucket(100), raised, 1, 500)
+    expect(settle(bucket(100), takenThen, 7, 0, 500)).toMatchObject({ remaining: 99, resetAfterMs: 1_000 })
+  })
+
+  it('gives back the share that was not used of a limit that was raised, whatever came back meanwhile', () => {
+    const both = reserve(reserve(UNTOUCHED, 7, 3), 8, 1)
+    // 40 of 100 are used, and after 20 seconds 20: as many as the two requests that are really used count for.
+    const raised = decideBy(bucket(100), both, { type: 'peek', amount: 1 }, 0)
+    expect(raised.remaining).toBe(60)
+    const one = settle(bucket(100), raised, 8, 1, 20_000)
+    expect(one.remaining).toBe(80)
+    expect(settle(bucket(100), one, 7, 1, 20_000).remaining).toBe(100)
   })
 })

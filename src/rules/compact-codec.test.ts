@@ -95,6 +95,7 @@ it.each([
   [2 ** 26 - 1, 2 ** 26 - 1, true],
   [2 ** 26, 2 ** 26 - 1, false],
   [1, 2 ** 26, false],
+  [1_000, 2 ** 13, true],
   [1, 1, true],
 ])('a bucket packs a period of %d and a rate of %d into one number: %s', (periodMs, rate, isCompact) => {
   const level = { atMs: 1_700_000_000_000, used: 2 ** 53 - 1, periodMs, rate }
@@ -112,6 +113,10 @@ it('a log packs two times, and leaves longer ones as they are', () => {
   const two = rule.step(one, 2, 4).state
   const three = rule.step(two, 3, 5).state
   expect([one, two, three].map(fits)).toEqual([true, true, false])
+  // Of four times two have left, then another two: what is left is short again.
+  const long = rule.step(three, 1_000, 1).state
+  const later = rule.step(long, 1_002, 1).state
+  expect([rule.step(later, 1_003, 0).state, rule.step(later, 1_002, 0).state].map(fits)).toEqual([true, false])
 })
 
 /** What an outcome says, and what a timeline holds. */

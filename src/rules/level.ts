@@ -26,9 +26,8 @@ export interface LevelParameters {
 export function countUsed(state: Level | undefined, rate: number, nowMs: number): number {
   if (state === undefined) return 0
   const { atMs, used } = state
-  // Coming back for no longer than until nothing is used keeps the product exact after any absence.
-  const backMs = Math.min(Math.max(0, nowMs - atMs), Math.ceil(used / rate))
-  return Math.max(0, used - rate * backMs)
+  // After a long absence the product is not exact, but then it is more than is used.
+  return Math.max(0, used - rate * Math.max(0, nowMs - atMs))
 }
 
 const adjustLevel: CountedAdjust<LevelParameters, Level> = (parameters, state, nowMs, amount) => {

@@ -60,7 +60,6 @@ export function outlive<P, S extends RuleState>({
     adjust(state, nowMs, amount, takenMs) {
       const counting = state === undefined ? parameters : readCounting(state)
       if (state === undefined || counting === parameters) return adjust(parameters, state, nowMs, amount, takenMs)
-      if (step(counting, state, nowMs, 0).resetAfterMs === 0) return adjust(parameters, undefined, nowMs, amount)
       if (amount <= 0) return adjust(counting, state, nowMs, amount, takenMs)
       return adjust(parameters, recount(counting, state, nowMs), nowMs, amount)
     },
@@ -70,7 +69,7 @@ export function outlive<P, S extends RuleState>({
       const own = recount(counting, state, nowMs)
       // What is fresh by its own time already, or sooner by it, stays as it is.
       const freshMs = step(parameters, own, nowMs, 0).resetAfterMs
-      const isSooner = freshMs > 0 && freshMs < step(counting, state, nowMs, 0).resetAfterMs
+      const isSooner = freshMs < step(counting, state, nowMs, 0).resetAfterMs
       return isSooner ? own : undefined
     },
   }

@@ -4,15 +4,16 @@ import type { Rule } from '../core/rule.ts'
 import { fixedWindow, gcra, leakyBucket, slidingLog, slidingWindow, tokenBucket } from './index.ts'
 
 // Every rule for several, and what is particular: a debt of its own, another name, a wait that is bounded.
-const rules: readonly (readonly [Rule, number])[] = [
-  ...everyMode
-    .map((mode) => ruleOf(mode, { limit: 10, timeMs: 1_000, rate: 3, parts: 5 }))
-    .filter(({ share }) => share !== undefined)
-    .flatMap((rule) => [3, 4, 10].map((instances) => [rule, instances] as const)),
-  [fixedWindow({ limit: 10, windowMs: 1_000, anchor: 'first-hit', maxDebt: 7 }), 4],
-  [slidingLog({ limit: 10, windowMs: 1_000, maxDebt: 0 }), 4],
-  [gcra({ limit: 3, periodMs: 1_000, burst: 10 }), 4],
-  [leakyBucket({ capacity: 10, leak: 3, periodMs: 1_000, mode: 'shape', maxWaitMs: 500 }), 4],
+const rules: readonly (readonly [title: string, instances: number, create: () => Rule])[] = [
+  ...everyMode.flatMap((mode) =>
+    [3, 4, 10].map((instances) => {
+      return [mode.title, instances, () => ruleOf(mode, { limit: 10, timeMs: 1_000, rate: 3, parts: 5 })] as const
+    }),
+  ),
+  ['debt', 4, () => fixedWindow({ limit: 10, windowMs: 1_000, anchor: 'first-hit', maxDebt: 7 })],
+  ['no debt', 4, () => slidingLog({ limit: 10, windowMs: 1_000, maxDebt: 0 })],
+  ['gcra', 4, () => gcra({ limit: 3, periodMs: 1_000, burst: 10 })],
+  ['wait', 4, () => leakyBucket({ capacity: 10, leak: 3, periodMs: 1_000, mode: 'shape', maxWaitMs: 500 })],
 ]
 
 /** How many of cost 1 a rule lets pass when one comes each millisecond for so long. */
@@ -28,20 +29,28 @@ function admitted(rule: Rule, forMs: number): number {
   return count
 }
 
-describe.each(rules)('a share of %o', (rule, instances) => {
-  const share = rule.share?.(instances) as Rule
+describe.each(rules)('a share of %s for one of %i', (_, instances, create) => {
+  const createShare = (): [rule: Rule, share: Rule] => {
+    const rule = create()
+    return [rule, rule.share?.(instances) as Rule]
+  }
 
   it('is the same kind of rule, with a part of the limit', () => {
+    const [rule, share] = createShare()
     expect(share.kind).toBe(rule.kind)
     expect(share.stateName).toBe(rule.stateName)
     expect(share.limit).toBe(Math.floor(10 / instances))
     expect(share.parameters.mode).toBe(rule.parameters.mode)
     expect(share.parameters.anchor).toBe(rule.parameters.anchor)
-    const debts = Number(share.parameters.maxDebt) * instances
-    expect(debts + share.limit * instances).toBeLessThanOrEqual(Number(rule.parameters.maxDebt) + rule.limit)
+    expect(share.parameters.maxWaitMs === 500).toBe(rule.parameters.maxWaitMs === 500)
+    const most = Number(rule.parameters.maxDebt) + rule.limit
+    const together = (Number(share.parameters.maxDebt) + share.limit) * instances
+    expect(together).toBeLessThanOrEqual(most)
+    expect(together).toBeGreaterThan(most - instances)
   })
 
   it('lets no more pass, together with the others, than the whole', () => {
+    const [rule, share] = createShare()
     const whole = admitted(rule, 20_000)
     const together = instances * admitted(share, 20_000)
     // The first in an empty queue never waits, so each of them has one that the whole has not.
@@ -50,6 +59,7 @@ describe.each(rules)('a share of %o', (rule, instances) => {
   })
 
   it('is one when there are more than the limit', () => {
+    const rule = create()
     expect(rule.share?.(1_000_000).limit).toBe(1)
     expect(rule.share?.(1_000_000).parameters.maxDebt).toBe(0)
   })

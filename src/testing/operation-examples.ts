@@ -49,6 +49,18 @@ export const operationExamples: readonly WorkedExample[] = [
     ],
   },
   {
+    title: 'unblock: forgets with the block what is as if untouched by then, and nothing where there is no block',
+    rule: perSecond,
+    turns: [
+      [100_000, 'consume', 5, { remaining: 0 }],
+      [105_000, 'unblock', 0, { remaining: 5, resetAfterMs: 0 }],
+      [104_000, 'peek', 1, { remaining: 4, resetAfterMs: 1_000 }],
+      [104_000, 'block', 60_000, { retryAfterMs: 60_000 }],
+      [105_000, 'unblock', 0, { remaining: 5, resetAfterMs: 0 }],
+      [104_000, 'peek', 1, { remaining: 5, resetAfterMs: 0 }],
+    ],
+  },
+  {
     title: 'block: charge and giveBack count underneath',
     rule: perSecond,
     turns: [
@@ -138,6 +150,26 @@ export const operationExamples: readonly WorkedExample[] = [
       [7_200_000, 'block', 5_000, { retryAfterMs: 5_000 }],
       [3_600_000, 'block', 4_000, { retryAfterMs: 5_000 }],
       [3_601_001, 'block', 4_000, { retryAfterMs: 4_000 }],
+    ],
+  },
+  {
+    title: 'clock: of two blocks that end at once the later one moves back with the clock',
+    rule: perSecond,
+    turns: [
+      [7_200_000, 'block', 9_000, { retryAfterMs: 9_000 }],
+      [7_205_000, 'block', 4_000, { retryAfterMs: 4_000 }],
+      [3_600_000, 'peek', 1, { retryAfterMs: 4_000, reason: 'blocked' }],
+    ],
+  },
+  {
+    title: 'clock: a block stays when what is counted moves back with the clock',
+    rule: perSecond,
+    turns: [
+      [7_200_000, 'consume', 1, { remaining: 4 }],
+      [7_200_000, 'block', 5_000, { retryAfterMs: 5_000 }],
+      [3_600_000, 'consume', 1, { allowed: false, retryAfterMs: 5_000, reason: 'blocked' }],
+      [3_604_999, 'consume', 1, { allowed: false, retryAfterMs: 1, reason: 'blocked' }],
+      [3_605_000, 'consume', 1, { allowed: true, remaining: 4 }],
     ],
   },
   {

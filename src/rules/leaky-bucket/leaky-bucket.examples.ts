@@ -4,13 +4,13 @@ import { leakyBucket } from './leaky-bucket.ts'
 /** The leaky bucket by hand. */
 export const leakyBucketExamples: readonly WorkedExample[] = [
   {
-    title: 'leaky bucket: as a policeman it lets pass what fits, and the fraction that leaked survives',
+    title: 'leaky bucket: as a policeman it lets pass what fits at once, and the fraction that leaked survives',
     rule: leakyBucket({ capacity: 2, leak: 3, periodMs: 1_000 }),
     turns: [
       [0, 'consume', 2, { allowed: true, remaining: 0, delayMs: 0, resetAfterMs: 667 }],
       [0, 'consume', 1, { allowed: false, retryAfterMs: 334 }],
       [333, 'consume', 1, { allowed: false, retryAfterMs: 1 }],
-      [334, 'consume', 1, { allowed: true, remaining: 0 }],
+      [334, 'consume', 1, { allowed: true, remaining: 0, delayMs: 0 }],
       [666, 'consume', 1, { allowed: false, retryAfterMs: 1 }],
       [667, 'consume', 1, { allowed: true, remaining: 0 }],
     ],

@@ -9,6 +9,12 @@ import { leakyBucket } from './leaky-bucket.ts'
 describeProperties(promises)
 
 describe('leakyBucket', () => {
+  it('makes nothing wait longer than a full bucket takes to leak out, or than maxWaitMs', () => {
+    const shaper = (maxWaitMs: number) =>
+      leakyBucket({ capacity: 3, leak: 2, periodMs: 1_000, mode: 'shape', maxWaitMs })
+    expect([500, 1_500, 9_000].map((maxWaitMs) => shaper(maxWaitMs).parameters.maxWaitMs)).toEqual([500, 1_500, 1_500])
+  })
+
   it('spreads what it admits evenly when it shapes', () => {
     const arrivals = fc.array(fc.record({ waitMs: fc.nat(400), cost: fc.integer({ min: 1, max: 3 }) }), {
       maxLength: 50,
