@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { LivePolicy, LiveTier } from '../../src/observe/live-report.ts'
 import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
+import { describeLimit } from '../words/limit-words.ts'
 import { formatCount } from '../words/numbers.ts'
 import { listChoices } from './selection.ts'
 
@@ -69,8 +70,8 @@ function TierRow({ tier }: { tier: LiveTier }): JSX.Element {
   )
 }
 
-function describeRule({ kind, limit }: LiveTier): string {
-  return `${kind}, limit ${formatCount(limit)}`
+function describeRule(tier: LiveTier): string {
+  return `${tier.kind}, ${describeLimit(tier)}`
 }
 
 function Shadow({ tier }: { tier: LiveTier }): JSX.Element | null {

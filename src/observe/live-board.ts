@@ -142,8 +142,10 @@ function composePolicy(name: string, counts: PolicyCounts): LivePolicy[] {
   return [{ name, tiers, allowed: counts.allowed, refused: counts.refused }]
 }
 
-function composeTier(name: string, { kind, limit }: Rule, shadows: readonly string[], counts: PolicyCounts): LiveTier {
-  return { name, kind, limit, isShadow: shadows.includes(name), refused: 0, near: 0, ...counts.byTier.get(name) }
+function composeTier(name: string, rule: Rule, shadows: readonly string[], counts: PolicyCounts): LiveTier {
+  const { kind, limit, parameters } = rule
+  const isShadow = shadows.includes(name)
+  return { name, kind, limit, parameters, isShadow, refused: 0, near: 0, ...counts.byTier.get(name) }
 }
 
 function composeKey({ key: text, allowed, refused, error }: KeyCount): LiveKey {

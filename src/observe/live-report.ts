@@ -1,3 +1,5 @@
+import type { Rule } from '../core/rule.ts'
+
 /** What `GET /v1/live` of the service answers with: what has happened lately, for people who look. Times are whole milliseconds since 1970. */
 export interface LiveReport {
   readonly service: {
@@ -45,6 +47,8 @@ export interface LiveTier {
   /** As the rule calls itself, such as `token-bucket`. */
   readonly kind: string
   readonly limit: number
+  /** The numbers of the rule, such as `windowMs`. */
+  readonly parameters: Rule['parameters']
   readonly isShadow: boolean
   /** How often it was the one that refused or, in the shadow, would have. */
   readonly refused: number

@@ -62,6 +62,17 @@ describe('the live view', () => {
     await expect.poll(() => readText(panel), PATIENT).toContain('In the shadow ip would have refused.')
   })
 
+  it('starts its time lines with the service, and says limits with their windows', async () => {
+    const service = await startService()
+    const { page } = await open(`${service.url}/`)
+    const policies = page.locator('.policies')
+    await expect.poll(() => readText(policies), PATIENT).toContain('sliding-window, 100 per 1 hour')
+    expect(await readText(policies)).toContain('token-bucket, 1 per 1 hour, 5 at once')
+    const words = await page.getByRole('img', { name: /Requests per second/ }).getAttribute('aria-label')
+    expect(words).toMatch(/over the last \d+(\.\d)? s,/)
+    expect(await readText(page.locator('main'))).not.toMatch(/for 0 ms/)
+  })
+
   it('is empty in words before anything has happened', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`)
