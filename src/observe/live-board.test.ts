@@ -63,6 +63,16 @@ describe('the policies of a live board', () => {
     ])
   })
 
+  it('remember why a key was refused last', async () => {
+    const api = createLimiter({ name: 'api', rule, clock })
+    board.watch(api)
+    await consume(api, 'a b', 5)
+    const { retryAfterMs } = await api.consume('a b')
+    const refusal = { atMs: HOUR, limit: 5, remaining: 0, retryAfterMs, reason: 'limit', limitedBy: 'api' }
+    expect(board.listRefusals('api', 'a%20b')).toEqual([refusal])
+    expect(board.listRefusals('other', 'a%20b')).toEqual([])
+  })
+
   it('tell which tier refused, and which would have', async () => {
     const limiter = createLimiter({
       name: 'messages',

@@ -1,3 +1,4 @@
+import type { Decision } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 
 /** What `GET /v1/live` of the service answers with: what has happened lately, for people who look. Times are whole milliseconds since 1970. */
@@ -75,6 +76,11 @@ export interface LiveSecond {
       { readonly allowed: number; readonly refused: number; readonly byTier: Readonly<Record<string, number>> }
     >
   >
+}
+
+/** A refusal of a key, and why. */
+export interface LiveRefusal extends Pick<Decision, 'limit' | 'remaining' | 'retryAfterMs' | 'reason' | 'limitedBy'> {
+  readonly atMs: number
 }
 
 /** A key and what was decided about it lately. At most `error` requests are missing, and none is too many. */
