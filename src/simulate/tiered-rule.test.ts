@@ -42,7 +42,7 @@ it.each<[keyof typeof TRACES, readonly Rule[]]>([
   const tiers = Object.fromEntries(rules.map((rule, index) => [`t${index}`, rule]))
   const limiter = createLimiter({ name: 'twin', tiers, clock })
   const simulated: object[] = []
-  simulate([{ name: 'tiers', rule: tieredRule(rules) as Rule }], TRACES[kind], {
+  simulate([{ name: 'tiers', rule: tieredRule(rules) }], TRACES[kind], {
     onDecision: (_contestant, _arrival, { allowed, remaining, retryAfterMs, resetAfterMs }) =>
       simulated.push({ allowed, remaining, retryAfterMs, resetAfterMs }),
   })
@@ -59,5 +59,5 @@ it.each<[keyof typeof TRACES, readonly Rule[]]>([
 
 it('takes the memory of all its tiers', () => {
   const bytes = (rule: Rule): number => simulate([{ name: 'one', rule }], TRACES.adversary)[0]?.peakBytes as number
-  expect(bytes(tieredRule([FAST, SLOW]) as Rule)).toBe(bytes(FAST) + bytes(SLOW))
+  expect(bytes(tieredRule([FAST, SLOW]))).toBe(bytes(FAST) + bytes(SLOW))
 })
