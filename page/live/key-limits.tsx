@@ -9,7 +9,7 @@ import type { DecisionJson } from './service-client.ts'
 /** What each limit of a policy has counted for a key. */
 export function KeyLimits({ policy, decision }: { policy: LivePolicy; decision: DecisionJson }): JSX.Element {
   return (
-    <table>
+    <table class="stacked">
       <ColumnHeads of="Limit" numbers={['Used', 'Remaining', 'Resets in']} />
       <tbody>
         {policy.tiers.map((tier) => {

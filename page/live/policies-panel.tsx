@@ -16,18 +16,16 @@ export function PoliciesPanel(props: {
     <Panel title="Policies" class="broad">
       {policies.length === 0 ? <p class="empty">There are no policies.</p> : null}
       {policies.length === 0 ? null : (
-        <div class="scroll">
-          <table class="policies">
-            <ColumnHeads of="Policy" numbers={['Allowed', 'Refused', 'Near limit']} />
-            {policies.map((policy) => (
-              <PolicyRows
-                key={policy.name}
-                policy={policy}
-                select={() => props.select(findChoice(policies, policy.name))}
-              />
-            ))}
-          </table>
-        </div>
+        <table class="policies stacked">
+          <ColumnHeads of="Policy" numbers={['Allowed', 'Refused', 'Near limit']} />
+          {policies.map((policy) => (
+            <PolicyRows
+              key={policy.name}
+              policy={policy}
+              select={() => props.select(findChoice(policies, policy.name))}
+            />
+          ))}
+        </table>
       )}
     </Panel>
   )

@@ -29,7 +29,7 @@ export function SummaryPanel({ rule, trace }: { rule: Rule; trace: Trace }): JSX
 
 function SummaryTable({ results }: { results: readonly Result[] }): JSX.Element {
   return (
-    <table aria-label="Every rule">
+    <table class="stacked" aria-label="Every rule">
       <ColumnHeads of="Rule" numbers={['Admitted', 'Refused', 'Worst window', 'Memory']} />
       <tbody>
         {results.map(({ name, admitted, refused, offered, worstWindow, worstOverLimit, peakBytes }) => (
