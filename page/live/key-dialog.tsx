@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { LivePolicy } from '../../src/observe/live-report.ts'
 import { describeDecision } from '../words/decision-words.ts'
-import { formatDuration, formatTimeOfDay } from '../words/lengths.ts'
+import { formatTimeOfDay } from '../words/lengths.ts'
 import { KeyActions } from './key-actions.tsx'
 import { KeyLimits } from './key-limits.tsx'
 import type { RequestKey } from './key-text.ts'
@@ -64,7 +64,6 @@ function KeyReport({ policy, report }: { policy: LivePolicy; report: KeyJson }):
     <>
       <p class={decision.allowed ? 'verdict allowed' : 'verdict refused'}>
         {decision.allowed ? 'The next request passes.' : describeDecision(decision)}
-        {decision.reason === 'blocked' ? ` The block ends in ${formatDuration(decision.retryAfterMs ?? 0)}.` : ''}
       </p>
       <KeyLimits policy={policy} decision={decision} />
       <h3>Last refusals</h3>

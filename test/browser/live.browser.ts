@@ -83,7 +83,9 @@ describe('the live view', () => {
 
     await dialog.getByLabel('Block for').fill('10m')
     await dialog.getByRole('button', { name: 'Block', exact: true }).click()
-    await expect.poll(() => readText(dialog), PATIENT).toMatch(/the key is blocked\. .*The block ends in (10|9) min/)
+    await expect
+      .poll(() => readText(dialog), PATIENT)
+      .toMatch(/Refused by api: the key is blocked\. Try again in (10|9) min/)
     expect(await service.consume({ policy: 'api', key: 'a b~{c}' })).toMatchObject([{ reason: 'blocked' }])
     await dialog.getByRole('button', { name: 'Unblock' }).click()
     await expect.poll(() => readText(dialog), PATIENT).toContain('The next request passes.')
