@@ -16,6 +16,7 @@ export function KeyTable(props: {
   /** What was allowed, since when. */
   allowed: string
   empty: string
+  open: (entry: LiveKey) => void
 }): JSX.Element {
   const { title, keys } = props
   const [showsAll, setShowsAll] = useState(false)
@@ -28,7 +29,7 @@ export function KeyTable(props: {
   }
   return (
     <Panel title={title} aside={<span class="note">{props.since}</span>}>
-      <KeyRows title={title} allowed={props.allowed} keys={showsAll ? keys : keys.slice(0, FEW)} />
+      <KeyRows {...props} keys={showsAll ? keys : keys.slice(0, FEW)} />
       {keys.length <= FEW ? null : (
         <button type="button" class="link more" aria-expanded={showsAll} onClick={() => setShowsAll(!showsAll)}>
           {showsAll ? 'Show fewer' : `Show all ${keys.length}`}
@@ -38,7 +39,12 @@ export function KeyTable(props: {
   )
 }
 
-function KeyRows(props: { title: string; allowed: string; keys: readonly LiveKey[] }): JSX.Element {
+function KeyRows(props: {
+  title: string
+  allowed: string
+  keys: readonly LiveKey[]
+  open: (entry: LiveKey) => void
+}): JSX.Element {
   const { title, keys } = props
   const most = Math.max(...keys.map(({ allowed, refused }) => allowed + refused))
   return (
@@ -46,19 +52,21 @@ function KeyRows(props: { title: string; allowed: string; keys: readonly LiveKey
       <ColumnHeads of="Key" numbers={[props.allowed, 'Refused']} />
       <tbody>
         {keys.map((entry) => (
-          <KeyRow key={`${entry.policy} ${entry.key}`} entry={entry} most={most} />
+          <KeyRow key={`${entry.policy} ${entry.key}`} entry={entry} most={most} open={() => props.open(entry)} />
         ))}
       </tbody>
     </table>
   )
 }
 
-function KeyRow({ entry, most }: { entry: LiveKey; most: number }): JSX.Element {
+function KeyRow({ entry, most, open }: { entry: LiveKey; most: number; open: () => void }): JSX.Element {
   const { key, policy, allowed, refused, error } = entry
   return (
     <tr>
       <th scope="row">
-        <span class="key">{key}</span>
+        <button type="button" class="link key" title="Show what is stored of this key" onClick={open}>
+          {key}
+        </button>
         <span class="note">
           {policy}
           {error > 0 ? `, up to ${formatCount(error)} more` : ''}

@@ -8,7 +8,7 @@ import { TimeChart } from '../charts/time-chart.tsx'
 import { Panel } from '../frame/panel.tsx'
 import { formatLatency } from '../words/lengths.ts'
 import { sumRecent } from './recent.ts'
-import { composeTimeLines, listOutageStretches, resolveShownStretch } from './time-lines.ts'
+import { composeTimeLines, describeShownTime, listOutageStretches, resolveShownStretch } from './time-lines.ts'
 
 const SETTINGS: ChartSettings = {
   series: [
@@ -40,7 +40,7 @@ export function LatencyPanel({ report }: { report: LiveReport }): JSX.Element {
         ]}
       />
       <TimeChart
-        words={`Latency of decisions over the last ten minutes: p50 ${formatLatency(p50Ms)}, worst p99 ${formatLatency(p99Ms)}.`}
+        words={`Latency of decisions over the last ${describeShownTime(report)}: p50 ${formatLatency(p50Ms)}, worst p99 ${formatLatency(p99Ms)}.`}
         columns={columns}
         settings={SETTINGS}
         shown={{ from: fromS, to: toS, marked: listOutageStretches(report) }}

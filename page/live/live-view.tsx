@@ -1,9 +1,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { LiveReport } from '../../src/observe/live-report.ts'
+import type { LiveKey, LiveReport } from '../../src/observe/live-report.ts'
 import { formatDuration } from '../words/lengths.ts'
 import { ConnectionNote } from './connection-note.tsx'
+import { KeyDialog, type OpenedKey } from './key-dialog.tsx'
 import { KeyTable } from './key-table.tsx'
+import { parseKeyText } from './key-text.ts'
 import { LatencyPanel } from './latency-panel.tsx'
 import { PoliciesPanel } from './policies-panel.tsx'
 import { StorePanel } from './store-panel.tsx'
@@ -63,6 +65,16 @@ function Report(props: {
 }): JSX.Element {
   const { report } = props
   const [selected, select] = useState('')
+  const [opened, setOpened] = useState<OpenedKey | undefined>()
+  const open = (entry: LiveKey): void => {
+    const policy = report.policies.find(({ name }) => name === entry.policy)
+    if (policy === undefined) return
+    const key = parseKeyText(
+      entry.key,
+      policy.tiers.map(({ name }) => name),
+    )
+    setOpened({ policy, key, text: entry.key })
+  }
   return (
     <>
       {report.service.reloadError === null ? null : (
@@ -81,6 +93,7 @@ function Report(props: {
           keys={report.busiest}
           allowed="Allowed"
           empty="No key has come lately."
+          open={open}
         />
         <KeyTable
           title="Most refused keys"
@@ -88,10 +101,12 @@ function Report(props: {
           keys={report.mostRefused}
           allowed="Allowed since"
           empty="No key was refused lately."
+          open={open}
         />
         <PoliciesPanel policies={report.policies} select={select} />
-        <TryPanel policies={report.policies} token={props.token} keepToken={props.keepToken} />
+        <TryPanel {...props} policies={report.policies} open={setOpened} />
       </div>
+      {opened === undefined ? null : <KeyDialog {...props} opened={opened} close={() => setOpened(undefined)} />}
     </>
   )
 }

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import type { LivePolicy, LiveTier } from '../../src/observe/live-report.ts'
 import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
+import { describeLimit } from '../words/limit-words.ts'
 import { formatCount } from '../words/numbers.ts'
 import { listChoices } from './selection.ts'
 
@@ -15,18 +16,16 @@ export function PoliciesPanel(props: {
     <Panel title="Policies" class="broad">
       {policies.length === 0 ? <p class="empty">There are no policies.</p> : null}
       {policies.length === 0 ? null : (
-        <div class="scroll">
-          <table class="policies">
-            <ColumnHeads of="Policy" numbers={['Allowed', 'Refused', 'Near limit']} />
-            {policies.map((policy) => (
-              <PolicyRows
-                key={policy.name}
-                policy={policy}
-                select={() => props.select(findChoice(policies, policy.name))}
-              />
-            ))}
-          </table>
-        </div>
+        <table class="policies stacked">
+          <ColumnHeads of="Policy" numbers={['Allowed', 'Refused', 'Near limit']} />
+          {policies.map((policy) => (
+            <PolicyRows
+              key={policy.name}
+              policy={policy}
+              select={() => props.select(findChoice(policies, policy.name))}
+            />
+          ))}
+        </table>
       )}
     </Panel>
   )
@@ -69,8 +68,8 @@ function TierRow({ tier }: { tier: LiveTier }): JSX.Element {
   )
 }
 
-function describeRule({ kind, limit }: LiveTier): string {
-  return `${kind}, limit ${formatCount(limit)}`
+function describeRule(tier: LiveTier): string {
+  return `${tier.kind}, ${describeLimit(tier)}`
 }
 
 function Shadow({ tier }: { tier: LiveTier }): JSX.Element | null {

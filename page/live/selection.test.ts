@@ -7,6 +7,7 @@ const tier = (name: string): LiveTier => ({
   name,
   kind: 'token-bucket',
   limit: 10,
+  parameters: {},
   isShadow: false,
   refused: 0,
   near: 0,

@@ -84,7 +84,15 @@ it('says so when the answer takes too long', async () => {
   expect(await client.live(undefined)).toEqual({ kind: 'failed', why: 'no answer within 20 ms' })
 })
 
-const tier = (name: string): LiveTier => ({ name, kind: 'gcra', limit: 1, isShadow: false, refused: 0, near: 0 })
+const tier = (name: string): LiveTier => ({
+  name,
+  kind: 'gcra',
+  limit: 1,
+  parameters: {},
+  isShadow: false,
+  refused: 0,
+  near: 0,
+})
 const policy = (...names: string[]) => ({ name: 'api', tiers: names.map(tier), allowed: 0, refused: 0 })
 
 it('asks about one key under a policy of one rule', () => {

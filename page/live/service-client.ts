@@ -1,5 +1,6 @@
 import type { Decision } from '../../src/core/decision.ts'
-import type { LivePolicy, LiveReport } from '../../src/observe/live-report.ts'
+import type { LivePolicy, LiveRefusal, LiveReport } from '../../src/observe/live-report.ts'
+import type { RequestKey } from './key-text.ts'
 
 /** How a question to the service ended. Nothing is thrown: each of these is shown. */
 export type ServiceReply<Value> =
@@ -8,11 +9,14 @@ export type ServiceReply<Value> =
   | { readonly kind: 'locked' }
   | { readonly kind: 'failed'; readonly why: string }
 
-/** What the form "try it" asks. */
-export interface ConsumeRequest {
+/** Which key of which policy is meant. */
+export interface KeyRequest {
   readonly policy: string
-  /** One text, or one for each tier by its name. */
-  readonly key: string | Readonly<Record<string, string>>
+  readonly key: RequestKey
+}
+
+/** What the form "try it" asks. */
+export interface ConsumeRequest extends KeyRequest {
   readonly cost: number
 }
 
@@ -31,12 +35,18 @@ export function composeConsumeRequest(
 /** A decision as JSON carries it, which has no `Infinity` and leaves out what is undefined. */
 export type DecisionJson = Pick<
   Decision,
-  'allowed' | 'limit' | 'remaining' | 'resetAfterMs' | 'delayMs' | 'decidedBy'
+  'allowed' | 'limit' | 'remaining' | 'resetAfterMs' | 'delayMs' | 'decidedBy' | 'tiers'
 > & {
   readonly retryAfterMs: number | null
   readonly reason?: Decision['reason'] | null
   readonly limitedBy?: string | null
   readonly wouldRefuse?: readonly string[]
+}
+
+/** What the service tells of a key: what its next request would get, and its last refusals, the newest first. */
+export interface KeyJson {
+  readonly decision: DecisionJson
+  readonly refusals: readonly LiveRefusal[]
 }
 
 /** Asks the service that the page came from, or the one at `origin`. */
@@ -55,6 +65,23 @@ export class ServiceClient {
 
   consume(request: ConsumeRequest, token: string | undefined): Promise<ServiceReply<DecisionJson>> {
     return this.#ask('/v1/consume', token, request)
+  }
+
+  inspect({ policy, key }: KeyRequest, token: string | undefined): Promise<ServiceReply<KeyJson>> {
+    return this.#ask('/v1/key', token, { policy, key })
+  }
+
+  reset(request: KeyRequest, token: string | undefined): Promise<ServiceReply<DecisionJson>> {
+    return this.#ask('/v1/reset', token, request)
+  }
+
+  /** Sets the end of a block, also to an earlier time than before. */
+  block(request: KeyRequest, blockMs: number, token: string | undefined): Promise<ServiceReply<DecisionJson>> {
+    return this.#ask('/v1/block', token, { ...request, blockMs, replace: true })
+  }
+
+  unblock(request: KeyRequest, token: string | undefined): Promise<ServiceReply<DecisionJson>> {
+    return this.#ask('/v1/unblock', token, request)
   }
 
   async #ask<Value>(path: string, token: string | undefined, body?: object): Promise<ServiceReply<Value>> {

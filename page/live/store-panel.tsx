@@ -4,6 +4,7 @@ import { Panel } from '../frame/panel.tsx'
 import { formatDuration, formatLatency, formatTimeOfDay } from '../words/lengths.ts'
 import { formatCount } from '../words/numbers.ts'
 import { sumRecent } from './recent.ts'
+import { describeShownTime } from './time-lines.ts'
 
 /** Where the state is, whether it answers, and when it did not. */
 export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
@@ -23,14 +24,20 @@ export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
         <dd>{store.kind === 'redis' ? 'Redis' : 'Memory'}</dd>
         <dt>Place</dt>
         <dd class="place">{store.place}</dd>
-        <dt>{isHealthy ? 'Healthy for' : 'Degraded for'}</dt>
-        <dd>{formatDuration(store.forMs)}</dd>
+        {isHealthy ? null : (
+          <>
+            <dt>Degraded for</dt>
+            <dd>{formatDuration(store.forMs)}</dd>
+          </>
+        )}
         <dt>Latency, last minute</dt>
         <dd>
           p50 {formatLatency(lately.p50Ms)}, worst p99 {formatLatency(lately.p99Ms)}
         </dd>
         <dt>Decided without it</dt>
-        <dd>{formatCount(sumRecent(seconds, seconds.length).withoutStore)} in 10 min</dd>
+        <dd>
+          {formatCount(sumRecent(seconds, seconds.length).withoutStore)} in {describeShownTime(report)}
+        </dd>
       </dl>
       {store.error === null ? null : <p class="alert">{store.error}</p>}
       <Outages report={report} />

@@ -3,6 +3,7 @@ import type { LiveReport } from '../../src/observe/live-report.ts'
 import { formatDuration, formatLatency } from '../words/lengths.ts'
 import { formatCount, formatRate, formatShare } from '../words/numbers.ts'
 import { sumRecent } from './recent.ts'
+import { describeShownTime } from './time-lines.ts'
 
 /** The few numbers that matter at a glance, over the last ten seconds. */
 export function Tiles({ report }: { report: LiveReport }): JSX.Element {
@@ -21,12 +22,16 @@ export function Tiles({ report }: { report: LiveReport }): JSX.Element {
         note={asked === 0 ? 'last 10 s' : `${formatShare(now.refusedPerSecond, asked)} of requests`}
       />
       <Tile name="Latency p50" value={formatLatency(now.p50Ms)} note={`p99 ${formatLatency(now.p99Ms)}`} />
-      <Tile name="Would refuse" value={formatCount(lately.wouldRefuse)} note="limits in the shadow, 10 min" />
+      <Tile
+        name="Would refuse"
+        value={formatCount(lately.wouldRefuse)}
+        note={`limits in the shadow, ${describeShownTime(report)}`}
+      />
       <Tile
         name="Store"
         value={store.state === 'healthy' ? 'Healthy' : 'Degraded'}
         isBad={store.state !== 'healthy'}
-        note={`${store.kind}, for ${formatDuration(store.forMs)}`}
+        note={store.state === 'healthy' ? store.kind : `${store.kind}, for ${formatDuration(store.forMs)}`}
       />
     </dl>
   )

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { exampleReport, exampleSecond } from './report.examples.ts'
-import { composeTimeLines, listOutageStretches, resolveShownStretch } from './time-lines.ts'
+import { composeTimeLines, describeShownTime, listOutageStretches, resolveShownStretch } from './time-lines.ts'
 
 it('puts the seconds into columns, under the selection', () => {
   const seconds = [
@@ -17,8 +17,22 @@ it('puts the seconds into columns, under the selection', () => {
   expect(composeTimeLines(seconds, { policy: 'api' }).allowed).toEqual([0, 3])
 })
 
-it('shows ten minutes even when the service is younger', () => {
-  expect(resolveShownStretch(exampleReport({}))).toEqual({ fromS: 0, toS: 600 })
+it.each([
+  { upS: 0, shown: { fromS: 1_000, toS: 1_060 }, words: '1 s' },
+  { upS: 25, shown: { fromS: 1_000, toS: 1_060 }, words: '25 s' },
+  { upS: 200, shown: { fromS: 1_000, toS: 1_200 }, words: '3 min 20 s' },
+  { upS: 600, shown: { fromS: 1_000, toS: 1_600 }, words: '10 min' },
+  { upS: 5_000, shown: { fromS: 5_400, toS: 6_000 }, words: '10 min' },
+])('$upS s after its start a service is shown from $shown.fromS to $shown.toS', ({ upS, shown, words }) => {
+  const service = { ...exampleReport({}).service, startedAtMs: 1_000_400, nowMs: 1_000_400 + upS * 1_000 }
+  expect(resolveShownStretch(exampleReport({ service }))).toEqual(shown)
+  expect(describeShownTime(exampleReport({ service }))).toBe(words)
+})
+
+it('ends an outage that goes on at the present, not at the end of the axis', () => {
+  const service = { ...exampleReport({}).service, nowMs: 20_000 }
+  const outages = [{ fromMs: 10_000, toMs: null, error: 'still on' }]
+  expect(listOutageStretches(exampleReport({ service, outages }))).toEqual([{ fromS: 10, toS: 20 }])
 })
 
 it('marks outages as far as they are shown', () => {

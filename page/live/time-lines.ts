@@ -1,8 +1,10 @@
 import type { LiveReport, LiveSecond } from '../../src/observe/live-report.ts'
+import { formatDuration } from '../words/lengths.ts'
 import { countSecond, type Selection } from './selection.ts'
 
-/** How much time the time lines show. */
-const SHOWN_S = 600
+/** The most time that the time lines show, and the least: a service that has just started fills a minute. */
+const MOST_SHOWN_S = 600
+const LEAST_SHOWN_S = 60
 
 /** Columns of the same length, as a chart takes them. Times are seconds since 1970. */
 export interface TimeLines {
@@ -31,15 +33,22 @@ export function composeTimeLines(seconds: readonly LiveSecond[], selection: Sele
   }
 }
 
-/** The time that the time lines of a report show, whether or not it is filled yet. */
-export function resolveShownStretch(report: LiveReport): Stretch {
-  const toS = Math.floor(report.service.nowMs / 1_000)
-  return { fromS: toS - SHOWN_S, toS }
+/** The time that the time lines of a report show: from the start of the service on, the last ten minutes at most. */
+export function resolveShownStretch({ service }: LiveReport): Stretch {
+  const nowS = Math.floor(service.nowMs / 1_000)
+  const fromS = Math.max(nowS - MOST_SHOWN_S, Math.floor(service.startedAtMs / 1_000))
+  return { fromS, toS: Math.max(nowS, fromS + LEAST_SHOWN_S) }
 }
 
-/** When the store was away, as far as it is shown. An outage that goes on reaches to the end. */
+/** How much of that time has passed, in words: `10 min` at most. */
+export function describeShownTime({ service }: LiveReport): string {
+  return formatDuration(Math.min(MOST_SHOWN_S * 1_000, Math.max(1_000, service.nowMs - service.startedAtMs)))
+}
+
+/** When the store was away, as far as it is shown. An outage that goes on reaches to the present. */
 export function listOutageStretches(report: LiveReport): Stretch[] {
-  const { fromS, toS } = resolveShownStretch(report)
+  const { fromS } = resolveShownStretch(report)
+  const toS = Math.floor(report.service.nowMs / 1_000)
   return report.outages
     .map((outage) => ({
       fromS: Math.max(fromS, outage.fromMs / 1_000),

@@ -11,7 +11,7 @@ import { formatLatency, formatTimeOfDay } from '../words/lengths.ts'
 import { formatCount, formatRate, formatShort } from '../words/numbers.ts'
 import { listMinutes, sumRecent } from './recent.ts'
 import { listChoices, resolveChoice, type Selection } from './selection.ts'
-import { composeTimeLines, listOutageStretches, resolveShownStretch } from './time-lines.ts'
+import { composeTimeLines, describeShownTime, listOutageStretches, resolveShownStretch } from './time-lines.ts'
 
 const SETTINGS: ChartSettings = {
   series: [
@@ -40,7 +40,7 @@ export function TrafficPanel(props: {
   const marked = listOutageStretches(report)
   const at = pointed ?? lines.timesS.length - 1
   const lately = sumRecent(report.seconds, report.seconds.length, selection)
-  const words = `Requests per second over the last ten minutes, ${label}: ${formatRate(lately.allowedPerSecond)} allowed and ${formatRate(lately.refusedPerSecond)} refused on average.`
+  const words = `Requests per second over the last ${describeShownTime(report)}, ${label}: ${formatRate(lately.allowedPerSecond)} allowed and ${formatRate(lately.refusedPerSecond)} refused on average.`
   return (
     <Panel title="Requests per second" class="wide" aside={<Menu {...{ choices, value, select }} />}>
       <Legend entries={legend(lines, at, marked.length > 0)} />

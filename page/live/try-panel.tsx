@@ -3,6 +3,7 @@ import { useId, useState } from 'preact/hooks'
 import type { LivePolicy } from '../../src/observe/live-report.ts'
 import { Panel } from '../frame/panel.tsx'
 import { describeDecision } from '../words/decision-words.ts'
+import type { OpenedKey } from './key-dialog.tsx'
 import { composeConsumeRequest, type DecisionJson, type ServiceReply } from './service-client.ts'
 import { TokenForm } from './token-form.tsx'
 import { service } from './use-live.tsx'
@@ -12,6 +13,7 @@ export function TryPanel(props: {
   policies: readonly LivePolicy[]
   token: string | undefined
   keepToken: (token: string) => void
+  open: (key: OpenedKey) => void
 }): JSX.Element {
   const id = useId()
   const [name, setName] = useState('')
@@ -29,6 +31,10 @@ export function TryPanel(props: {
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     setAnswer(await service.consume(composeConsumeRequest(policy, keys, cost), props.token))
+  }
+  const look = (): void => {
+    const { key } = composeConsumeRequest(policy, keys, cost)
+    props.open({ policy, key, text: policy.tiers.map(({ name }) => keys[name] ?? '').join(', ') })
   }
   const keepToken = (token: string): void => {
     setAnswer(undefined)
@@ -62,7 +68,12 @@ export function TryPanel(props: {
           value={cost}
           onInput={(event) => setCost(event.currentTarget.value)}
         />
-        <button type="submit">Consume</button>
+        <span class="row">
+          <button type="submit">Consume</button>
+          <button type="button" class="quiet" onClick={look}>
+            Look at the key
+          </button>
+        </span>
       </form>
       <Result answer={answer} />
       {answer?.kind === 'locked' ? (

@@ -48,6 +48,38 @@ it('writes a file of policies as people would', () => {
 `)
 })
 
+const TIERED: RuleChoice = {
+  rule: 'token-bucket',
+  values: { capacity: '20', refill: '5', period: '1s' },
+  tiers: [
+    { rule: 'fixed-window', values: { limit: '100', window: '1m' } },
+    { rule: 'fixed-window', values: { limit: '1000', window: '1h' } },
+  ],
+}
+
+it('writes tiers as tiers', () => {
+  expect(composeTypescript([TIERED])).toBe(`import { createLimiter, fixedWindow, tokenBucket } from 'sluice'
+
+export const tokenBucketLimiter = createLimiter({
+  name: 'token-bucket',
+  tiers: {
+    'token-bucket': tokenBucket({ capacity: 20, refill: 5, periodMs: 1_000 }),
+    'fixed-window': fixedWindow({ limit: 100, windowMs: 60_000 }),
+    'fixed-window-2': fixedWindow({ limit: 1_000, windowMs: 3_600_000 }),
+  },
+})
+`)
+  expect(composeYaml([TIERED])).toBe(`policies:
+  token-bucket:
+    tiers:
+      token-bucket: { rule: token-bucket, capacity: 20, refill: 5, period: 1s }
+      fixed-window: { rule: fixed-window, limit: 100, window: 1m }
+      fixed-window-2: { rule: fixed-window, limit: 1000, window: 1h }
+`)
+  const [policy] = readPolicies(composeYaml([TIERED]), 'limits.yaml')
+  expect(policy?.options).toHaveProperty('tiers.fixed-window-2.rule.limit', 1_000)
+})
+
 it('writes a file of policies that gives the same rules', () => {
   const choices = [...CHOICES, ...RULE_FORMS.map(suggestChoice)]
   const policies = readPolicies(composeYaml(choices), 'limits.yaml')

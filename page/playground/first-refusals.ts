@@ -11,7 +11,8 @@ export interface FirstRefusal {
   readonly cost: number
   readonly remaining: number
   readonly retryAfterMs: number
-  readonly limit: number
+  /** Absent where several tiers have limits of their own. */
+  readonly limit: number | undefined
   readonly inARow: number
 }
 
@@ -20,11 +21,11 @@ const MOST_REFUSALS = 5
 
 /** Finds the first rows of requests that a rule refuses, and then looks no further. */
 export class FirstRefusals {
-  readonly #limit: number
+  readonly #limit: number | undefined
   readonly #found: { -readonly [Name in keyof FirstRefusal]: FirstRefusal[Name] }[] = []
   #isInRow = false
 
-  constructor(limit: number) {
+  constructor(limit: number | undefined) {
     this.#limit = limit
   }
 
@@ -51,5 +52,5 @@ export function describeRefusal(refusal: FirstRefusal, fromMs: number): string {
   const left =
     remaining === 0 ? 'nothing was left' : `only ${formatCount(remaining)} ${remaining === 1 ? 'was' : 'were'} left`
   const asked = cost === 1 ? '' : `asked for ${formatCount(cost)}, but `
-  return `At ${formatDuration(atMs - fromMs)}, ${key}: ${asked}${left} of ${formatCount(limit)}. ${describeRetry(retryAfterMs)}${others}`
+  return `At ${formatDuration(atMs - fromMs)}, ${key}: ${asked}${left}${limit === undefined ? '' : ` of ${formatCount(limit)}`}. ${describeRetry(retryAfterMs)}${others}`
 }

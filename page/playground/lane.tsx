@@ -8,6 +8,7 @@ import type { PlayHead } from './play-head.ts'
 import { changeRule, findForm, type Made, RULE_FORMS, type RuleChoice } from './rule-choice.ts'
 import { RuleFields } from './rule-fields.tsx'
 import type { PlayedLane } from './run.ts'
+import { TierFields } from './tier-fields.tsx'
 
 /** One rule: its fields, and what came of them. */
 export function Lane(props: {
@@ -50,6 +51,7 @@ export function Lane(props: {
       </div>
       <div>
         <RuleFields form={form} choice={choice} change={change} />
+        <TierFields choice={choice} change={change} />
       </div>
       {'problem' in made ? (
         <p class="alert" role="alert">

@@ -7,9 +7,11 @@ import { CopyButton } from './copy-button.tsx'
 import { Lane } from './lane.tsx'
 import { PlayBar } from './play-bar.tsx'
 import { PlayHead, startSpeed } from './play-head.ts'
+import { PresetBar } from './preset-bar.tsx'
 import { type Made, nameLanes, RULE_FORMS, type RuleChoice, suggestChoice } from './rule-choice.ts'
 import { MOST_ARRIVALS, type PlayedLane } from './run.ts'
 import { MOST_RULES } from './settings.ts'
+import { SummaryPanel } from './summary-panel.tsx'
 import { TrafficForm } from './traffic-form.tsx'
 import { type PlayedOutcome, type Playing, useRun } from './use-run.tsx'
 import { useSettings } from './use-settings.tsx'
@@ -36,6 +38,7 @@ export function PlaygroundView({ query }: { query: string }): JSX.Element {
           <b>Not all of this link could be read:</b> {problems.join('; ')}. What is missing is as at the start.
         </p>
       )}
+      <PresetBar settings={settings} change={change} />
       <TrafficForm
         traffic={settings.traffic}
         asksWork={playing.made.some((made) => 'rule' in made && made.rule.replenishes === 'on-release')}
@@ -67,6 +70,7 @@ export function PlaygroundView({ query }: { query: string }): JSX.Element {
           Add a rule
         </button>
       )}
+      {playing.compared === undefined ? null : <SummaryPanel {...playing.compared} />}
       <CodePanel choices={rules.filter((_choice, index) => 'rule' in (playing.made[index] as Made))} />
     </div>
   )

@@ -65,3 +65,28 @@ it('numbers rules of the same kind', () => {
   const choices = ['gcra', 'fixed-window', 'gcra', 'gcra'].map((rule) => ({ rule, values: {} }))
   expect(nameLanes(choices)).toEqual(['gcra', 'fixed-window', 'gcra-2', 'gcra-3'])
 })
+
+describe('tiers', () => {
+  const perMinute = { rule: 'fixed-window', values: { limit: '100', window: '1m' } }
+  const perSecond = { rule: 'token-bucket', values: { capacity: '20', refill: '5', period: '1s' } }
+
+  it('make one rule, with the limit of the smallest', () => {
+    expect(makeRule({ ...perMinute, tiers: [perSecond] })).toMatchObject({ rule: { kind: 'tiers', limit: 20 } })
+  })
+
+  it('say what is wrong with any of them', () => {
+    const wrong = { ...perSecond, values: { ...perSecond.values, refill: '0' } }
+    expect(makeRule({ ...perMinute, tiers: [wrong] })).toEqual({
+      problem: 'refill must be a whole number of at least 1, got 0',
+    })
+    expect(makeRule({ ...perMinute, tiers: [suggestChoice(form('concurrency'))] })).toEqual({
+      problem: 'concurrency cannot be one of several tiers here',
+    })
+  })
+
+  it('stay when the rule changes, unless the new one cannot have any', () => {
+    const choice = { ...perMinute, tiers: [perSecond] }
+    expect(changeRule(form('sliding-log'), choice).tiers).toEqual([perSecond])
+    expect(changeRule(form('concurrency'), choice)).not.toHaveProperty('tiers')
+  })
+})

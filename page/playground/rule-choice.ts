@@ -2,11 +2,14 @@ import { duration } from '../../src/core/duration.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import * as forms from '../../src/rules/forms.ts'
 import { nameField, type RuleField, type RuleForm, ruleFrom } from '../../src/rules/rule-form.ts'
+import { tieredRule } from '../../src/simulate/tiered-rule.ts'
 
 /** A rule as it is being chosen: what people typed for each field, by the field's word. An empty text leaves the field out. */
 export interface RuleChoice {
   readonly rule: string
   readonly values: Readonly<Record<string, string>>
+  /** Further rules that a request has to pass as well. Never empty, and none of them has tiers. */
+  readonly tiers?: readonly RuleChoice[]
 }
 
 /** What came of a choice: a rule, or why it is none. */
@@ -14,6 +17,9 @@ export type Made = { readonly rule: Rule } | { readonly problem: string }
 
 /** Every rule there is, as a form. A new rule appears here without a change. */
 export const RULE_FORMS: readonly RuleForm[] = Object.values(forms)
+
+/** The rules that can be one of several tiers: what counts who is at work cannot here. */
+export const TIER_FORMS: readonly RuleForm[] = RULE_FORMS.filter(({ name }) => name !== 'concurrency')
 
 /** The form of a rule's name; `undefined` when there is no such rule. */
 export function findForm(name: string): RuleForm | undefined {
@@ -29,10 +35,11 @@ export function suggestChoice(form: RuleForm): RuleChoice {
 }
 
 /** The same fields of another rule, as far as it has them: who compares wants the same limit. */
-export function changeRule(form: RuleForm, { values }: RuleChoice): RuleChoice {
+export function changeRule(form: RuleForm, { values, tiers }: RuleChoice): RuleChoice {
   const fresh = suggestChoice(form)
   const kept = Object.entries(values).filter(([word]) => word in fresh.values)
-  return { rule: form.name, values: { ...fresh.values, ...Object.fromEntries(kept) } }
+  const choice = { rule: form.name, values: { ...fresh.values, ...Object.fromEntries(kept) } }
+  return tiers === undefined || !TIER_FORMS.includes(form) ? choice : { ...choice, tiers }
 }
 
 /** The options that a choice stands for, lengths of time still in words. Fields that are left out are absent. */
@@ -55,8 +62,18 @@ function parseValue({ kind }: RuleField, text: string): string | number {
   }
 }
 
-/** Makes the rule by its own factory, which says what is wrong with the options. */
-export function makeRule(choice: RuleChoice): Made {
+/** Makes the rule by its own factory, which says what is wrong with the options, and its further tiers. */
+export function makeRule({ tiers = [], ...choice }: RuleChoice): Made {
+  const made = [choice, ...tiers].map(makeOneRule)
+  const wrong = made.find((one) => 'problem' in one)
+  if (wrong !== undefined || made.length === 1) return wrong ?? (made[0] as Made)
+  const rules = made.flatMap((one) => ('rule' in one ? [one.rule] : []))
+  const other = rules.find(({ windowMs }) => windowMs === undefined)
+  if (other !== undefined) return { problem: `${other.kind} cannot be one of several tiers here` }
+  return { rule: tieredRule(rules) }
+}
+
+function makeOneRule(choice: RuleChoice): Made {
   const form = findForm(choice.rule)
   if (form === undefined) return { problem: `there is no rule ${JSON.stringify(choice.rule)}` }
   try {

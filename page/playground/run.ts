@@ -48,7 +48,9 @@ export function startRun(
   mostArrivals: number = MOST_ARRIVALS,
 ): PlaygroundRun {
   const { fromMs = 0, untilMs = 0 } = trace
-  const refusals = new Map(contestants.map((one) => [one, new FirstRefusals(one.rule.limit)]))
+  const refusals = new Map(
+    contestants.map((one) => [one, new FirstRefusals('tiers' in one.rule ? undefined : one.rule.limit)]),
+  )
   const simulation = createSimulation(contestants, {
     slots: SLOTS,
     watchedKey: WATCHED_KEY,

@@ -10,6 +10,9 @@ export interface Settings {
 /** How many rules fit side by side. */
 export const MOST_RULES = 4
 
+/** How many tiers one of them may have, itself included. */
+export const MOST_TIERS = 3
+
 /** Three rules of ten a second that look alike until bursts come. */
 export const START: Settings = {
   rules: [

@@ -21,12 +21,16 @@ it('reads back all that can be set', () => {
     ])
     return fc.record(Object.fromEntries(fields), { requiredKeys: [] }).map((values) => ({ rule: form.name, values }))
   })
+  const lane = fc.oneof(
+    rule,
+    fc.tuple(rule, fc.array(rule, { minLength: 1, maxLength: 2 })).map(([first, tiers]) => ({ ...first, tiers })),
+  )
   const traffic = fc.constantFrom(...(Object.keys(TRAFFIC_KINDS) as TrafficKind[])).chain((kind) => {
     // What traffic starts with is left out, which is the same.
     const fields = listFields(kind).map(({ word, start }) => [word, text.filter((value) => value !== start)])
     return fc.record(Object.fromEntries(fields), { requiredKeys: [] }).map((values) => ({ kind, values }))
   })
-  const settings: fc.Arbitrary<Settings> = fc.record({ rules: fc.array(rule, { minLength: 1, maxLength: 4 }), traffic })
+  const settings: fc.Arbitrary<Settings> = fc.record({ rules: fc.array(lane, { minLength: 1, maxLength: 4 }), traffic })
   fc.assert(
     fc.property(settings, (given) => {
       expect(readSettings(writeSettings(given))).toEqual({ settings: given, problems: [] })

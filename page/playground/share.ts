@@ -1,6 +1,6 @@
 import { nameField, type RuleField, type RuleForm } from '../../src/rules/rule-form.ts'
 import { findForm, type RuleChoice } from './rule-choice.ts'
-import { MOST_RULES, type Settings, START } from './settings.ts'
+import { MOST_RULES, MOST_TIERS, type Settings, START } from './settings.ts'
 import { listFields, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind } from './traffic-choice.ts'
 
 /** The version of the way settings are written. Links of another version are not guessed at. */
@@ -8,10 +8,10 @@ const VERSION = '1'
 
 /**
  * Settings as the part of a link behind its question mark: `v=1&r=token-bucket~capacity-50~period-1s&t=bursts~burst-20`.
- * What traffic starts with anyway is left out.
+ * What traffic starts with anyway is left out. Tiers of one rule have `~~` between them.
  */
 export function writeSettings({ rules, traffic }: Settings): string {
-  const parts = rules.map(({ rule, values }) => `r=${pack(rule, Object.entries(values))}`)
+  const parts = rules.map((choice) => `r=${[choice, ...(choice.tiers ?? [])].map(packRule).join(TIER_SIGN)}`)
   const shaped = listFields(traffic.kind).flatMap(({ word, start }): [string, string][] => {
     const value = traffic.values[word] ?? start
     return value === start ? [] : [[word, value]]
@@ -39,15 +39,24 @@ export function readSettings(query: string): { readonly settings: Settings; read
 function readRules(texts: readonly string[], problems: string[]): readonly RuleChoice[] {
   if (texts.length > MOST_RULES) problems.push(`it has ${texts.length} rules, and only ${MOST_RULES} fit`)
   const rules = texts.slice(0, MOST_RULES).flatMap((text): RuleChoice[] => {
-    const { name, values } = unpack(text)
-    const form = findForm(name)
-    if (form !== undefined) return [{ rule: name, values: pickKnownValues(form, values, problems) }]
-    problems.push(`there is no rule ${JSON.stringify(name)}`)
-    return []
+    const [first, ...tiers] = text
+      .split(TIER_SIGN)
+      .slice(0, MOST_TIERS)
+      .flatMap((part) => readRule(part, problems))
+    if (first === undefined) return []
+    return [tiers.length === 0 ? first : { ...first, tiers }]
   })
   if (rules.length > 0) return rules
   if (texts.length === 0) problems.push('it names no rule')
   return START.rules
+}
+
+function readRule(text: string, problems: string[]): RuleChoice[] {
+  const { name, values } = unpack(text)
+  const form = findForm(name)
+  if (form !== undefined) return [{ rule: name, values: pickKnownValues(form, values, problems) }]
+  problems.push(`there is no rule ${JSON.stringify(name)}`)
+  return []
 }
 
 function pickKnownValues(form: RuleForm, values: [string, string][], problems: string[]): Record<string, string> {
@@ -78,6 +87,13 @@ function readTraffic(text: string | null, problems: string[]): TrafficChoice {
     return words.includes(word)
   })
   return { kind, values: Object.fromEntries(known) }
+}
+
+/** Stands between the tiers of a rule. */
+const TIER_SIGN = '~~'
+
+function packRule({ rule, values }: RuleChoice): string {
+  return pack(rule, Object.entries(values))
 }
 
 // A tilde stands between the parts and a hyphen behind a word: neither needs to be escaped in an address, and no word has one.

@@ -1,6 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { Contestant } from '../../src/simulate/simulation.ts'
+import type { Rule } from '../../src/core/rule.ts'
+import type { Contestant, Trace } from '../../src/simulate/simulation.ts'
 import { decisionTimeNs } from './decision-time.ts'
+import { playInSlices } from './play-in-slices.ts'
 import { type Made, makeRule, nameLanes, type RuleChoice } from './rule-choice.ts'
 import { type RunOutcome, startRun } from './run.ts'
 import type { Settings } from './settings.ts'
@@ -9,6 +11,8 @@ import { makeTrace } from './traffic-choice.ts'
 /** How the playground stands: the last outcome stays until the next one is there. */
 export interface Playing {
   readonly made: readonly Made[]
+  /** The first rule that can be made, and the traffic, to compare every rule by. */
+  readonly compared: { readonly rule: Rule; readonly trace: Trace } | undefined
   readonly trafficProblem: string | undefined
   readonly isBusy: boolean
   readonly progress: number
@@ -47,24 +51,24 @@ export function useRun(settings: Settings): Playing {
       const takenNs = decisionTimeNs(contestant.rule, traffic.trace, () => performance.now() * 1e6)
       timeout = setTimeout(measure, 0, [...decisionNs, takenNs])
     }
-    const slice = (): void => {
-      const endMs = performance.now() + SLICE_MS
-      const isDone = run.playOn(() => performance.now() >= endMs)
-      if (isDone) setState({ isBusy: false, progress: 1, outcome: { ...run.outcome(), choices, decisionNs: [] } })
-      else setState(({ outcome }) => ({ isBusy: true, progress: run.progress, outcome }))
-      timeout = isDone ? setTimeout(measure, RESTED_MS, []) : setTimeout(slice)
-    }
-    let timeout = setTimeout(slice, SETTLED_MS)
+    let timeout: ReturnType<typeof setTimeout> | undefined
+    const stop = playInSlices(run, SETTLED_MS, (isDone) => {
+      if (!isDone) return setState(({ outcome }) => ({ isBusy: true, progress: run.progress, outcome }))
+      setState({ isBusy: false, progress: 1, outcome: { ...run.outcome(), choices, decisionNs: [] } })
+      timeout = setTimeout(measure, RESTED_MS, [])
+    })
     setState((before) => ({ ...before, isBusy: true, progress: 0 }))
-    return () => clearTimeout(timeout)
+    return () => {
+      stop()
+      clearTimeout(timeout)
+    }
   }, [made, traffic])
 
-  return { made, trafficProblem: 'problem' in traffic ? traffic.problem : undefined, ...state }
+  const compared = first !== undefined && 'trace' in traffic ? { rule: first.rule, trace: traffic.trace } : undefined
+  return { made, compared, trafficProblem: 'problem' in traffic ? traffic.problem : undefined, ...state }
 }
 
 const IDLE = { isBusy: true, progress: 0, outcome: undefined } as const
-/** Half a frame: the other half is the browser's. */
-const SLICE_MS = 8
 const SETTLED_MS = 60
 /** Long enough that the reader has the results before, and that it does not run while a slider moves. */
 const RESTED_MS = 300

@@ -12,7 +12,7 @@ const ALLOWED: Tellable = {
 const REFUSED: Tellable = { ...ALLOWED, allowed: false, remaining: 0, retryAfterMs: 5_200, reason: 'limit' }
 
 it.each<[Tellable, string]>([
-  [ALLOWED, 'Allowed. 999 of 1,000 remain; all of it is back in 1 min if nobody comes.'],
+  [ALLOWED, 'Allowed. 999 of 1,000 remain; all of it is back in 1 min if no request comes.'],
   [{ ...ALLOWED, resetAfterMs: 0 }, 'Allowed. 999 of 1,000 remain.'],
   [{ ...ALLOWED, resetAfterMs: null }, 'Allowed. 999 of 1,000 remain.'],
   [{ ...ALLOWED, remaining: 1, resetAfterMs: 0 }, 'Allowed. 1 of 1,000 remains.'],

@@ -32,7 +32,7 @@ function describeAllowed({ limit, remaining, resetAfterMs, delayMs }: Tellable):
   const reset =
     resetAfterMs === null || resetAfterMs === 0
       ? ''
-      : `; all of it is back in ${formatDuration(resetAfterMs)} if nobody comes`
+      : `; all of it is back in ${formatDuration(resetAfterMs)} if no request comes`
   return `${turn} ${formatCount(remaining)} of ${formatCount(limit)} ${remaining === 1 ? 'remains' : 'remain'}${reset}.`
 }
 

@@ -1,3 +1,5 @@
+import { formatCounted } from './numbers.ts'
+
 const UNITS = [
   ['d', 86_400_000],
   ['h', 3_600_000],
@@ -14,6 +16,13 @@ const DURATION_UNITS = [
   ['ms', 1],
 ] as const
 
+const WORDS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const
+
 /** A length of time for people: `250 ms`, `5.2 s`, `1 min 30 s`, `2 h 5 min`. Two units at most; `never` when it has no end. */
 export function formatDuration(durationMs: number): string {
   if (!Number.isFinite(durationMs)) return 'never'
@@ -26,6 +35,12 @@ export function formatDuration(durationMs: number): string {
   const [nextUnit, nextMs] = UNITS[first + 1] ?? ['', Number.POSITIVE_INFINITY]
   const minor = Math.floor((wholeMs % unitMs) / nextMs)
   return minor === 0 ? major : `${major} ${minor} ${nextUnit}`
+}
+
+/** A length of time in whole words and one unit, exactly: `1 minute`, `90 seconds`, `1 day`. */
+export function spellDuration(durationMs: number): string {
+  const [word, unitMs] = WORDS.find(([, ms]) => durationMs % ms === 0) ?? ['millisecond', 1]
+  return formatCounted(durationMs / unitMs, word)
 }
 
 /** A short time, as decisions take it: `51 µs`, `1.2 ms`, `340 ms`, `1.5 s`, and `—` where there was none. */

@@ -27,20 +27,50 @@ describe('the policies of a live board', () => {
     board.watch(api)
     await consume(api, 'a', 7)
     await api.peek('a')
+    const idle = { limit: 9, parameters: { capacity: 9, refill: 1, periodMs: 1_000, maxDebt: 9 } }
+    const hourly = { limit: 5, parameters: rule.parameters }
     expect(board.report().policies).toEqual([
       {
         name: 'idle',
-        tiers: [{ name: 'idle', kind: 'token-bucket', limit: 9, isShadow: false, refused: 0, near: 0 }],
+        tiers: [
+          {
+            name: 'idle',
+            kind: 'token-bucket',
+            ...idle,
+            isShadow: false,
+            refused: 0,
+            near: 0,
+          },
+        ],
         allowed: 0,
         refused: 0,
       },
       {
         name: 'api',
-        tiers: [{ name: 'api', kind: 'fixed-window', limit: 5, isShadow: false, refused: 2, near: 1 }],
+        tiers: [
+          {
+            name: 'api',
+            kind: 'fixed-window',
+            ...hourly,
+            isShadow: false,
+            refused: 2,
+            near: 1,
+          },
+        ],
         allowed: 5,
         refused: 2,
       },
     ])
+  })
+
+  it('remember why a key was refused last', async () => {
+    const api = createLimiter({ name: 'api', rule, clock })
+    board.watch(api)
+    await consume(api, 'a b', 5)
+    const { retryAfterMs } = await api.consume('a b')
+    const refusal = { atMs: HOUR, limit: 5, remaining: 0, retryAfterMs, reason: 'limit', limitedBy: 'api' }
+    expect(board.listRefusals('api', 'a%20b')).toEqual([refusal])
+    expect(board.listRefusals('other', 'a%20b')).toEqual([])
   })
 
   it('tell which tier refused, and which would have', async () => {

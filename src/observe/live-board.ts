@@ -2,7 +2,8 @@ import { type Clock, readClock, systemClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 import { formatKey } from './format-key.ts'
-import type { LiveKey, LivePolicy, LiveReport, LiveTier } from './live-report.ts'
+import { LastRefusals } from './last-refusals.ts'
+import type { LiveKey, LivePolicy, LiveRefusal, LiveReport, LiveTier } from './live-report.ts'
 import { LiveSeconds } from './live-seconds.ts'
 import { OutageLog } from './outage-log.ts'
 import { RecentKeys } from './recent-keys.ts'
@@ -17,6 +18,8 @@ export interface LiveBoard {
    */
   watch(limiter: WatchedLimiter): () => void
   report(): BoardReport
+  /** The last five refusals at most of a key, as reports write it, the newest first. Those of the last thousand refused keys are kept. */
+  listRefusals(policy: string, key: string): readonly LiveRefusal[]
 }
 
 /** The part of a live report that a board knows. */
@@ -56,6 +59,7 @@ class Board implements LiveBoard {
   readonly #seconds: LiveSeconds
   readonly #busiest: RecentKeys
   readonly #mostRefused: RecentKeys
+  readonly #refusals = new LastRefusals()
   readonly #outages = new OutageLog()
   readonly #counts = new Map<string, PolicyCounts>()
 
@@ -107,15 +111,22 @@ class Board implements LiveBoard {
     }
   }
 
+  listRefusals(policy: string, key: string): readonly LiveRefusal[] {
+    return this.#refusals.list(nameKey(key, policy))
+  }
+
   #count(policy: string, key: string, decision: Decision, tookMs: number | undefined): void {
     const nowMs = readClock(this.#clock)
     const { allowed } = decision
-    // A text of a key has no line break.
-    const name = `${key}\n${policy}`
+    const name = nameKey(key, policy)
     this.#seconds.count(policy, decision, tookMs, nowMs)
     this.#busiest.count(name, allowed, nowMs)
     if (allowed) this.#mostRefused.note(name, true)
-    else this.#mostRefused.count(name, false, nowMs)
+    else {
+      const { limit, remaining, retryAfterMs, reason, limitedBy } = decision
+      this.#mostRefused.count(name, false, nowMs)
+      this.#refusals.note(name, { atMs: nowMs, limit, remaining, retryAfterMs, reason, limitedBy })
+    }
   }
 }
 
@@ -142,8 +153,15 @@ function composePolicy(name: string, counts: PolicyCounts): LivePolicy[] {
   return [{ name, tiers, allowed: counts.allowed, refused: counts.refused }]
 }
 
-function composeTier(name: string, { kind, limit }: Rule, shadows: readonly string[], counts: PolicyCounts): LiveTier {
-  return { name, kind, limit, isShadow: shadows.includes(name), refused: 0, near: 0, ...counts.byTier.get(name) }
+function composeTier(name: string, rule: Rule, shadows: readonly string[], counts: PolicyCounts): LiveTier {
+  const { kind, limit, parameters } = rule
+  const isShadow = shadows.includes(name)
+  return { name, kind, limit, parameters, isShadow, refused: 0, near: 0, ...counts.byTier.get(name) }
+}
+
+// A text of a key has no line break.
+function nameKey(key: string, policy: string): string {
+  return `${key}\n${policy}`
 }
 
 function composeKey({ key: text, allowed, refused, error }: KeyCount): LiveKey {

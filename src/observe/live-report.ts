@@ -1,3 +1,6 @@
+import type { Decision } from '../core/decision.ts'
+import type { Rule } from '../core/rule.ts'
+
 /** What `GET /v1/live` of the service answers with: what has happened lately, for people who look. Times are whole milliseconds since 1970. */
 export interface LiveReport {
   readonly service: {
@@ -45,6 +48,8 @@ export interface LiveTier {
   /** As the rule calls itself, such as `token-bucket`. */
   readonly kind: string
   readonly limit: number
+  /** The numbers of the rule, such as `windowMs`. */
+  readonly parameters: Rule['parameters']
   readonly isShadow: boolean
   /** How often it was the one that refused or, in the shadow, would have. */
   readonly refused: number
@@ -71,6 +76,11 @@ export interface LiveSecond {
       { readonly allowed: number; readonly refused: number; readonly byTier: Readonly<Record<string, number>> }
     >
   >
+}
+
+/** A refusal of a key, and why. */
+export interface LiveRefusal extends Pick<Decision, 'limit' | 'remaining' | 'retryAfterMs' | 'reason' | 'limitedBy'> {
+  readonly atMs: number
 }
 
 /** A key and what was decided about it lately. At most `error` requests are missing, and none is too many. */

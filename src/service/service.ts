@@ -11,6 +11,7 @@ import { checkReadiness } from './readiness.ts'
 import { createChangeRoutes } from './routes/change.ts'
 import { consumeRoutes } from './routes/consume.ts'
 import { createHoldRoutes } from './routes/hold.ts'
+import { createKeyRoutes } from './routes/key.ts'
 import { createReportRoutes } from './routes/report.ts'
 import { HttpServer, type ListeningAddress } from './server/http-server.ts'
 import { readPage } from './server/page-files.ts'
@@ -90,7 +91,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   wholeNumber('requestMs', requestMs, 10)
   const assertToken = createTokenCheck(options.token)
   const file = options.page === undefined ? () => undefined : await readPage(options.page)
-  const { policies, live, reloads, metrics } = observePolicies(options)
+  const { board, policies, live, reloads, metrics } = observePolicies(options)
   const state = { isClosing: false }
   const onError = (error: unknown): void => options.onError?.(error)
   const context = { policies, onError }
@@ -98,6 +99,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ...consumeRoutes(context),
     ...createChangeRoutes(context),
     ...createHoldRoutes(context),
+    ...createKeyRoutes(context, board),
     ...createReportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
   }
   const onResponse = metrics.responded
@@ -138,5 +140,5 @@ function observePolicies(options: ServiceOptions) {
   const policies = new PoliciesInForce(options.policies, { store, clock, watch })
   const reloads: Reloads = { count: 0, error: null }
   const live = createLiveReports({ board, policies, store, place, version, clock: reportClock }, reloads)
-  return { policies, live, reloads, metrics }
+  return { board, policies, live, reloads, metrics }
 }

@@ -1,7 +1,8 @@
-import type { Rule } from '../core/rule.ts'
+import type { Rule, RuleState } from '../core/rule.ts'
 import type { KeyState, Transition } from '../engine/key-state.ts'
 import type { Timeline } from '../rules/timeline.ts'
 import { ExpiringMap } from './expiring-map.ts'
+import type { TieredRule, TieredState } from './tiered-rule.ts'
 
 const BYTES_A_NUMBER = 8
 const NUMBERS_A_HOLD = 5
@@ -58,8 +59,16 @@ export class KeyAccount {
 /** How many numbers are kept of a key. */
 function countNumbers(rule: Rule, { state, block, holds = [] }: KeyState): number {
   const beside = (block === undefined ? 0 : NUMBERS_A_BLOCK) + NUMBERS_A_HOLD * holds.length
-  if (state === undefined) return beside
+  return beside + countStateNumbers(rule, state)
+}
+
+function countStateNumbers(rule: Rule | TieredRule, state: RuleState | undefined): number {
+  if (state === undefined) return 0
+  if ('tiers' in rule) {
+    const { states } = state as TieredState
+    return rule.tiers.reduce((sum, tier, index) => sum + countStateNumbers(tier, states[index]), 0)
+  }
   // A state without cells is one whose size varies: a time and a cost each, and for how long they count.
   const { from, to } = state as Timeline
-  return beside + (rule.codec?.count ?? to - from + 3)
+  return rule.codec?.count ?? to - from + 3
 }

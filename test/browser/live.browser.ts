@@ -62,6 +62,63 @@ describe('the live view', () => {
     await expect.poll(() => readText(panel), PATIENT).toContain('In the shadow ip would have refused.')
   })
 
+  it('opens a key: what is stored, why it was refused, and reset and block with the token', async () => {
+    const service = await startService()
+    const { page } = await open(`${service.url}/`, { mayLoseService: true })
+    await service.consume({ policy: 'api', key: 'a b~{c}' }, 103)
+    await page.locator('[aria-label="Most refused keys"]').getByRole('button', { name: 'a%20b%7E%7Bc%7D' }).click()
+    const dialog = page.getByRole('dialog')
+    await expect.poll(() => readText(dialog), PATIENT).toMatch(/Refused by api: nothing is left of 100\. Try again in/)
+    expect(await dialog.locator('tbody td').allInnerTexts()).toEqual(['100', '0', expect.stringMatching(/ (h|min)/)])
+    expect(await readText(dialog)).toContain('api 100 per 1 hour')
+    expect(await dialog.locator('.refusals-of-key li').count()).toBe(3)
+
+    await dialog.getByRole('button', { name: 'Reset' }).click()
+    await expect.poll(() => readText(dialog), PATIENT).toContain('The service asks for its token.')
+    await dialog.getByLabel('Token').fill(TOKEN)
+    await dialog.getByRole('button', { name: 'Unlock' }).click()
+    await dialog.getByRole('button', { name: 'Reset' }).click()
+    await expect.poll(() => dialog.locator('tbody td').allInnerTexts(), PATIENT).toEqual(['0', '100', 'untouched'])
+    expect(await readText(dialog)).toContain('The next request passes.')
+
+    await dialog.getByLabel('Block for').fill('10m')
+    await dialog.getByRole('button', { name: 'Block', exact: true }).click()
+    await expect
+      .poll(() => readText(dialog), PATIENT)
+      .toMatch(/Refused by api: the key is blocked\. Try again in (10|9) min/)
+    expect(await service.consume({ policy: 'api', key: 'a b~{c}' })).toMatchObject([{ reason: 'blocked' }])
+    await dialog.getByRole('button', { name: 'Unblock' }).click()
+    await expect.poll(() => readText(dialog), PATIENT).toContain('The next request passes.')
+    await page.keyboard.press('Escape')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+
+  it('opens any key of a policy of tiers from the form', async () => {
+    const service = await startService()
+    await service.consume({ policy: 'messages', key: { user: '9', ip: '203.0.113.7' } }, 21)
+    const { page } = await open(`${service.url}/`)
+    const panel = page.locator('section', { hasText: 'Try it' })
+    await panel.getByLabel('Policy').selectOption('messages')
+    await panel.getByLabel('Key of user').fill('9')
+    await panel.getByLabel('Key of ip').fill('203.0.113.7')
+    await panel.getByRole('button', { name: 'Look at the key' }).click()
+    const rows = page.getByRole('dialog').locator('tbody tr')
+    await expect.poll(() => rows.count(), PATIENT).toBe(2)
+    expect(await rows.nth(0).locator('td').allInnerTexts()).toEqual(['20', '0', expect.any(String)])
+    expect(await readText(page.getByRole('dialog').locator('.refusals-of-key'))).toContain('Refused by user')
+  })
+
+  it('starts its time lines with the service, and says limits with their windows', async () => {
+    const service = await startService()
+    const { page } = await open(`${service.url}/`)
+    const policies = page.locator('.policies')
+    await expect.poll(() => readText(policies), PATIENT).toContain('sliding-window, 100 per 1 hour')
+    expect(await readText(policies)).toContain('token-bucket, 1 per 1 hour, 5 at once')
+    const words = await page.getByRole('img', { name: /Requests per second/ }).getAttribute('aria-label')
+    expect(words).toMatch(/over the last \d+(\.\d)? s,/)
+    expect(await readText(page.locator('main'))).not.toMatch(/for 0 ms/)
+  })
+
   it('is empty in words before anything has happened', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`)

@@ -21,7 +21,36 @@ async function shown(view: string, how: Parameters<typeof open>[1]): Promise<Pag
   const { page } = await open(`${service.url}/#/${view}`, how)
   const sign = view === 'live' ? 'user:42' : 'First refusals'
   await expect.poll(() => readText(page.locator('main')), PATIENT).toContain(sign)
+  if (view === 'playground') await page.getByRole('table', { name: 'Every rule' }).waitFor()
   return page
+}
+
+const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
+
+async function openKey(page: Page): Promise<void> {
+  await page.locator('[aria-label="Most refused keys"]').getByRole('button', { name: 'user=1' }).click()
+  await expect.poll(() => readText(page.getByRole('dialog')), PATIENT).toContain('Refused by user')
+}
+
+/** What reaches beyond the right edge of the screen, and how wide the page is. */
+function findCutOff(page: Page): Promise<{ page: number; parts: string[] }> {
+  return page.evaluate(() => ({
+    page: document.documentElement.scrollWidth,
+    parts: [...document.querySelectorAll('main *')]
+      .filter((one) => one.getBoundingClientRect().right > innerWidth + 0.5 && one.closest('pre, .scroll') === null)
+      .map((one) => one.outerHTML.slice(0, 100)),
+  }))
+}
+
+/** Controls that are too low for a finger. A radio button is as large as its label. */
+function findSmallControls(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll('button, a, input, select, summary')]
+      .filter((one) => one.checkVisibility() && one.closest('.skip') === null)
+      .map((one) => (one.matches('[type=radio]') ? (one.parentElement as Element) : one))
+      .filter((one) => one.getBoundingClientRect().height < 40)
+      .map((one) => one.outerHTML.slice(0, 100)),
+  )
 }
 
 describe.each(['live', 'playground'])('the %s view', (view) => {
@@ -34,15 +63,26 @@ describe.each(['live', 'playground'])('the %s view', (view) => {
   })
 
   it('fits a phone without scrolling sideways', async () => {
-    const page = await shown(view, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
+    const page = await shown(view, PHONE)
     for (const summary of await page.locator('summary').all()) await summary.click()
-    const wide = await page.evaluate(() => ({
-      page: document.documentElement.scrollWidth,
-      parts: [...document.querySelectorAll('main *')]
-        .filter((one) => one.getBoundingClientRect().right > innerWidth + 0.5 && one.closest('pre, .scroll') === null)
-        .map((one) => one.outerHTML.slice(0, 100)),
-    }))
-    expect(wide).toEqual({ page: 360, parts: [] })
+    expect(await findCutOff(page)).toEqual({ page: 360, parts: [] })
+    expect(await findSmallControls(page)).toEqual([])
+  })
+})
+
+describe('the panel of a key', () => {
+  it.each(['light', 'dark'] as const)('is readable and labelled in %s', async (colorScheme) => {
+    const page = await shown('live', { colorScheme })
+    await openKey(page)
+    expect(await hardToRead(page)).toEqual([])
+    expect(await missingLabels(page)).toEqual([])
+  })
+
+  it('fits a phone', async () => {
+    const page = await shown('live', PHONE)
+    await openKey(page)
+    expect(await findCutOff(page)).toEqual({ page: 360, parts: [] })
+    expect(await findSmallControls(page)).toEqual([])
   })
 })
 

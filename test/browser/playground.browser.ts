@@ -3,13 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { PRESETS } from '../../page/playground/presets.ts'
+import { formatBytes } from '../../page/words/numbers.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
 import { concurrency } from '../../src/rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../src/rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../../src/rules/token-bucket/token-bucket.ts'
+import { listRuleVariants } from '../../src/simulate/rule-variants.ts'
 import { simulate } from '../../src/simulate/simulate.ts'
 import type { Result } from '../../src/simulate/simulation.ts'
+import { tieredRule } from '../../src/simulate/tiered-rule.ts'
 import { adversary, bursts, poisson } from '../../src/simulate/traffic.ts'
 import { openPages, readText } from './open-page.ts'
 import { launchService, type RunningService } from './running-service.ts'
@@ -40,14 +44,14 @@ const numbersIn = ({ admitted, refused, worstWindow }: Result): Record<string, s
   worst: `${worstWindow}`,
 })
 
-describe('the numbers on the page are those of simulate() in Node', () => {
-  const common = { durationMs: 60_000, keys: 1, cost: 1, workMs: 500, seed: 1 }
+const COMMON = { durationMs: 60_000, keys: 1, cost: 1, workMs: 500, seed: 1 }
 
+describe('the numbers on the page are those of simulate() in Node', () => {
   it('at the start', async () => {
     const { page } = await play()
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
     const contestants = [{ name: 'token-bucket', rule: tokenBucket({ capacity: 50, refill: 10, periodMs: 1_000 }) }]
-    const [result] = simulate(contestants, bursts({ ...common, burst: 60, burstMs: 1_000, pauseMs: 5_000 }))
+    const [result] = simulate(contestants, bursts({ ...COMMON, burst: 60, burstMs: 1_000, pauseMs: 5_000 }))
     expect(await readNumbers(page, 'token-bucket')).toEqual(numbersIn(result as Result))
     expect(await note(page)).toBe(`${result?.requests} requests for each rule.`)
   })
@@ -58,7 +62,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
     )
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
     const contestants = [{ name: 'sliding-log', rule: slidingLog({ limit: 30, windowMs: 5_000 }) }]
-    const trace = poisson({ ...common, perSecond: 200, durationMs: 30_000, keys: 25, cost: 2, seed: 7 })
+    const trace = poisson({ ...COMMON, perSecond: 200, durationMs: 30_000, keys: 25, cost: 2, seed: 7 })
     const [result] = simulate(contestants, trace)
     expect(await readNumbers(page, 'sliding-log')).toEqual(numbersIn(result as Result))
   })
@@ -67,7 +71,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
     const { page } = await play('?v=1&r=concurrency~limit-5~lease-30s&t=poisson~rate-40~work-200ms')
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
     const contestants = [{ name: 'concurrency', rule: concurrency({ limit: 5, leaseMs: 30_000 }) }]
-    const [result] = simulate(contestants, poisson({ ...common, perSecond: 40, workMs: 200 }))
+    const [result] = simulate(contestants, poisson({ ...COMMON, perSecond: 40, workMs: 200 }))
     expect(await readNumbers(page, 'concurrency')).toEqual(numbersIn(result as Result))
   })
 
@@ -76,10 +80,59 @@ describe('the numbers on the page are those of simulate() in Node', () => {
     await page.getByRole('radio', { name: 'adversary' }).check()
     await lane(page, 'fixed-window').getByLabel('limit', { exact: true }).fill('40')
     const contestants = [{ name: 'fixed-window', rule: fixedWindow({ limit: 40, windowMs: 10_000 }) }]
-    const [result] = simulate(contestants, adversary({ ...common, limit: 40, windowMs: 10_000 }))
+    const [result] = simulate(contestants, adversary({ ...COMMON, limit: 40, windowMs: 10_000 }))
     await expect.poll(() => readNumbers(page, 'fixed-window'), PATIENT).toEqual(numbersIn(result as Result))
     expect(result?.worstOverLimit).toBe(2)
     expect(await readText(lane(page, 'fixed-window'))).toContain('2× the limit of 40 in 10 s')
+  })
+})
+
+describe('tiers', () => {
+  it('are added to a rule, decided with it, carried by the link and written as code', async () => {
+    const { page } = await play('?v=1&r=fixed-window~limit-30~window-20s&t=poisson~rate-5')
+    const shown = lane(page, 'fixed-window')
+    await shown.getByRole('button', { name: 'Add a tier' }).click()
+    const tier = shown.getByRole('group', { name: 'Tier 2' })
+    await tier.getByLabel('and').selectOption('token-bucket')
+    await tier.getByLabel('capacity', { exact: true }).fill('7')
+    await tier.getByLabel('refill', { exact: true }).fill('3')
+    await tier.getByLabel('period', { exact: true }).fill('1s')
+    const slow = fixedWindow({ limit: 30, windowMs: 20_000 })
+    const rule = tieredRule([slow, tokenBucket({ capacity: 7, refill: 3, periodMs: 1_000 })])
+    const [result] = simulate([{ name: 'tiers', rule }], poisson({ ...COMMON, perSecond: 5 }))
+    await expect.poll(() => readNumbers(page, 'fixed-window'), PATIENT).toEqual(numbersIn(result as Result))
+    expect(page.url()).toContain('r=fixed-window~limit-30~window-20s~~token-bucket~capacity-7~refill-3~period-1s&')
+    expect(await readText(page.getByRole('tabpanel'))).toContain("'token-bucket': tokenBucket({ capacity: 7,")
+    await shown.getByRole('button', { name: 'Remove tier 2' }).click()
+    await expect.poll(() => page.url(), PATIENT).not.toContain('~~')
+  })
+})
+
+describe('a preset', () => {
+  it.each(PRESETS)('$name plays, and every rule is compared on its traffic', async ({ name, about, rules }) => {
+    const { page } = await play()
+    await page.getByRole('button', { name, exact: true }).click()
+    expect(await readText(page.locator('.presets'))).toContain(about)
+    expect(await page.locator('.lane').count()).toBe(rules.length)
+    const table = page.getByRole('table', { name: 'Every rule' })
+    await expect.poll(() => table.locator('tbody tr').count(), PATIENT).toBeGreaterThan(6)
+    await expect.poll(() => page.locator('.lane [role=alert]').count(), PATIENT).toBe(0)
+  })
+
+  it('compares by the numbers of simulate()', async () => {
+    const { page } = await play('?v=1&r=gcra~limit-40~period-10s&t=adversary')
+    const contestants = listRuleVariants(40, 10_000).filter(({ rule }) => rule.windowMs !== undefined)
+    const results = simulate(contestants, adversary({ ...COMMON, limit: 40, windowMs: 10_000 }))
+    const rows = page.getByRole('table', { name: 'Every rule' }).locator('tbody tr')
+    await expect.poll(() => rows.count(), PATIENT).toBe(results.length)
+    const numbers = (row: string): string[] => row.replaceAll(',', '').split(/\s+/)
+    for (const [index, { admitted, worstWindow, peakBytes }] of results.entries()) {
+      const cells = await rows.nth(index).locator('td').allInnerTexts()
+      expect(numbers(cells[0] as string)[0]).toBe(`${admitted}`)
+      expect(numbers(cells[2] as string)[0]).toBe(`${worstWindow}`)
+      expect(cells[3]).toBe(formatBytes(peakBytes))
+    }
+    expect(await readText(page.locator('.summary'))).toContain('Every rule at 40 per 10 seconds, on this traffic')
   })
 })
 

@@ -20,15 +20,17 @@ export const LIVE: LiveReport = {
   policies: [
     {
       name: 'api',
-      tiers: [{ name: 'api', kind: 'sliding-window', limit: 100, isShadow: false, refused: 40, near: 3 }],
+      tiers: [
+        { name: 'api', kind: 'sliding-window', limit: 100, parameters: {}, isShadow: false, refused: 40, near: 3 },
+      ],
       allowed: 1_200,
       refused: 40,
     },
     {
       name: 'messages',
       tiers: [
-        { name: 'user', kind: 'fixed-window', limit: 10, isShadow: false, refused: 0, near: 0 },
-        { name: 'ip', kind: 'token-bucket', limit: 10, isShadow: false, refused: 7, near: 0 },
+        { name: 'user', kind: 'fixed-window', limit: 10, parameters: {}, isShadow: false, refused: 0, near: 0 },
+        { name: 'ip', kind: 'token-bucket', limit: 10, parameters: {}, isShadow: false, refused: 7, near: 0 },
       ],
       allowed: 5,
       refused: 7,

@@ -50,13 +50,21 @@ const PROXIED = new Map([
   ['x-forwarded-proto', ''],
   ['via', '1.1 proxy'],
 ])
-const OPEN = { '/v1/peek': 200, '/v1/live': 200, '/v1/policies': 200, '/metrics': 200, '/healthz': 200, '/readyz': 200 }
-const LOCKED = { ...OPEN, '/v1/peek': 401, '/v1/live': 401, '/v1/policies': 401, '/metrics': 401 }
+const OPEN = {
+  '/v1/peek': 200,
+  '/v1/key': 200,
+  '/v1/live': 200,
+  '/v1/policies': 200,
+  '/metrics': 200,
+  '/healthz': 200,
+  '/readyz': 200,
+}
+const LOCKED = { ...OPEN, '/v1/peek': 401, '/v1/key': 401, '/v1/live': 401, '/v1/policies': 401, '/metrics': 401 }
 
 /** The statuses of everything that can be looked at. */
 const fetchReads = async (stage: Stage, headers: Record<string, string>) => {
   const reads = Object.keys(OPEN).map(async (path) => {
-    const isPost = path === '/v1/peek'
+    const isPost = path === '/v1/peek' || path === '/v1/key'
     const post = {
       method: 'POST',
       body: JSON.stringify(asked),
