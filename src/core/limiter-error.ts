@@ -21,7 +21,7 @@ export class LimiterError extends Error {
   override readonly name = 'LimiterError'
   readonly code: LimiterErrorCode
 
-  constructor(code: LimiterErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: LimiterErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(message, options)
     this.code = code
   }
