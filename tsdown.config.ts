@@ -17,8 +17,6 @@ const config: UserConfig = defineConfig({
   target: 'node20',
   platform: 'node',
   dts: { sourcemap: true },
-  // `await using` needs types that not every project has: bring them along.
-  banner: { dts: '/// <reference lib="esnext.disposable" />' },
   sourcemap: true,
   plugins: [luaScripts(), policiesSchema()],
 })

@@ -10,7 +10,7 @@ interface Manifest {
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const page = read('docs/versions.md')
 const folders = ['', ...['nestjs-10', 'nestjs-11'].map((name) => `test/${name}/`)]
-const compilers = ['4.7', '4.9', '5.4', '5.9'].map((name) => `test/typescript/${name}/`)
+const compilers = ['4.7', '4.9', '5.0', '5.4', '5.9'].map((name) => `test/typescript/${name}/`)
 
 /** A package under its own name, and the version that one of the manifests has of it. */
 const installed = [...folders, ...compilers].flatMap((folder) => {

@@ -23,7 +23,7 @@ export class LimiterError extends Error {
   override readonly name = 'LimiterError'
   readonly code: LimiterErrorCode
 
-  constructor(code: LimiterErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: LimiterErrorCode, message: string, options?: { readonly cause?: unknown }) {
     super(addExplainHint(message, code), options)
     // A console prints the stack, which is written when it is first read and then keeps the hint. Responses and logs take the message.
     void this.stack

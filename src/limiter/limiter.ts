@@ -17,6 +17,16 @@ import type { LimiterEvents } from './events.ts'
 import type { Hold, OpenHold } from './hold.ts'
 import type { Lease } from './lease.ts'
 
+// What `await using` needs, word for word as the library `esnext.disposable` has it: compilers before 5.2 and many projects do not have that.
+declare global {
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol
+  }
+  interface AsyncDisposable {
+    [Symbol.asyncDispose](): PromiseLike<void>
+  }
+}
+
 /**
  * Decides for every key whether a request may pass. Wrong arguments reject with a `LimiterError` and change nothing.
  *

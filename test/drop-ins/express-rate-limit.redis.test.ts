@@ -1,16 +1,28 @@
 import { createRequire } from 'node:module'
 import express5 from 'express'
-import { type Options, rateLimit } from 'express-rate-limit'
+import { type Options, rateLimit as rateLimit8 } from 'express-rate-limit'
 import { describe, expect, it } from 'vitest'
 import { expressRateLimitStore } from '../../src/adapters/express-rate-limit/index.ts'
+import { LimiterError } from '../../src/core/limiter-error.ts'
 import { patient } from '../patient.ts'
 import { ask, describeDropIn, describeOnStores, keepSites, keyOf, type Site, statuses } from './drop-in-suite.ts'
 import { describeHitStore, type HitSiteOptions, settled } from './hit-store-suite.ts'
 import { listening } from './listening.ts'
 
+const express4 = createRequire(import.meta.url)('express4') as typeof express5
+type RateLimit = typeof rateLimit8
+const { rateLimit: rateLimit7 } = createRequire(import.meta.url)('express-rate-limit7') as { rateLimit: RateLimit }
+const { rateLimit: rateLimit6 } = createRequire(import.meta.url)('express-rate-limit6') as {
+  rateLimit(options: object): ReturnType<RateLimit>
+}
+// Before version 7 the limit is called `max`.
+const withMax: RateLimit = ({ limit, ...options } = {}) => rateLimit6({ max: limit, ...options })
+
 const versions = [
-  ['Express 5', express5],
-  ['Express 4', createRequire(import.meta.url)('express4') as typeof express5],
+  ['express-rate-limit 8 on Express 5', express5, rateLimit8],
+  ['express-rate-limit 8 on Express 4', express4, rateLimit8],
+  ['express-rate-limit 7 on Express 4', express4, rateLimit7],
+  ['express-rate-limit 6 on Express 4', express4, withMax],
 ] as const
 
 const keyGenerator: Options['keyGenerator'] = (request) => keyOf(request.headers['x-client'])
@@ -18,6 +30,7 @@ const keyGenerator: Options['keyGenerator'] = (request) => keyOf(request.headers
 /** A site whose answers have the status that the path names: `/404`, or 200. */
 function serve(
   express: typeof express5,
+  rateLimit: RateLimit,
   options: Partial<Options>,
   onRequest?: HitSiteOptions['onRequest'],
 ): Promise<Site> {
@@ -30,21 +43,28 @@ function serve(
   return listening(app.listen(0, '127.0.0.1'))
 }
 
-describe.each(versions)('expressRateLimitStore on %s', (_, express) => {
+describe.each(versions)('expressRateLimitStore behind %s', (_, express, rateLimit) => {
   describeDropIn(({ options, limit, windowMs }) =>
-    serve(express, { limit, windowMs, store: expressRateLimitStore(options) }),
+    serve(express, rateLimit, { limit, windowMs, store: expressRateLimitStore(options) }),
   )
 })
 
-describe.each(versions)('expressRateLimitStore and the options of express-rate-limit, on %s,', (_, express) => {
+describe.each(versions)('expressRateLimitStore and the options of %s', (_, express, rateLimit) => {
   const fromHeader: Options['limit'] = (request) => Number(request.headers['x-limit'])
-  describeHitStore(({ limit, onRequest, ...options }) => {
-    const found = limit === 'x-limit' ? fromHeader : limit
-    return serve(express, { validate: false, limit: found, ...options }, onRequest)
-  }, expressRateLimitStore)
+  // Version 6 takes 0 for no limit.
+  const atZero = rateLimit === withMax ? 200 : 429
+  describeHitStore(
+    ({ limit, onRequest, ...options }) => {
+      const found = limit === 'x-limit' ? fromHeader : limit
+      return serve(express, rateLimit, { validate: false, limit: found, ...options }, onRequest)
+    },
+    expressRateLimitStore,
+    atZero,
+  )
 
   const keep = keepSites()
-  const start = (options: Partial<Options>): Promise<Site> => keep(serve(express, { windowMs: 60_000, ...options }))
+  const start = (options: Partial<Options>): Promise<Site> =>
+    keep(serve(express, rateLimit, { windowMs: 60_000, ...options }))
 
   describeOnStores((createStore, name) => {
     it('gives nothing back for requests that it refused, although they count as failed', async () => {
@@ -92,11 +112,17 @@ describe.each(versions)('expressRateLimitStore and the options of express-rate-l
     expect(complaints).toEqual([])
   })
 
-  it('prints at the start what is wrong, and lets nobody pass uncounted', async () => {
+  it('prints or throws at the start what is wrong, and lets nobody pass uncounted', async () => {
+    const complaint = 'limit must be a whole number of at least 1, got 1.5'
     const complaints: unknown[] = []
     const logger = { warn: () => {}, error: (error: unknown) => complaints.push(`${error}`) }
-    const site = await start({ limit: 1.5, logger, store: expressRateLimitStore() })
-    expect(complaints).toEqual(['LimiterError: limit must be a whole number of at least 1, got 1.5'])
+    const options = { limit: 1.5, logger, store: expressRateLimitStore() }
+    if (rateLimit !== rateLimit8) {
+      expect(() => rateLimit(options)).toThrow(new LimiterError('INVALID_OPTION', complaint))
+      return
+    }
+    const site = await start(options)
+    expect(complaints).toEqual([`LimiterError: ${complaint}`])
     expect(await statuses(site, 2)).toEqual([500, 500])
   })
 })

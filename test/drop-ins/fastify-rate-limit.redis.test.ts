@@ -1,15 +1,33 @@
-import rateLimit, { type RateLimitPluginOptions } from '@fastify/rate-limit'
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { createRequire } from 'node:module'
+import rateLimit11, { type RateLimitPluginOptions } from '@fastify/rate-limit'
+import fastify5, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import fastify4 from 'fastify4'
 import { describe, expect, it } from 'vitest'
 import { fastifyRateLimitStore } from '../../src/adapters/fastify-rate-limit/index.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { patient } from '../patient.ts'
 import { ask, describeDropIn, describeOnStores, keepSites, keyOf, type Site, statuses } from './drop-in-suite.ts'
 
+interface Version {
+  readonly major: 9 | 10 | 11
+  readonly fastify: typeof fastify5
+  readonly rateLimit: typeof rateLimit11
+}
+const NEWEST: Version = { major: 11, fastify: fastify5, rateLimit: rateLimit11 }
+const versions: readonly Version[] = [
+  NEWEST,
+  { major: 10, fastify: fastify5, rateLimit: createRequire(import.meta.url)('fastify-rate-limit10') },
+  { major: 9, fastify: fastify4, rateLimit: createRequire(import.meta.url)('fastify-rate-limit9') },
+]
+
 const keyGenerator = (request: FastifyRequest): string => keyOf(request.headers['x-client'])
 
 /** A site of the routes that `route` adds, `/` among them. */
-async function site(options: RateLimitPluginOptions, route: (app: FastifyInstance) => void = () => {}): Promise<Site> {
+async function site(
+  { fastify, rateLimit }: Version,
+  options: RateLimitPluginOptions,
+  route: (app: FastifyInstance) => void = () => {},
+): Promise<Site> {
   const app = fastify()
   await app.register(rateLimit, { keyGenerator, ...options })
   app.get('/', async () => 'hello')
@@ -18,16 +36,18 @@ async function site(options: RateLimitPluginOptions, route: (app: FastifyInstanc
   return { url: await app.listen({ port: 0, host: '127.0.0.1' }), stop: () => app.close() }
 }
 
-describe('fastifyRateLimitStore', () => {
+describe.each(versions)('fastifyRateLimitStore behind @fastify/rate-limit $major', (version) => {
   describeDropIn(({ options, limit, windowMs }) =>
-    site({ max: limit, timeWindow: windowMs, store: fastifyRateLimitStore(options) }),
+    site(version, { max: limit, timeWindow: windowMs, store: fastifyRateLimitStore(options) }),
   )
 })
 
-describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
+const MINUTE = { timeWindow: 60_000 }
+type Given = [options: RateLimitPluginOptions, route?: (app: FastifyInstance) => void]
+
+describe.each(versions)('fastifyRateLimitStore and the options of @fastify/rate-limit $major', (version) => {
   const keep = keepSites()
-  const start = (...given: Parameters<typeof site>): Promise<Site> => keep(site(...given))
-  const MINUTE = { timeWindow: 60_000 }
+  const start = (...given: Given): Promise<Site> => keep(site(version, ...given))
 
   describeOnStores((createStore, name) => {
     it('counts routes without settings together, and each with settings apart', async () => {
@@ -99,6 +119,41 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
       expect(await statuses(app, 3)).toEqual([200, 200, 429])
     })
 
+    it('tells limits apart that belong to no route', async () => {
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
+      const app = await start({ max: 9, ...MINUTE, global: false, store }, (routes) => {
+        routes.get('/one', { preHandler: routes.rateLimit({ max: 1 }) }, async () => 'one')
+        routes.get('/two', { preHandler: routes.rateLimit({ max: 1 }) }, async () => 'two')
+      })
+      expect(await statuses(app, 2, 'ada', '/one')).toEqual([200, 429])
+      expect(await statuses(app, 2, 'ada', '/two')).toEqual([200, 429])
+    })
+
+    it('takes numbers for keys, and nothing else but text', async () => {
+      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
+      const byNumber = (request: { headers: Record<string, unknown> }): never =>
+        (Number(request.headers['x-client']) || undefined) as never
+      const app = await start({ max: 1, ...MINUTE, keyGenerator: byNumber as never, store })
+      expect(await statuses(app, 2, '7')).toEqual([200, 429])
+      const nobody = await ask(app, 'nobody')
+      expect([nobody.status, await nobody.json()]).toMatchObject([
+        500,
+        { message: 'a key must be a string, got undefined' },
+      ])
+    })
+  })
+
+  it('needs no configuration', async () => {
+    const app = await start({ max: 1, ...MINUTE, store: fastifyRateLimitStore() })
+    expect(await statuses(app, 2)).toEqual([200, 429])
+  })
+})
+
+describe('fastifyRateLimitStore and what only @fastify/rate-limit 11 has', () => {
+  const keep = keepSites()
+  const start = (...given: Given): Promise<Site> => keep(site(NEWEST, ...given))
+
+  describeOnStores((createStore, name) => {
     it('doubles the wait at every refusal with exponentialBackoff, and counts afresh after it', async () => {
       const clock = manualClock(1_000_000)
       const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name(), clock })
@@ -172,33 +227,24 @@ describe('fastifyRateLimitStore and the options of @fastify/rate-limit', () => {
       clock.advance(1_000)
       expect(await look('/look')).toEqual({ ...full, ttl: 59_000, ttlInSeconds: 59, isExceeded: true })
     })
-
-    it('tells limits apart that belong to no route', async () => {
-      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
-      const app = await start({ max: 9, ...MINUTE, global: false, store }, (routes) => {
-        routes.get('/one', { preHandler: routes.rateLimit({ max: 1 }) }, async () => 'one')
-        routes.get('/two', { preHandler: routes.rateLimit({ max: 1 }) }, async () => 'two')
-      })
-      expect(await statuses(app, 2, 'ada', '/one')).toEqual([200, 429])
-      expect(await statuses(app, 2, 'ada', '/two')).toEqual([200, 429])
-    })
-
-    it('takes numbers for keys, and nothing else but text', async () => {
-      const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name() })
-      const byNumber = (request: { headers: Record<string, unknown> }): never =>
-        (Number(request.headers['x-client']) || undefined) as never
-      const app = await start({ max: 1, ...MINUTE, keyGenerator: byNumber as never, store })
-      expect(await statuses(app, 2, '7')).toEqual([200, 429])
-      const nobody = await ask(app, 'nobody')
-      expect([nobody.status, await nobody.json()]).toMatchObject([
-        500,
-        { message: 'a key must be a string, got undefined' },
-      ])
-    })
   })
+})
 
-  it('needs no configuration', async () => {
-    const app = await start({ max: 1, ...MINUTE, store: fastifyRateLimitStore() })
-    expect(await statuses(app, 2)).toEqual([200, 429])
+describe('fastifyRateLimitStore takes the window from the settings of @fastify/rate-limit 9', () => {
+  const keep = keepSites()
+  const version = versions[2] as Version
+
+  it.each<[string, RateLimitPluginOptions]>([
+    ['where max is the number of its milliseconds', { max: 2, timeWindow: 2 }],
+    ['where ban is that number, too', { max: 2, timeWindow: 2, ban: 2 }],
+    ['where max is a function', { max: async () => 2, timeWindow: 1_000 }],
+  ])('%s', async (_, options) => {
+    const clock = manualClock(1_000_000)
+    const app = await keep(site(version, { ...options, store: fastifyRateLimitStore({ clock }) }))
+    expect(await statuses(app, 3)).toEqual([200, 200, 429])
+    clock.advance((options.timeWindow as number) - 1)
+    expect(await statuses(app, 1)).toEqual([429])
+    clock.advance(1)
+    expect(await statuses(app, 3)).toEqual([200, 200, 429])
   })
 })

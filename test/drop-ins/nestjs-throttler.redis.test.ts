@@ -31,6 +31,9 @@ const versions: readonly (readonly [string, Nest])[] = [
   ],
 ]
 
+// It runs on no NestJS after 10.
+const THROTTLER_5: Nest = { ...(versions[2] as (typeof versions)[2])[1], throttler: from10('nestjs-throttler5') }
+
 type Options = Exclude<throttler12.ThrottlerModuleOptions, unknown[]>
 
 /** A site of one controller. Decorators are called as functions, which is what the compiler makes of them. */
@@ -242,5 +245,46 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
     expect(await statuses(second, 2)).toEqual([200, 429])
     await second.stop()
     expect(await statuses(await start(options()), 3)).toEqual([200, 200, 429])
+  })
+})
+
+describe('throttlerStorage behind @nestjs/throttler 5, which does not give the limit,', () => {
+  const keep = keepSites()
+  const start = (options: Options): Promise<Site> => keep(site(THROTTLER_5, options))
+
+  describeOnStores((createStore, name) => {
+    it('admits exactly the limit of 200 requests at once', async () => {
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
+      const app = await start({ throttlers: [{ limit: 50, ttl: 600_000 }], storage })
+      const answers = await Promise.all(Array.from({ length: 200 }, () => ask(app)))
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(150)
+    })
+
+    it('opens a window with the first hit and says when it ends, however often the client tries', async () => {
+      const clock = manualClock(1_003_000)
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })
+      const app = await start({ throttlers: [{ limit: 2, ttl: 10_000 }], storage })
+      expect((await ask(app)).headers.get('x-ratelimit-remaining')).toBe('1')
+      clock.advance(2_500)
+      expect(await statuses(app, 4)).toEqual([200, 429, 429, 429])
+      expect((await ask(app)).headers.get('retry-after')).toBe('8')
+      clock.advance(7_499)
+      expect(await statuses(app, 1)).toEqual([429])
+      clock.advance(1)
+      expect(await statuses(app, 3)).toEqual([200, 200, 429])
+    })
+
+    it('counts throttlers, handlers and clients apart', async () => {
+      const storage = throttlerStorage({ ...patient, store: createStore(), name: name() })
+      const throttlers = [
+        { name: 'short', limit: 2, ttl: 1_000_000 },
+        { name: 'long', limit: 3, ttl: 2_000_000 },
+      ]
+      const app = await start({ throttlers, storage })
+      expect(await statuses(app, 3)).toEqual([200, 200, 429])
+      expect(await statuses(app, 3, 'ada', '/more')).toEqual([200, 200, 429])
+      expect(await statuses(app, 1, 'bob')).toEqual([200])
+    })
   })
 })

@@ -41,11 +41,35 @@ const everyEntry = [
   ]),
 ].join('\n')
 
-const versions = ['4.7', '4.9', '5.4', '5.9']
+const versions = ['4.7', '4.9', '5.0', '5.4', '5.9']
 const kinds = [
   { kind: 'CommonJS', type: 'commonjs', module: 'commonjs' },
   { kind: 'ESM', type: 'module', module: 'esnext' },
 ] as const
+
+// Their types stand on those of a framework, or of Node, which may ask for more than an old compiler has.
+const ON_TYPES_OF_OTHERS = ['express', 'fastify', 'hono', 'koa', 'nestjs', 'node', 'otel', 'prometheus']
+const ownTypes = entries.filter((name) => !ON_TYPES_OF_OTHERS.includes(name.slice('sluice/'.length)))
+
+describe.each(['5.0', '5.4', '5.9'])('with TypeScript %s, which checks the types of the package too,', (version) => {
+  const kinds = [
+    { module: 'commonjs', moduleResolution: 'node' },
+    { module: 'nodenext', moduleResolution: 'nodenext' },
+  ]
+  it('a project of es2021 compiles', async () => {
+    const projects = kinds.map(
+      (kind): Project => ({
+        name: `checked ${version} ${kind.module}`,
+        type: 'commonjs',
+        compilerOptions: { ...kind, target: 'es2021', lib: ['es2021'], skipLibCheck: false },
+        source: 'typed',
+        files: { 'own-types.ts': ownTypes.map((name, index) => `export * as entry${index} from '${name}'`).join('\n') },
+      }),
+    )
+    const compiled = await compileConsumers(installed.folder, projects, `test/typescript/${version}`)
+    expect(compiled.map(({ errors }) => errors)).toEqual([[], []])
+  })
+})
 
 describe.each(versions)('with TypeScript %s, a project with moduleResolution: node', (version) => {
   const projects = kinds.map(

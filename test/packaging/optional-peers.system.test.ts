@@ -1,11 +1,8 @@
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
+import { installBeside } from './install-beside.ts'
 import { type InstalledPackage, installPackage } from './installed-package.ts'
-import { ROOT } from './pack.ts'
-import { output, run } from './run.ts'
+import { output } from './run.ts'
 
 // An application has what it has. npm checks the range even of an optional peer that nobody asked for, and refuses the whole install.
 
@@ -32,15 +29,9 @@ describe('npm install of the package succeeds beside', () => {
   ])(
     '%s',
     async (_, name, source) => {
-      const folder = await mkdtemp(join(tmpdir(), 'sluice-peers-'))
-      onTestFinished(() => rm(folder, { recursive: true }))
-      const dependencies = { [name]: await versionOf(join(ROOT, source)) }
-      await copyWithNeeds(name, join(ROOT, source), folder)
-      await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
-      const tarballs = [`sluice-${manifest.version}.tgz`, `ipaddr.js-${manifest.dependencies['ipaddr.js']}.tgz`]
-      const from = tarballs.map((file) => join(installed.folder, file))
-      const args = ['install', ...from, '--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock']
-      const { code, stderr } = await run('npm', args, folder)
+      const { folder, installing, remove } = await installBeside(installed.folder, { [name]: source })
+      onTestFinished(remove)
+      const { code, stderr } = installing
       expect({ code, refused: /ERESOLVE/.test(stderr) }, stderr).toEqual({ code: 0, refused: false })
       const decide =
         "const { createLimiter, fixedWindow } = require('sluice'); console.log(typeof createLimiter, typeof fixedWindow)"
@@ -49,45 +40,3 @@ describe('npm install of the package succeeds beside', () => {
     SLOW_MS,
   )
 })
-
-async function versionOf(folder: string): Promise<string> {
-  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')).version
-}
-
-/**
- * Copies a package that this repository has, and all that it needs, into the folder's own `node_modules`. A second version of a package goes
- * below the one that needs it, as npm would have put it.
- */
-async function copyWithNeeds(
-  name: string,
-  source: string,
-  folder: string,
-  copied = new Map<string, string>(),
-): Promise<void> {
-  copied.set(name, source)
-  const target = join(folder, 'node_modules', name)
-  await cp(source, target, { recursive: true })
-  const {
-    dependencies = {},
-    peerDependencies = {},
-    peerDependenciesMeta = {},
-  } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8'))
-  const peers = Object.keys(peerDependencies).filter((peer) => peerDependenciesMeta[peer]?.optional !== true)
-  for (const need of [...Object.keys(dependencies), ...peers]) {
-    const from = await nearest(need, source)
-    // What lies below a package came with it.
-    if (copied.get(need) === from || from.startsWith(`${source}/`)) continue
-    if (copied.has(need)) await cp(from, join(target, 'node_modules', need), { recursive: true })
-    else await copyWithNeeds(need, from, folder, copied)
-  }
-}
-
-/** The folder of a package as one of its users finds it. */
-async function nearest(name: string, from: string): Promise<string> {
-  const folder = join(from, 'node_modules', name)
-  const isThere = await versionOf(folder).then(
-    () => true,
-    () => false,
-  )
-  return isThere ? folder : nearest(name, dirname(from))
-}

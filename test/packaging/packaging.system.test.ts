@@ -142,6 +142,12 @@ describe('a consumer', () => {
     expect(JSON.parse(await runScript(script))).toEqual(EXPECTED)
   })
 
+  // Jest before 28 gives tests no `crypto`.
+  it('decides where the global crypto is missing', async () => {
+    const without = ['--eval', "delete globalThis.crypto; require('./decisions.cjs')"]
+    expect(JSON.parse(await output(process.execPath, without, installed.folder))).toEqual(EXPECTED)
+  })
+
   const source = 'typed'
   const kinds: Project[] = [
     { name: 'an ESM package', type: 'module', compilerOptions: { module: 'nodenext' }, source },

@@ -8,7 +8,9 @@ import { createRule, type DropInSettings, failOpen, firstHitWindow, UNREACHED } 
 /** The settings that the other library passes to its store before the first request. */
 export interface HitStoreInit {
   /** A function when the limit depends on the request: the store then counts every hit, and the library decides. */
-  readonly limit: number | ((...given: never[]) => unknown)
+  readonly limit?: number | ((...given: never[]) => unknown)
+  /** The name of `limit` before express-rate-limit 7. */
+  readonly max?: HitStoreInit['limit']
   /** Length of the window in milliseconds. */
   readonly windowMs: number
   /** Whether the library refunds failed requests. */
@@ -29,7 +31,8 @@ export interface HitLimiter {
 
 /** Makes the limiter for the settings of the other library. Limits and windows that differ have keys of their own. */
 export function createHitLimiter(settings: DropInSettings, init: HitStoreInit): HitLimiter {
-  const { limit, windowMs, passOnStoreError } = init
+  const { windowMs, passOnStoreError } = init
+  const limit = (init.limit ?? init.max) as number | (() => unknown)
   const { name, common } = passOnStoreError === true ? failOpen(settings) : settings
   if (typeof limit === 'function' || limit === 0) {
     if (typeof limit === 'function' && settings.rule !== undefined) {

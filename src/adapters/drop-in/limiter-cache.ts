@@ -40,12 +40,17 @@ export class LimiterCache {
 
   /** Adds one to a count and returns it, in a window that opens with the first. Never refuses. */
   async count(subject: string, windowMs: number): Promise<number> {
-    return countHits(await this.#counter(windowMs).consume(subject), UNREACHED)
+    return countHits(await this.counter(windowMs).consume(subject), UNREACHED)
   }
 
   /** Counts from the start again. */
   async countAfresh(subject: string, windowMs: number): Promise<void> {
-    await this.#counter(windowMs).reset(subject)
+    await this.counter(windowMs).reset(subject)
+  }
+
+  /** Returns the limiter that only counts, in a window that opens with the first hit. */
+  counter(windowMs: number): Limiter {
+    return this.#find(`count/${windowMs}`, UNREACHED, () => firstHitWindow(UNREACHED, windowMs))
   }
 
   /** Closes all limiters; `get` makes new ones later. A store that was passed in stays open, and keeps its counts. */
@@ -55,10 +60,6 @@ export class LimiterCache {
     this.#limiters.clear()
     await Promise.all(limiters.map((limiter) => limiter.close()))
     if (ownsStore) await store.close?.()
-  }
-
-  #counter(windowMs: number): Limiter {
-    return this.#find(`count/${windowMs}`, UNREACHED, () => firstHitWindow(UNREACHED, windowMs))
   }
 
   #find(part: string, limit: number, rule: () => Rule, punishment?: Punishment): Limiter {

@@ -16,7 +16,10 @@ export type FastifyHitsCallback = (error: Error | null, hits?: FastifyHits) => v
 
 /** A store of `@fastify/rate-limit`: of the plugin, or of one of its routes. */
 export interface FastifyRateLimitStore {
-  /** Counts a hit, unless `max` is reached. `timeWindow` in milliseconds. */
+  /**
+   * Counts a hit, unless `max` is reached. `timeWindow` in milliseconds. `@fastify/rate-limit` 9 passes `max` and `ban` instead, and the store
+   * takes the window from the settings.
+   */
   incr(key: string, callback: FastifyHitsCallback, timeWindow: number, max: number): void
   /** As `incr`, but counts nothing. */
   read(key: string, callback: FastifyHitsCallback, timeWindow: number, max: number): void
@@ -26,6 +29,8 @@ export interface FastifyRateLimitStore {
 
 /** The settings of the plugin or of a route that the store uses. */
 interface StoreSettings extends Penalties {
+  readonly timeWindow?: unknown
+  readonly max?: unknown
   readonly groupId?: unknown
   readonly skipOnError?: unknown
   readonly routeInfo?: { readonly method?: unknown; readonly url?: unknown }
@@ -53,7 +58,7 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
     }
 
     incr(key: string, callback: FastifyHitsCallback, timeWindow: number, max: number): void {
-      passHits(this.#hit(key, timeWindow, max), callback)
+      passHits(this.#hit(key, ...resolveWindow(this.#settings, timeWindow, max)), callback)
     }
 
     read(key: string, callback: FastifyHitsCallback, timeWindow: number, max: number): void {
@@ -87,6 +92,13 @@ export function fastifyRateLimitStore(options: DropInOptions = {}): new (setting
       return { current, ttl: resolveResetMs(decision) }
     }
   }
+}
+
+// Version 9 passes `max` and `ban`, later ones `timeWindow` and `max`. Only later ones have a `timeWindow` that is a function.
+function resolveWindow({ timeWindow, max }: StoreSettings, third: number, fourth: number): [number, number] {
+  if (typeof timeWindow !== 'number') return [third, fourth]
+  const isMax = typeof max !== 'number' || fourth === max
+  return third === timeWindow && isMax ? [third, fourth] : [timeWindow, third]
 }
 
 function passHits(hits: Promise<FastifyHits>, callback: FastifyHitsCallback): void {

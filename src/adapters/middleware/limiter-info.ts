@@ -64,10 +64,11 @@ function readLimiter(limiter: Limiter<string>, options: HeaderOptions, warn: War
 
 function createHeaderWriter(rules: Rules, isSingle: boolean, options: HeaderOptions): HeaderWriter {
   const { headers = 'draft-11', unit, partitionSecret } = options
+  const formats = [headers].flat()
   const isPlain = unit === undefined && partitionSecret === undefined
   const [only] = Object.entries(rules)
   const writeSingle =
-    only !== undefined && isSingle && isPlain && headers === 'draft-11' ? createLimitWriter(...only) : undefined
+    only !== undefined && isSingle && isPlain && `${formats}` === 'draft-11' ? createLimitWriter(...only) : undefined
   const addDetails = (limited: Limited, key: Key<string>): Limited => ({
     ...limited,
     unit: typeof unit === 'object' ? unit[limited.name] : unit,
@@ -78,7 +79,9 @@ function createHeaderWriter(rules: Rules, isSingle: boolean, options: HeaderOpti
     if (writeSingle !== undefined && changed === undefined) return writeSingle(decision)
     const limits = listLimits(decision, changed === undefined ? rules : replaceRules(rules, changed))
     const detailed = isPlain ? limits : limits.map((limited) => addDetails(limited, key))
-    return composeHeaderFields(detailed, headers, headers === 'legacy' ? systemClock.nowMs() : 0)
+    return formats.flatMap((format) =>
+      composeHeaderFields(detailed, format, format === 'legacy' ? systemClock.nowMs() : 0),
+    )
   }
 }
 

@@ -72,6 +72,64 @@ describe('middleware', () => {
     expect(told((await both({})).headers)['RateLimit-Policy']).toBe('"user";q=6;w=86400, "ip";q=7;w=86400')
   })
 
+  it('sets headers of a draft and of the old style together', async () => {
+    const limiter = createLimiter({ name: 'both', rule: fixedWindow({ limit: 5, ...day }) })
+    const origin = { ...accessor, header: (_: object, name: string) => (name === 'origin' ? 'https://a' : undefined) }
+    const middleware = createMiddleware('x', { limiter, key, headers: ['draft-6', 'legacy'] }, origin)
+    const { headers } = await middleware({})
+    const names = ['Policy', 'Limit', 'Remaining', 'Reset'].map((name) => `RateLimit-${name}`)
+    const all = [...names, ...names.slice(1).map((name) => `X-${name}`)]
+    expect(headers.map(({ name }) => name)).toEqual([...all, 'Access-Control-Expose-Headers'])
+    expect(told(headers)).toMatchObject({
+      'RateLimit-Policy': '5;w=86400',
+      'RateLimit-Remaining': '4',
+      'X-RateLimit-Remaining': '4',
+      'Access-Control-Expose-Headers': all.join(', '),
+    })
+    const newest = createMiddleware('x', { limiter, key, headers: ['legacy', 'draft-11'] }, accessor)
+    const fields = told((await newest({})).headers)
+    expect([fields.RateLimit, fields['X-RateLimit-Remaining']]).toEqual([expect.stringMatching(/^"both";r=3;/), '3'])
+    const none = createMiddleware('x', { limiter, key, headers: [] }, accessor)
+    expect((await none({})).headers).toEqual([])
+  })
+
+  it('looks without counting, and answers as if it counted', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const limiter = createLimiter({ name: 'look', rule: fixedWindow({ limit: 2, ...day }) })
+    const look = createMiddleware('x', { limiter, key, count: false }, accessor)
+    const dear = createMiddleware('x', { limiter, key, count: false, cost: () => 2 }, accessor)
+    const take = createMiddleware('x', { limiter, key }, accessor)
+    for (const _ of [1, 2, 3]) {
+      const { decision, refusal, headers } = await look({})
+      expect([decision?.remaining, refusal]).toEqual([2, undefined])
+      expect(told(headers).RateLimit).toMatch(/^"look";r=2/)
+    }
+    const request = {}
+    await look(request)
+    await take(request)
+    expect((await dear({})).refusal?.status).toBe(429)
+    await take({})
+    const { refusal, headers } = await look({})
+    expect([refusal?.status, told(headers)['Retry-After']]).toEqual([429, expect.stringMatching(/^\d+$/)])
+    expect(warn).not.toHaveBeenCalled()
+  })
+
+  it('looks at permits and at turns without taking one, and without a wait', async () => {
+    const permits = createLimiter({ name: 'permits', rule: concurrency({ limit: 1, leaseMs: 60_000 }) })
+    const options = { limiter: permits, key }
+    const look = createMiddleware('x', { ...options, count: false }, accessor)
+    expect((await look({})).finish).toBeUndefined()
+    const taken = await createMiddleware('x', options, accessor)({})
+    expect((await look({})).refusal?.status).toBe(429)
+    await taken.finish?.(200)
+    expect((await look({})).refusal).toBeUndefined()
+    const shaped = leakyBucket({ capacity: 9, leak: 1, periodMs: 60_000, mode: 'shape', maxWaitMs: 600_000 })
+    const turns = createLimiter({ name: 'turns', rule: shaped })
+    await turns.consume('somebody')
+    const { decision } = await createMiddleware('x', { limiter: turns, key, count: false }, accessor)({})
+    expect(decision?.delayMs).toBeGreaterThan(0)
+  })
+
   it('does not tell clients of limits that only watch', async () => {
     const rule = fixedWindow({ limit: 1, ...day })
     const tiers = createLimiter({ name: 'tiers', tiers: { open: rule, watched: { rule, shadow: true } } })

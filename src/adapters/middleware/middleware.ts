@@ -63,7 +63,8 @@ export function createMiddleware<Request, Tier extends string>(
   const lookUp = createLimiterLookup(options, warn)
   const setup = { options, accessor, watched: watchProxies(accessor, warn), findKey, sharedKey, lookUp, warn }
   const only = typeof limiter === 'function' ? undefined : lookUp(limiter)
-  const awaitsMore = skip !== undefined || countOnly !== undefined || typeof cost === 'function'
+  const awaitsMore =
+    skip !== undefined || countOnly !== undefined || typeof cost === 'function' || options.count === false
   if (only !== undefined && !only.isLeased && !awaitsMore) return createFastMiddleware(setup, only, cost)
   return (request) => checkRequest(setup, request)
 }
@@ -105,6 +106,10 @@ async function checkRequest<Request>(
   const key = (await (found ?? setup.findKey(request, setup.watched))) ?? setup.sharedKey
   if (key === undefined) return resolveMissingKey(setup, limiter.name)
   const cost = typeof costOption === 'function' ? await costOption(request) : costOption
+  if (setup.options.count === false) {
+    const decision = await limiter.peek(key, cost === undefined ? {} : { cost })
+    return composeFields(setup, request, info, key, decision, undefined)
+  }
   const counts = resolveCounts(countOnly, request)
   const { decision, finish } =
     counts !== undefined || info.isLeased
@@ -132,17 +137,31 @@ function composeConsumeOptions(
   return { ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
 }
 
-/** Composes the result, for when it is the request's turn. */
+/** Composes the result of a request that counts, for when it is its turn. */
 function composeResult<Request>(
-  { accessor, options: { exposeHeaders = true }, warn }: Setup<Request>,
+  setup: Setup<Request>,
   request: Request,
-  { limiter, sighting, writeHeaders }: LimiterInfo,
+  info: LimiterInfo,
   key: Key<string>,
   decision: Decision,
   finish: Finish | undefined,
 ): MiddlewareResult | Promise<MiddlewareResult> {
-  sighting.asked++
-  noteCount(accessor.identity === undefined ? (request as object) : accessor.identity(request), limiter, warn)
+  const { accessor, warn } = setup
+  info.sighting.asked++
+  noteCount(accessor.identity === undefined ? (request as object) : accessor.identity(request), info.limiter, warn)
+  const result = composeFields(setup, request, info, key, decision, finish)
+  const { delayMs } = decision
+  return delayMs === 0 ? result : new Promise((ring) => startTimer(undefined, delayMs, () => ring(result)))
+}
+
+function composeFields<Request>(
+  { accessor, options: { exposeHeaders = true } }: Setup<Request>,
+  request: Request,
+  { writeHeaders }: LimiterInfo,
+  key: Key<string>,
+  decision: Decision,
+  finish: Finish | undefined,
+): MiddlewareResult {
   const refusal = decision.allowed ? undefined : composeRefusal(decision)
   const headers = writeHeaders(decision, key)
   const seconds = refusal?.retryAfterSeconds
@@ -151,7 +170,5 @@ function composeResult<Request>(
     const value = headers.map(({ name }) => name).join(', ')
     headers.push({ name: 'Access-Control-Expose-Headers', value, joins: true })
   }
-  const result = { decision, headers, refusal, finish }
-  const { delayMs } = decision
-  return delayMs === 0 ? result : new Promise((ring) => startTimer(undefined, delayMs, () => ring(result)))
+  return { decision, headers, refusal, finish }
 }

@@ -44,12 +44,27 @@ describe('options of middleware', () => {
       { headers: true },
       "headers, unless it is false, must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got true",
     ],
+    [
+      { headers: ['draft-6', 'draft-9'] },
+      "headers[1] must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got \"draft-9\"",
+    ],
+    [
+      { headers: ['draft-11', 'draft-7'] },
+      'headers must be at most one of the drafts and \'legacy\', got ["draft-11", "draft-7"]',
+    ],
+    [
+      { headers: ['legacy', 'legacy'] },
+      'headers must be at most one of the drafts and \'legacy\', got ["legacy", "legacy"]',
+    ],
+    [{ count: 0 }, 'count must be true or false, got 0'],
+    [{ count: false, countOnly: 'failed' }, 'countOnly must not be given with count: false, which counts nothing'],
+    [{ count: false, id: () => 'x' }, 'id must not be given with count: false, which counts nothing'],
     [{ unit: 5 }, 'unit must be a string, or one for each tier by its name, got 5'],
     [{ unit: { user: null } }, 'unit must be a string, or one for each tier by its name, got null'],
     [{ partitionSecret: 'short' }, 'partitionSecret must be a string of at least 16 characters'],
     [
       { windowMs: 5 },
-      'rateLimit() has no option "windowMs": it takes limiter, key, withoutKey, cost, skip, countOnly, holdMs, id, headers, unit, partitionSecret, exposeHeaders, countPreflight, onRefused, onWarning, hook',
+      'rateLimit() has no option "windowMs": it takes limiter, key, withoutKey, cost, count, skip, countOnly, holdMs, id, headers, unit, partitionSecret, exposeHeaders, countPreflight, onRefused, onWarning, hook',
     ],
   ])('%o', (options, message) => {
     const make = () => createMiddleware('rateLimit()', { limiter, ...options } as never, accessor, ['hook'])

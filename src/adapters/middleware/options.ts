@@ -1,4 +1,4 @@
-import { invalidOption, knownOptions, milliseconds, oneOf, trueOrFalse } from '../../core/check.ts'
+import { invalidOption, knownOptions, milliseconds, oneOf, show, trueOrFalse } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { HeaderFormat } from '../../http/header-fields.ts'
 import type { Amounts } from '../../limiter/call-options.ts'
@@ -30,6 +30,11 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
    * @default 1
    */
   readonly cost?: Amounts<Tier> | ((request: Request) => Amounts<Tier> | Promise<Amounts<Tier>>)
+  /**
+   * Whether requests count. `false` looks: it answers and sets headers as if the request counted, and takes nothing.
+   * @default true
+   */
+  readonly count?: boolean
   /** Requests that are not limited at all. */
   readonly skip?: (request: Request) => boolean | Promise<boolean>
   /**
@@ -47,10 +52,10 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
   /** Names a request that may be sent twice: see `id` of `consume()`. Never let clients choose it freely. */
   readonly id?: (request: Request) => string | undefined
   /**
-   * The format of the headers that tell the client about its limits.
+   * The format of the headers that tell the client about its limits, or several: one of the drafts, and `'legacy'`.
    * @default 'draft-11'
    */
-  readonly headers?: HeaderFormat
+  readonly headers?: HeaderFormat | readonly Exclude<HeaderFormat, false>[]
   /** The unit that is counted, when it is not requests: `'tokens'`, or by tier. `RateLimit-Policy` names it. */
   readonly unit?: string | { readonly [Name in Tier]?: string }
   /** With it `RateLimit` says whose quota it is (`pk`), as an HMAC by this secret of at least 16 characters. */
@@ -86,6 +91,7 @@ export const MIDDLEWARE_OPTIONS: readonly string[] = [
   'key',
   'withoutKey',
   'cost',
+  'count',
   'skip',
   'countOnly',
   'holdMs',
@@ -108,7 +114,9 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
     const value = given[name]
     if (value !== undefined && typeof value !== 'function') throw invalidOption(name, 'a function', value)
   }
-  for (const name of ['exposeHeaders', 'countPreflight']) if (given[name] !== undefined) trueOrFalse(name, given[name])
+  for (const name of ['count', 'exposeHeaders', 'countPreflight']) {
+    if (given[name] !== undefined) trueOrFalse(name, given[name])
+  }
   if (given.countOnly !== undefined && typeof given.countOnly !== 'function') {
     oneOf('countOnly', given.countOnly, ['failed', 'successful'])
   }
@@ -116,9 +124,11 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
   if (given.id !== undefined && given.countOnly !== undefined) {
     throw new LimiterError('INVALID_OPTION', 'id must not be given with countOnly: what is held has an id of its own')
   }
-  if (given.headers !== undefined && given.headers !== false) {
-    oneOf('headers, unless it is false,', given.headers, ['draft-11', 'draft-7', 'draft-6', 'legacy'])
+  for (const name of ['countOnly', 'id']) {
+    if (given.count !== false || given[name] === undefined) continue
+    throw new LimiterError('INVALID_OPTION', `${name} must not be given with count: false, which counts nothing`)
   }
+  assertHeaders(given.headers)
   assertUnit(given.unit)
   assertSecret(given.partitionSecret)
   assertWithoutKey(given.withoutKey)
@@ -132,6 +142,24 @@ export function assertLimiter(value: unknown): void {
     'a limiter made by createLimiter(), or a function of the request that picks one',
     value,
   )
+}
+
+function assertHeaders(headers: unknown): void {
+  if (headers === undefined || headers === false) return
+  if (!Array.isArray(headers)) {
+    assertFormat('headers, unless it is false,', headers)
+    return
+  }
+  for (const [index, format] of headers.entries()) assertFormat(`headers[${index}]`, format)
+  const drafts = headers.filter((format) => format !== 'legacy')
+  if (drafts.length <= 1 && headers.length - drafts.length <= 1) return
+  // The drafts share the names of their fields, and mean different things by them.
+  const listed = headers.map(show).join(', ')
+  throw new LimiterError('INVALID_OPTION', `headers must be at most one of the drafts and 'legacy', got [${listed}]`)
+}
+
+function assertFormat(name: string, format: unknown): void {
+  oneOf(name, format, ['draft-11', 'draft-7', 'draft-6', 'legacy'])
 }
 
 function assertUnit(unit: unknown): void {

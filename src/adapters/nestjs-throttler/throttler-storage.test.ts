@@ -2,6 +2,7 @@ import { expect, it, vi } from 'vitest'
 import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
+import { slidingWindow } from '../../rules/index.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { throttlerStorage } from './throttler-storage.ts'
@@ -87,4 +88,35 @@ it('tells at the first request, and not at the first refusal, what is wrong', as
   await expect(storage.increment('key', 1_000, Number.NaN, 0, 'default')).rejects.toThrow(
     new LimiterError('INVALID_OPTION', 'limit must be a whole number of at least 1, got NaN'),
   )
+})
+
+it('counts every hit for @nestjs/throttler 5, which gives no limit', async () => {
+  const clock = manualClock(0)
+  const storage = throttlerStorage({ clock })
+  expect(await storage.increment('key', 10_000)).toEqual({
+    totalHits: 1,
+    timeToExpire: 10,
+    isBlocked: false,
+    timeToBlockExpire: 0,
+  })
+  clock.advance(9_001)
+  expect(await storage.increment('key', 10_000)).toMatchObject({ totalHits: 2, timeToExpire: 1 })
+  clock.advance(999)
+  expect(await storage.increment('key', 10_000)).toMatchObject({ totalHits: 1, timeToExpire: 10 })
+})
+
+it.each([60, 3_600, 86_400])(
+  'refuses a ttl of %d from @nestjs/throttler 4 and older, which means seconds',
+  async (ttl) => {
+    const message = 'ttl must be whole seconds in milliseconds, such as 60000, with @nestjs/throttler 5'
+    await expect(throttlerStorage().increment('key', ttl)).rejects.toThrow(
+      new LimiterError('INVALID_OPTION', `${message}, got ${ttl}: version 4 and older are not supported`),
+    )
+  },
+)
+
+it('refuses a rule of its own behind @nestjs/throttler 5', async () => {
+  const storage = throttlerStorage({ rule: (limit, windowMs) => slidingWindow({ limit, windowMs }) })
+  const message = 'rule needs @nestjs/throttler 6 or later: version 5 does not give its storage the limit'
+  await expect(storage.increment('key', 60_000)).rejects.toThrow(new LimiterError('INVALID_OPTION', message))
 })

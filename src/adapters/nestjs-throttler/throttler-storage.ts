@@ -1,5 +1,12 @@
-import { milliseconds } from '../../core/check.ts'
-import { type DropInOptions, hitLog, parseDropInOptions } from '../drop-in/drop-in-options.ts'
+import { milliseconds, show } from '../../core/check.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
+import {
+  type DropInOptions,
+  type DropInSettings,
+  hitLog,
+  parseDropInOptions,
+  UNREACHED,
+} from '../drop-in/drop-in-options.ts'
 import { composeSubject, countHits, settleBlock } from '../drop-in/hits.ts'
 import { LimiterCache, type Punishment } from '../drop-in/limiter-cache.ts'
 
@@ -19,7 +26,8 @@ export interface ThrottlerRecord {
 export interface SluiceThrottlerStorage {
   /**
    * Counts a hit, unless the limit is reached. A refusal blocks the key for `blockDuration`, and the count starts afresh after
-   * that; with a `blockDuration` of 0 it lasts until the rule has room.
+   * that; with a `blockDuration` of 0 it lasts until the rule has room. `@nestjs/throttler` 5 gives no limit: the storage then counts every
+   * hit in a window that opens with the first, and the throttler decides.
    *
    * @param ttl length of the window in milliseconds.
    * @param blockDuration in milliseconds.
@@ -27,9 +35,9 @@ export interface SluiceThrottlerStorage {
   increment(
     key: string,
     ttl: number,
-    limit: number,
-    blockDuration: number,
-    throttlerName: string,
+    limit?: number,
+    blockDuration?: number,
+    throttlerName?: string,
   ): Promise<ThrottlerRecord>
   /** Notes an application that uses the storage. NestJS calls it. */
   onModuleInit(): void
@@ -45,10 +53,12 @@ export interface SluiceThrottlerStorage {
  * while blocked makes no block longer.
  */
 export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerStorage {
-  const limiters = new LimiterCache(parseDropInOptions('throttlerStorage()', 'nestjs-throttler', options))
+  const settings = parseDropInOptions('throttlerStorage()', 'nestjs-throttler', options)
+  const limiters = new LimiterCache(settings)
   let applications = 0
   return {
-    async increment(key, ttl, limit, blockDuration, throttlerName) {
+    async increment(key, ttl, limit, blockDuration = 0, throttlerName) {
+      if (limit === undefined) return countHit(settings, limiters, key, ttl)
       const blockMs = blockDuration > 0 ? milliseconds('blockDuration', blockDuration) : 0
       if (limit === 0) return refuseAll(ttl, blockMs)
       const limiter = limiters.get(limit, ttl, resolvePunishment(ttl, blockMs))
@@ -73,6 +83,30 @@ export function throttlerStorage(options: DropInOptions = {}): SluiceThrottlerSt
       applications = Math.max(0, applications - 1)
       if (applications === 0) await limiters.close()
     },
+  }
+}
+
+async function countHit(
+  settings: DropInSettings,
+  limiters: LimiterCache,
+  key: string,
+  ttl: number,
+): Promise<ThrottlerRecord> {
+  if (settings.rule !== undefined) {
+    const message = 'rule needs @nestjs/throttler 6 or later: version 5 does not give its storage the limit'
+    throw new LimiterError('INVALID_OPTION', message)
+  }
+  // Versions 4 and 5 call alike, and 4 means seconds: its 60, or 3,600, would be a window of a thousandth.
+  if (ttl % 1_000 !== 0) {
+    const message = 'ttl must be whole seconds in milliseconds, such as 60000, with @nestjs/throttler 5'
+    throw new LimiterError('INVALID_OPTION', `${message}, got ${show(ttl)}: version 4 and older are not supported`)
+  }
+  const decision = await limiters.counter(ttl).consume(composeSubject(key))
+  return {
+    totalHits: countHits(decision, UNREACHED),
+    timeToExpire: ceilSeconds(decision.resetAfterMs),
+    isBlocked: false,
+    timeToBlockExpire: 0,
   }
 }
 

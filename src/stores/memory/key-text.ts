@@ -1,3 +1,5 @@
+import { randomFillSync } from 'node:crypto'
+
 /** The most common sizes of keys fit without growing. */
 const USUAL_WORDS = 64
 
@@ -72,7 +74,7 @@ const SECRET = new Int32Array(1_024)
 let isDrawn = false
 
 function drawSecret(): void {
-  crypto.getRandomValues(SECRET)
+  randomFillSync(SECRET)
   isDrawn = true
 }
 

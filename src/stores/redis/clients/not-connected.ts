@@ -1,7 +1,7 @@
 /** An error after which it is certain that a command was never sent. */
 export class NotSent extends Error {
   /** @param why it was not: `the Redis client is closed`. */
-  constructor(why: string, options?: ErrorOptions) {
+  constructor(why: string, options?: { readonly cause?: unknown }) {
     super(`${why}, so nothing was sent and nothing was counted`, options)
   }
 }
