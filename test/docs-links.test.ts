@@ -37,7 +37,8 @@ it('every warning has a section of its own', () => {
   )
   expect(ofStores).toHaveLength(2)
   codes.push(...ofStores.sort())
-  const [, ofClients] = /logWarning\(message, '([A-Z_]+)'/.exec(read('src/stores/redis/clients/ioredis-errors.ts')) ?? []
+  const [, ofClients] =
+    /logWarning\(message, '([A-Z_]+)'/.exec(read('src/stores/redis/clients/ioredis-errors.ts')) ?? []
   codes.push(`${ofClients}`)
   expect([...read('docs/warnings.md').matchAll(/^## ([A-Z_]+)$/gm)].map(([, code]) => code)).toEqual(codes)
 })
