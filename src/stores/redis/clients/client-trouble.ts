@@ -6,9 +6,13 @@ interface Emitter {
   on(event: string | symbol, listener: (error: unknown) => void): unknown
 }
 
-/** The trouble of a client: one for all stores on it, so that it gets one listener of ours. */
-export function troubleOf(client: object): ClientTrouble {
-  const known = TROUBLES.get(client) ?? new ClientTrouble(client as Emitter)
+/**
+ * The trouble of a client: one for all stores on it, so that it gets one listener of ours.
+ *
+ * @param listenToo listens to something else of the client as soon as a store listens.
+ */
+export function troubleOf(client: object, listenToo?: (client: object) => void): ClientTrouble {
+  const known = TROUBLES.get(client) ?? new ClientTrouble(client as Emitter, listenToo)
   TROUBLES.set(client, known)
   return known
 }
@@ -22,9 +26,11 @@ const TROUBLES = new WeakMap<object, ClientTrouble>()
 class ClientTrouble implements Trouble {
   #error: Error | undefined
   #client: Emitter | undefined
+  readonly #listenToo: ((client: object) => void) | undefined
 
-  constructor(client: Emitter) {
+  constructor(client: Emitter, listenToo: ((client: object) => void) | undefined) {
     this.#client = client
+    this.#listenToo = listenToo
   }
 
   get error(): Error | undefined {
@@ -38,16 +44,22 @@ class ClientTrouble implements Trouble {
     client?.on(errorMonitor, this.hear)
     // A Cluster of ioredis tells it of each node, and of itself only that all have failed.
     client?.on('node error', this.hear)
+    if (client !== undefined) this.#listenToo?.(client)
   }
 
   /** Notes an error of the client, if it is one that keeps it out. */
   readonly hear = (error: unknown): void => {
-    if (error instanceof Error && KEPT_OUT.test(error.message)) this.#error = error
+    if (isKeptOut(error)) this.#error = error
   }
 
   over(): void {
     this.#error = undefined
   }
+}
+
+/** Whether an error says that the server does not let the client in. */
+export function isKeptOut(error: unknown): error is Error {
+  return error instanceof Error && KEPT_OUT.test(error.message)
 }
 
 const KEPT_OUT = /^(?:NOAUTH|WRONGPASS|NOPERM) |^ERR (?:AUTH |invalid password|Client sent AUTH)/

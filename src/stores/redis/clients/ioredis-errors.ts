@@ -1,5 +1,6 @@
 import { describeError } from '../../../core/describe-error.ts'
 import { logWarning } from '../../../core/explain-hint.ts'
+import { isKeptOut } from './client-trouble.ts'
 
 /** As much of a client as reports its errors. */
 interface Emitter {
@@ -8,23 +9,20 @@ interface Emitter {
 }
 
 /**
- * Listens to the errors of a client once, whatever the number of stores on it. Without a listener ioredis prints one with its stack at each
- * try to connect; this one warns once until the client is ready again, and not where the application listens.
+ * Listens to the errors of a client. Without a listener ioredis prints one with its stack at each try to connect; this one warns once until
+ * the client is ready again. It is silent where the application listens, and about a server that does not let the client in: the limiter
+ * reports that as STORE_DENIED.
  */
 export function listenToErrors(client: object): void {
-  if (LISTENING.has(client)) return
-  LISTENING.add(client)
   const emitter = client as Emitter
   let isWarned = false
   emitter.on('ready', () => {
     isWarned = false
   })
   emitter.on('error', (error) => {
-    if (isWarned || emitter.listenerCount('error') > 1) return
+    if (isWarned || isKeptOut(error) || emitter.listenerCount('error') > 1) return
     isWarned = true
     const message = `the Redis client reports "${describeError(error)}", and the application does not listen to its errors`
     logWarning(message, 'CLIENT_ERROR')
   })
 }
-
-const LISTENING = new WeakSet<object>()

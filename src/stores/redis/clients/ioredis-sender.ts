@@ -3,6 +3,7 @@ import type { Delivery } from '../redis-connection.ts'
 import { troubleOf } from './client-trouble.ts'
 import { connectionLost } from './connection-lost.ts'
 import type { IoredisLike } from './ioredis.ts'
+import { listenToErrors } from './ioredis-errors.ts'
 import { clientClosed, NotSent } from './not-connected.ts'
 import { NOT_TRIED_AGAIN } from './server-words.ts'
 
@@ -48,7 +49,7 @@ class CommandSender {
 
   constructor(client: IoredisSender) {
     this.#client = client
-    this.#trouble = troubleOf(client)
+    this.#trouble = troubleOf(client, listenToErrors)
     // What the client's own methods find in its place, so that they hand their command to us.
     this.#standIn = Object.create(client, { sendCommand: { value: (command: IoredisCommand) => this.#hand(command) } })
   }

@@ -1,7 +1,6 @@
 import type { RedisConnection } from '../redis-connection.ts'
 import { troubleOf } from './client-trouble.ts'
 import { hasMethods } from './has-methods.ts'
-import { listenToErrors } from './ioredis-errors.ts'
 import { findSender } from './ioredis-sender.ts'
 import { notConnected } from './not-connected.ts'
 import { type Send, sweep } from './sweep.ts'
@@ -37,7 +36,6 @@ export function isIoredis4(client: unknown): boolean {
  * It finds the primary by the keys in the command: in a Cluster, a command without any goes to one of them.
  */
 export function ioredisConnection(client: IoredisLike): RedisConnection {
-  listenToErrors(client)
   return client.isCluster ? clusterConnection(client as IoredisClusterLike) : singleConnection(client)
 }
 
