@@ -61,3 +61,11 @@ it('takes the memory of all its tiers', () => {
   const bytes = (rule: Rule): number => simulate([{ name: 'one', rule }], TRACES.adversary)[0]?.peakBytes as number
   expect(bytes(tieredRule([FAST, SLOW]))).toBe(bytes(FAST) + bytes(SLOW))
 })
+
+it('charges and refunds all of its rules, and is forgotten when all of them are fresh', () => {
+  const rule = tieredRule([5, 9].map((capacity) => tokenBucket({ capacity, refill: 1, periodMs: 1_000 })))
+  const { state } = rule.adjust(undefined, 0, 3)
+  expect(rule.step(state, 0, 1)).toMatchObject({ retryAfterMs: 0, remaining: 1 })
+  expect(rule.adjust(state, 0, -2)).toMatchObject({ returned: 2 })
+  expect(rule.adjust(state, 0, -3)).toEqual({ state: undefined, returned: 3 })
+})

@@ -181,6 +181,16 @@ describe('on a Cluster', () => {
     expect(watched.calls.map(({ keys }) => keys.length)).toEqual([1, 1, 1])
     client.disconnect()
   })
+
+  it('a client that does not know learns it from charges too, which the full script decides', async () => {
+    const { host, port } = cluster.nodes[0] as { host: string; port: number }
+    const client = new Cluster([{ host, port }])
+    const { isCluster: _, ...connection } = connectionOf(client)
+    const { decide } = openLimit(redisStore(connection), { limiter: 'charged', rule })
+    const seen = await Promise.all(burst.map((key) => decide(key, { type: 'charge', amount: 1 }, 0)))
+    expect(seen.map((result) => result.remaining).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
+    client.disconnect()
+  })
 })
 
 function withoutId(call: RandomCall): RandomCall {

@@ -153,10 +153,9 @@ export class RuleBatch implements Batch {
     return this.#runs.get(key)
   }
 
-  /** Lets what comes later on a key wait for these. */
+  /** Lets what comes later on a key of this batch wait for these. */
   holdBack(key: string): void {
-    const run = this.#runs.get(key)
-    if (run === undefined) return
+    const run = this.#runs.get(key) as KeyRun
     run.followers ??= []
     this.hasBarriers = true
   }
