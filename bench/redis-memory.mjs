@@ -1,4 +1,4 @@
-// What a key takes of a Redis server's memory, by rule: for docs/operations/sizing.md.
+// What a key takes of a Redis server's memory, by rule: for docs/operations.md.
 //
 // npm run bench:redis-memory                   prints the table, about two minutes
 // npm run bench:redis-memory -- --write        and writes it into the page
@@ -17,8 +17,8 @@ import { redisStore } from '../dist/redis.mjs'
 import { startServer } from './redis-server.mjs'
 import { countedBy, load, markdownTable, median, number } from './report.mjs'
 
-const PAGE = new URL('../docs/operations/sizing.md', import.meta.url)
-const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
+const PAGE = new URL('../docs/operations.md', import.meta.url)
+const MARKED = /(?<=<!-- memory -->\n)[\s\S]*(?=<!-- \/memory -->)/
 const HOUR_MS = 3_600_000
 const MANY = 100_000
 const AT_ONCE = 2_000
@@ -123,7 +123,7 @@ async function usedMemory() {
 
 function writePage(report) {
   const page = readFileSync(PAGE, 'utf8')
-  if (!MARKED.test(page)) throw new Error('docs/operations/sizing.md has lost the marks around what is measured')
+  if (!MARKED.test(page)) throw new Error('docs/operations.md has lost the marks around what is measured')
   writeFileSync(
     PAGE,
     page.replace(MARKED, () => `\n${report}\n\n`),
