@@ -45,7 +45,7 @@ const SUBJECTS = [
   { name: 'concurrency, 1 at work', rule: concurrency({ limit: LIMIT, leaseMs: HOUR_MS }) },
   { name: 'concurrency, 10 at work', rule: concurrency({ limit: LIMIT, leaseMs: HOUR_MS }), times: 10, keys: 20_000 },
   {
-    name: 'tokenBucket, 1 hold pending',
+    name: 'tokenBucket, 1 reservation pending',
     rule: tokenBucket({ ...bucket, refill: LIMIT }),
     ask: (limiter, key) => limiter.reserve(key, { estimate: 1, holdMs: HOUR_MS }),
   },
@@ -55,7 +55,7 @@ const SUBJECTS = [
     ask: (limiter, key) => limiter.block(key, HOUR_MS),
   },
   {
-    name: 'fixedWindow, and the answer to an id',
+    name: 'fixedWindow, and an idempotency key',
     rule: fixedWindow(window),
     ask: (limiter, key) => limiter.consume(key, { id: key }),
     keys: 20_000,
