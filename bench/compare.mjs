@@ -10,7 +10,6 @@ import { load, markdownTable, number, printReport, writeReport } from './report.
 
 const PATIENCE_MS = 60_000
 const LIMIT = 5
-const WRITES = ['sluice fixedWindow, denialCacheMs: 0', ...subjects.slice(3, 11).map(({ name }) => name)]
 
 /** Each with the option by which it promises to go on without Redis, where it has one. */
 const WITHOUT_REDIS = {
@@ -46,7 +45,12 @@ ${markdownTable(['limiter', 'new Redis()', 'enableOfflineQueue: false'], gone)}
 The limit is ${LIMIT}. Ten more requests follow. "Writes" says whether a rejected request changed what Redis holds, its expiry included.
 
 ${markdownTable(['limiter', 'a rejected request writes'], written)}`
-const report = { title: 'What limiters do without Redis, and with rejected requests', command: 'npm run bench:compare', loadBefore, body }
+const report = {
+  title: 'What limiters do without Redis, and with rejected requests',
+  command: 'npm run bench:compare',
+  loadBefore,
+  body,
+}
 if (process.argv.includes('--write')) writeReport('compare', report)
 else printReport(report)
 process.exit()
@@ -87,7 +91,9 @@ async function expressRateLimit(redis) {
   ])
   const store = new RedisStore({ sendCommand: (...command) => redis.call(...command) })
   const app = express()
-  app.use(rateLimit({ limit: LIMIT, windowMs: 60_000, store, passOnStoreError: true, logger: { warn() {}, error() {} } }))
+  app.use(
+    rateLimit({ limit: LIMIT, windowMs: 60_000, store, passOnStoreError: true, logger: { warn() {}, error() {} } }),
+  )
   app.get('/', (_request, response) => response.send('hello'))
   const server = app.listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -138,14 +144,16 @@ async function closedPort() {
 async function countWrites() {
   const server = await startServer()
   const rows = []
-  for (const subject of subjects.filter(({ name: title }) => WRITES.includes(title))) {
+  // A cache in the process would hide what the library sends.
+  for (const subject of subjects.filter(({ cache }) => cache !== true)) {
     await server.redis.flushall()
     const decide = await subject.open({ redis: server.redis, name: 'compare', limit: LIMIT, windowMs: 60_000 })
     for (let request = 0; request < LIMIT; request++) await decide('user:42')
     // The first rejection may start a block: what counts are those after it.
     await decide('user:42')
     const before = await dump(server.redis)
-    for (let request = 0; request < 10; request++) if (await decide('user:42')) throw new Error(`${subject.name} let pass`)
+    for (let request = 0; request < 10; request++)
+      if (await decide('user:42')) throw new Error(`${subject.name} let pass`)
     rows.push([subject.name, (await dump(server.redis)) === before ? 'no' : 'yes'])
   }
   server.stop()
@@ -155,6 +163,10 @@ async function countWrites() {
 /** All keys with their values and the instants at which they expire. */
 async function dump(redis) {
   const keys = (await redis.keys('*')).sort()
-  const states = keys.map(async (key) => [key, (await redis.dumpBuffer(key)).toString('hex'), await redis.pexpiretime(key)])
+  const states = keys.map(async (key) => [
+    key,
+    (await redis.dumpBuffer(key)).toString('hex'),
+    await redis.pexpiretime(key),
+  ])
   return JSON.stringify(await Promise.all(states))
 }
