@@ -1,6 +1,6 @@
 export { type Clock, STORE_TIME, systemClock } from './core/clock.ts'
 export type { Decision, LimitResult, Reason, TierResult } from './core/decision.ts'
-export { duration } from './core/duration.ts'
+export { type Duration, duration } from './core/duration.ts'
 export { encodeScope, type Subject } from './core/key.ts'
 export { createLimit, type Limit, type OnStoreFailure } from './core/limit.ts'
 export { LimiterError, type LimiterErrorCode } from './core/limiter-error.ts'
@@ -35,11 +35,11 @@ export {
   type TiersOptions,
 } from './limiter/create-limiter.ts'
 export type { LimiterEvents } from './limiter/events.ts'
-export type { Hold, OpenHold } from './limiter/hold.ts'
+export type { OpenReservation, Reservation } from './limiter/hold.ts'
 export type { Lease } from './limiter/lease.ts'
 export type { Limiter } from './limiter/limiter.ts'
-export type { LimitOptions } from './limiter/options.ts'
-export type { Policy } from './limiter/rule-resolver.ts'
+export type { FailureOptions, LimitOptions } from './limiter/options.ts'
+export type { ResolveRule } from './limiter/rule-resolver.ts'
 export * from './rules/index.ts'
 export type { Health } from './stores/failover/circuit-breaker.ts'
 export {

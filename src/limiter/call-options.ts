@@ -1,4 +1,5 @@
 import type { Decision } from '../core/decision.ts'
+import type { Duration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
 import type { Signal } from '../core/signal.ts'
 
@@ -27,10 +28,10 @@ export interface CostOptions<Tier extends string = never> {
 /** Options of `consume`. */
 export interface ConsumeOptions<Tier extends string = never> extends CostOptions<Tier> {
   /**
-   * Names the request, up to 200 characters: sent again with the same key and id within `idMs`, it is answered with the first
-   * decision and not counted again. A refusal is not remembered: nothing was counted, and it may try again.
+   * Names the request, up to 200 characters. A repeated request with the same key and idempotency key within `idempotencyTtl` gets
+   * the first decision and is not counted again. A refusal is not remembered: nothing was counted, and the request may try again.
    */
-  readonly id?: string
+  readonly idempotencyKey?: string
 }
 
 /** Options of `reserve`. */
@@ -38,11 +39,11 @@ export interface ReserveOptions<Tier extends string = never> {
   /** How much it may take, whole numbers of at least 1. A tier that is not named takes 1. */
   readonly estimate: Amounts<Tier>
   /**
-   * When the hold goes back by itself if nobody settles it, 1 ms to 10 years: longer than the work may take. Places of a
-   * `concurrency()` rule go back after its `leaseMs`.
-   * @default 60_000
+   * When an unsettled reservation expires and is refunded, 1 ms to 10 years: longer than the work may take. Permits of a
+   * `concurrency()` rule expire after its `lease`.
+   * @default '1m'
    */
-  readonly holdMs?: number
+  readonly expiresIn?: Duration
 }
 
 /** Options of `acquire`. */
@@ -57,7 +58,7 @@ export interface AcquireOptions<Tier extends string = never> extends CostOptions
 /** Options of `block`. */
 export interface BlockOptions {
   /**
-   * Whether the block ends after `blockMs` also when an earlier one ends later.
+   * Whether the block ends after its own time also when an earlier one ends later.
    * @default false
    */
   readonly replace?: boolean
@@ -66,10 +67,10 @@ export interface BlockOptions {
 /** Options of `wait` and `schedule`. */
 export interface WaitOptions<Tier extends string = never> extends CostOptions<Tier> {
   /**
-   * The longest to wait, in milliseconds. What cannot pass by then is refused, at once where that is certain.
+   * The longest to wait, from 0 on. What cannot pass by then is refused, at once where that is certain.
    * @default Infinity
    */
-  readonly maxWaitMs?: number
+  readonly maxWait?: Duration
   /** Gives the place in the line up, and what was taken back. The call rejects with the signal's reason. */
   readonly signal?: Signal
 }

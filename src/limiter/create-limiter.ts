@@ -1,5 +1,6 @@
-import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
+import { knownOptions, show, wholeNumber } from '../core/check.ts'
 import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
+import { type Duration, readDuration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
 import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
@@ -38,31 +39,31 @@ export interface CommonOptions extends FailureOptions {
    */
   readonly clock?: Clock
   /**
-   * How long the `id` of an admitted request is remembered, 1 ms to 10 years.
-   * @default 60_000
+   * How long the `idempotencyKey` of an admitted request is remembered, 1 ms to 10 years.
+   * @default '1m'
    */
-  readonly idMs?: number
+  readonly idempotencyTtl?: Duration
   /**
    * How many may wait for one key in this process, at least 1. One more is refused with the reason `queue-full`.
    * @default 1_000
    */
-  readonly maxWaiting?: number
+  readonly maxQueue?: number
   /**
-   * How long what a `policy` said is used before it is asked again, 1 ms to 10 years.
+   * How long a rule from `resolveRule` is used before it is resolved again, 1 ms to 10 years.
+   * @default '10s'
+   */
+  readonly ruleCache?: Duration
+  /**
+   * For how many subjects the rules from `resolveRule` are kept, at least 1.
    * @default 10_000
    */
-  readonly policyCacheMs?: number
+  readonly ruleCacheSize?: number
   /**
-   * For how many subjects what a `policy` said is kept, at least 1.
-   * @default 10_000
+   * How long a key that a shared store refused is refused from memory: until its `retryAfterMs`, but no longer than this. It is how
+   * late this process notices what another one does to the key. `false` asks the store every time.
+   * @default '1s'
    */
-  readonly policyCacheSize?: number
-  /**
-   * A key that a shared store refused is refused here until it passes again by the store's own `retryAfterMs`, but no longer than so
-   * many milliseconds: that is how late this process notices what another one does to the key. 0 asks every time.
-   * @default 1_000
-   */
-  readonly denialCacheMs?: number
+  readonly denialCache?: Duration | false
   /**
    * The share of a limit at which the event `nearLimit` tells that it is nearly used up, above 0 and at most 1.
    * @default 0.8
@@ -82,23 +83,23 @@ export interface TiersOptions<TierName extends string = string> extends CommonOp
    * subjects still live apart.
    * @default false
    */
-  readonly sharedTag?: boolean
+  readonly hashTag?: boolean
 }
 
 const COMMON = [
   'name',
   'store',
   'clock',
-  'idMs',
-  'maxWaiting',
-  'policyCacheMs',
-  'policyCacheSize',
-  'denialCacheMs',
+  'idempotencyTtl',
+  'maxQueue',
+  'ruleCache',
+  'ruleCacheSize',
+  'denialCache',
   'nearLimitAt',
   ...FAILURE_OPTIONS,
 ]
 const NO_TIERS = ['kind', 'name', '__proto__']
-const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy', 'onStoreFailure']
+const LIMIT = ['rule', 'shadow', 'blockFor', 'resolveRule', 'onStoreFailure']
 
 /** Makes a limiter of one rule. Wrong options throw here, at once, and not at the first request. */
 export function createLimiter(options: LimiterOptions): Limiter
@@ -106,51 +107,51 @@ export function createLimiter(options: LimiterOptions): Limiter
 export function createLimiter<TierName extends string>(options: TiersOptions<TierName>): Limiter<TierName>
 export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
   const isTiered = typeof options === 'object' && options !== null && 'tiers' in options
-  knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'sharedTag'] : [...COMMON, ...LIMIT])
-  const { name, store, clock, idMs = 60_000, maxWaiting = 1_000, denialCacheMs = 1_000 } = options
+  knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'hashTag'] : [...COMMON, ...LIMIT])
+  const { name, store, clock, idempotencyTtl = 60_000, maxQueue = 1_000 } = options
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
   }
   const givenLimits = isTiered ? checkTiers(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
   if (store !== undefined) assertStore(store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
-  const sharedTag = isTiered && options.sharedTag
-  if (typeof sharedTag !== 'boolean' && sharedTag !== undefined) {
-    throw new LimiterError('INVALID_OPTION', `sharedTag must be true or false, got ${show(sharedTag)}`)
+  const hashTag = isTiered && options.hashTag
+  if (typeof hashTag !== 'boolean' && hashTag !== undefined) {
+    throw new LimiterError('INVALID_OPTION', `hashTag must be true or false, got ${show(hashTag)}`)
   }
-  const policies = readPolicySettings(options)
-  wholeNumber('denialCacheMs', denialCacheMs, 0)
+  const resolving = readRuleCache(options)
+  const denialCache = readDenialCache(options.denialCache)
   const failure = checkFailureOptions(options)
   const base = store ?? memoryStore()
   const listeners = new Listeners()
   const limits: Limit[] = []
   const resolvers = new Map<Limit, RuleResolver>()
   for (const [limitName, given] of Object.entries(givenLimits)) {
-    const { rule, shadow = false, blockForMs = 0, policy, onStoreFailure = failure.onStoreFailure } = given
+    const { rule, shadow = false, blockFor, resolveRule, onStoreFailure = failure.onStoreFailure } = given
     const limit = createLimit({
       limiter: name,
       tier: isTiered ? limitName : undefined,
       rule,
       shadow,
-      blockMs: shadow ? 0 : blockForMs,
-      rulesVary: policy !== undefined,
-      hashTag: sharedTag === true,
+      blockMs: shadow || blockFor === undefined ? 0 : readDuration('blockFor', blockFor),
+      rulesVary: resolveRule !== undefined,
+      hashTag: hashTag === true,
       onStoreFailure,
     })
     limits.push(limit)
-    if (policy === undefined) continue
+    if (resolveRule === undefined) continue
     const onFailure = (error: unknown, subject: Subject): void =>
-      listeners.emit('policyFailed', { error, subject, tier: limitName })
-    resolvers.set(limit, new RuleResolver({ ...policies, policy, fallback: rule, onFailure }))
+      listeners.emit('resolveRuleFailed', { error, subject, tier: limitName })
+    resolvers.set(limit, new RuleResolver({ ...resolving, resolveRule, fallback: rule, onFailure }))
   }
   // What is in this process answers at once, or has a fault that no layer should hide.
   const { isLocal } = base
   const events = createStoreEvents(listeners)
-  const { deadlineMs: timeoutMs, instances } = failure
+  const { timeoutMs, instances } = failure
   const failover = isLocal
     ? undefined
     : withFailover(base, { clock, timeoutMs, instances, createLocal: memoryStore, events })
-  const layered = failover === undefined ? base : withDenialCache(failover, { base, maxAgeMs: denialCacheMs })
+  const layered = failover === undefined ? base : withDenialCache(failover, { base, maxAgeMs: denialCache })
   for (const limit of limits) layered.register(limit)
   return new TieredLimiter({
     name,
@@ -163,8 +164,8 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     timeoutMs: isLocal ? 0 : timeoutMs,
     clock,
     listeners,
-    idMs: milliseconds('idMs', idMs),
-    maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
+    idempotencyTtlMs: readDuration('idempotencyTtl', idempotencyTtl),
+    maxQueue: wholeNumber('maxQueue', maxQueue, 1),
     nearLimitAt: checkShare(options.nearLimitAt),
   })
 }
@@ -188,14 +189,19 @@ function createStoreEvents(listeners: Listeners): FailoverEvents {
   }
 }
 
-function readPolicySettings({
+/** The milliseconds for which refusals are answered from memory; 0 never. */
+export function readDenialCache(denialCache: unknown = 1_000): number {
+  return denialCache === false ? 0 : readDuration('denialCache', denialCache)
+}
+
+function readRuleCache({
   clock,
-  policyCacheMs = 10_000,
-  policyCacheSize = 10_000,
+  ruleCache = 10_000,
+  ruleCacheSize = 10_000,
 }: CommonOptions): Pick<ConstructorParameters<typeof RuleResolver>[0], 'freshMs' | 'maxSubjects' | 'nowMs' | 'timer'> {
   return {
-    freshMs: milliseconds('policyCacheMs', policyCacheMs),
-    maxSubjects: wholeNumber('policyCacheSize', policyCacheSize, 1),
+    freshMs: readDuration('ruleCache', ruleCache),
+    maxSubjects: wholeNumber('ruleCacheSize', ruleCacheSize, 1),
     nowMs: () => timerNowMs(clock),
     timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
   }
@@ -203,7 +209,7 @@ function readPolicySettings({
 
 function checkTiers(tiers: unknown): Readonly<Record<string, LimitOptions>> {
   if (typeof tiers !== 'object' || tiers === null || Array.isArray(tiers) || Object.keys(tiers).length === 0) {
-    const example = '{ user: slidingWindow({ limit: 100, windowMs: 60_000 }) }'
+    const example = "{ user: slidingWindow({ limit: 100, window: '1m' }) }"
     throw new LimiterError('INVALID_OPTION', `tiers must be rules by name such as ${example}, got ${show(tiers)}`)
   }
   const limits: Record<string, LimitOptions> = {}

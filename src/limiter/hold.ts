@@ -4,7 +4,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Amounts } from './call-options.ts'
 
 /** What was taken by `reserve`, here or by another process, until it is ended. Going out of scope cancels it, unless it was settled. */
-export interface OpenHold<Tier extends string = never> extends AsyncDisposable {
+export interface OpenReservation<Tier extends string = never> extends AsyncDisposable {
   /**
    * Ends the hold: what was not used goes back, what was used beyond the estimate is charged, down to the rule's `maxDebt`.
    * A tier that is not named has used what was estimated; places of a `concurrency()` rule are released.
@@ -18,12 +18,12 @@ export interface OpenHold<Tier extends string = never> extends AsyncDisposable {
 }
 
 /** What `reserve` has taken, until it is settled. Refused: nothing was taken, and there is nothing to settle. */
-export interface Hold<Tier extends string = never> extends OpenHold<Tier> {
+export interface Reservation<Tier extends string = never> extends OpenReservation<Tier> {
   readonly allowed: boolean
   /** The answer to the reservation. */
   readonly decision: Decision<Tier>
   /**
-   * The hold as text, to be ended elsewhere or later by `resume` of a limiter of the same name on the same store; `undefined` when
+   * The reservation as text, to end it elsewhere or later by `resumeReservation` of a limiter of the same name on the same store; `undefined` when
    * refused. It names the key and the estimate, and whoever has it can end the hold.
    */
   readonly token: string | undefined
@@ -50,7 +50,7 @@ export interface Held extends Endings {
  * A hold that is ended by its limiter, which `tell` is told of. Disposing of it cancels what nobody tried to settle, and tries
  * again what failed.
  */
-export function createHold(held: Held, tell: (decision: Decision) => void): Hold<string> {
+export function createHold(held: Held, tell: (decision: Decision) => void): Reservation<string> {
   const { decision } = held
   if (decision.allowed) {
     return {
@@ -74,7 +74,7 @@ export function createHold(held: Held, tell: (decision: Decision) => void): Hold
 }
 
 /** The same for a hold that was taken before. */
-export function openHold({ settling, cancel }: Endings, tell: (decision: Decision) => void): OpenHold<string> {
+export function openHold({ settling, cancel }: Endings, tell: (decision: Decision) => void): OpenReservation<string> {
   let last: Ending | undefined = cancel
   const end = async (ending: Ending): Promise<Decision> => {
     // What is known to be used must not go back because it could not be said once.

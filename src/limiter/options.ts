@@ -1,8 +1,9 @@
-import { milliseconds, oneOf, show, wholeNumber } from '../core/check.ts'
+import { oneOf, show, wholeNumber } from '../core/check.ts'
+import { type Duration, readDuration } from '../core/duration.ts'
 import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Policy } from './rule-resolver.ts'
+import type { ResolveRule } from './rule-resolver.ts'
 
 /** A limit: a rule, and what to do beyond it. */
 export interface LimitOptions {
@@ -14,15 +15,15 @@ export interface LimitOptions {
    */
   readonly shadow?: boolean
   /**
-   * Blocks a key for so long when this limit refuses it, 1 ms to 10 years. Trying again meanwhile does not make it longer.
+   * Blocks a key for this long when this limit refuses it, 1 ms to 10 years. Retries do not make it longer.
    * @default no block
    */
-  readonly blockForMs?: number
+  readonly blockFor?: Duration
   /**
    * Another rule for some subjects, of the same kind as `rule` and with other numbers: asked while running, so that limits
    * change without a deployment. `undefined` means `rule`.
    */
-  readonly policy?: Policy
+  readonly resolveRule?: ResolveRule
   /**
    * What to do when the store gives no answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`: let
    * it pass, uncounted. `'refuse'`: refuse it with the reason `store-unavailable`. `'throw'`: reject with the error.
@@ -42,15 +43,15 @@ export function assertMethod(what: string, kind: keyof typeof METHODS, example: 
 
 /** Checks a limit's options and returns them. */
 export function checkLimit(what: string, limit: LimitOptions): LimitOptions {
-  const { rule, shadow, blockForMs, policy, onStoreFailure } = limit
-  assertMethod(what, 'rule', 'a rule such as slidingWindow({ limit: 100, windowMs: 60_000 })', rule)
+  const { rule, shadow, blockFor, resolveRule, onStoreFailure } = limit
+  assertMethod(what, 'rule', "a rule such as slidingWindow({ limit: 100, window: '1m' })", rule)
   if (shadow !== undefined && typeof shadow !== 'boolean') {
     throw new LimiterError('INVALID_OPTION', `shadow must be true or false, got ${show(shadow)}`)
   }
-  if (blockForMs !== undefined) milliseconds('blockForMs', blockForMs)
+  if (blockFor !== undefined) readDuration('blockFor', blockFor)
   if (onStoreFailure !== undefined) oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)
-  if (policy !== undefined && typeof policy !== 'function') {
-    throw new LimiterError('INVALID_OPTION', `policy must be a function of the subject, got ${show(policy)}`)
+  if (resolveRule !== undefined && typeof resolveRule !== 'function') {
+    throw new LimiterError('INVALID_OPTION', `resolveRule must be a function of the subject, got ${show(resolveRule)}`)
   }
   return limit
 }
@@ -58,10 +59,10 @@ export function checkLimit(what: string, limit: LimitOptions): LimitOptions {
 /** What to do about a store that does not answer. */
 export interface FailureOptions {
   /**
-   * How long a decision waits for the store, 1 ms to 10 years: after that it is made without it, as `onStoreFailure` says.
-   * @default 500
+   * How long a decision waits for the store, 1 ms to 10 years. After that `onStoreFailure` decides.
+   * @default '500ms'
    */
-  readonly deadlineMs?: number
+  readonly timeout?: Duration
   /**
    * What to do when the store gives no answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`: let
    * it pass, uncounted. `'refuse'`: refuse it with the reason `store-unavailable`. `'throw'`: reject with the error.
@@ -77,19 +78,19 @@ export interface FailureOptions {
 
 /** The same, checked and complete. */
 export interface FailureSettings {
-  readonly deadlineMs: number
+  readonly timeoutMs: number
   readonly onStoreFailure: OnStoreFailure
   readonly instances: number | undefined
 }
 
 /** What they are called. */
-export const FAILURE_OPTIONS: readonly (keyof FailureOptions)[] = ['deadlineMs', 'onStoreFailure', 'instances']
+export const FAILURE_OPTIONS: readonly (keyof FailureOptions)[] = ['timeout', 'onStoreFailure', 'instances']
 
 /** Checks the options and fills in what is absent. */
 export function checkFailureOptions(options: FailureOptions): FailureSettings {
-  const { deadlineMs = 500, onStoreFailure = 'fallback', instances } = options
-  milliseconds('deadlineMs', deadlineMs)
+  const { timeout = 500, onStoreFailure = 'fallback', instances } = options
+  const timeoutMs = readDuration('timeout', timeout)
   oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)
   if (instances !== undefined) wholeNumber('instances', instances, 1, 1_000_000)
-  return { deadlineMs, onStoreFailure, instances }
+  return { timeoutMs, onStoreFailure, instances }
 }

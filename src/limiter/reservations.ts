@@ -1,13 +1,22 @@
 import { randomInt } from 'node:crypto'
-import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
+import { knownOptions, show, wholeNumber } from '../core/check.ts'
 import { type Clock, startTimer } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { readDuration } from '../core/duration.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createOperation, type LimitKey, type Operation } from '../core/operation.ts'
 import type { AcquireOptions, Key, ReserveOptions } from './call-options.ts'
 import type { DecisionEvents } from './events.ts'
-import { createHold, type Endings, type Hold, type OpenHold, openHold, readHoldToken, writeHoldToken } from './hold.ts'
+import {
+  createHold,
+  type Endings,
+  type OpenReservation,
+  openHold,
+  type Reservation,
+  readHoldToken,
+  writeHoldToken,
+} from './hold.ts'
 import { createLease, type Lease } from './lease.ts'
 import { type AmountRule, assertFlag, COST, composeKey, parseAmounts, parseOperations } from './parse-call.ts'
 
@@ -37,10 +46,10 @@ export class Reservations {
     this.#host = host
   }
 
-  async reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
-    knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
-    const { estimate, holdMs = 60_000 } = options
-    milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
+  async reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Reservation<string>> {
+    knownOptions('reserve()', options, ['estimate', 'expiresIn'], 'INVALID_ARGUMENT')
+    const { estimate, expiresIn = 60_000 } = options
+    const holdMs = readDuration('expiresIn', expiresIn, 'INVALID_ARGUMENT')
     const { name, limits, events } = this.#host
     const startedMs = events.startedMs()
     const keys = this.#host.parseKey(key)
@@ -61,7 +70,7 @@ export class Reservations {
   }
 
   /** The hold of a token. The store is not asked whether it is still held. */
-  resume(token: unknown): OpenHold<string> {
+  resume(token: unknown): OpenReservation<string> {
     const { name, limits, events } = this.#host
     this.#host.assertOpen()
     const { limiterName, key, estimate, id } = readHoldToken(token)

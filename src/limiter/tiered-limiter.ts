@@ -1,6 +1,7 @@
-import { knownOptions, milliseconds, wholeNumber } from '../core/check.ts'
+import { knownOptions, wholeNumber } from '../core/check.ts'
 import { type Clock, readClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { type Duration, readDuration } from '../core/duration.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
@@ -28,7 +29,7 @@ import type {
 } from './call-options.ts'
 import { composeDecision } from './compose-decision.ts'
 import { DecisionEvents, type DecisionEventsOptions, type LimiterEvents, type Listeners } from './events.ts'
-import type { Hold, OpenHold } from './hold.ts'
+import type { OpenReservation, Reservation } from './hold.ts'
 import type { Lease } from './lease.ts'
 import type { Limiter } from './limiter.ts'
 import {
@@ -67,14 +68,14 @@ export interface LimiterParts extends DecisionEventsOptions {
   /** How long a decision waits for the store; 0 when it answers at once. */
   readonly timeoutMs: number
   readonly clock: Clock | undefined
-  readonly idMs: number
-  readonly maxWaiting: number
+  readonly idempotencyTtlMs: number
+  readonly maxQueue: number
 }
 
 const AMOUNT: AmountRule = { what: 'amount', least: 1 }
 const PEEKED: AmountRule = { ...COST, least: 0 }
 const NO_OPTIONS = Object.freeze({})
-const CONSUME_OPTIONS = ['cost', 'id']
+const CONSUME_OPTIONS = ['cost', 'idempotencyKey']
 
 /** A limiter of one limit or many: every call is parsed into operations, decided by the store, and composed into a decision. */
 export class TieredLimiter implements Limiter<string> {
@@ -93,7 +94,7 @@ export class TieredLimiter implements Limiter<string> {
   #isOpen = true
 
   constructor(parts: LimiterParts) {
-    const { name, limits, clock, maxWaiting, listeners } = parts
+    const { name, limits, clock, maxQueue, listeners } = parts
     this.name = name
     this.rules = Object.fromEntries(limits.map((limit) => [limit.name, limit.rule]))
     this.shadows = limits.filter(({ shadow }) => shadow).map((limit) => limit.name)
@@ -106,7 +107,7 @@ export class TieredLimiter implements Limiter<string> {
       name,
       limits,
       clock,
-      maxWaiting,
+      maxQueue,
       shadows: this.shadows,
       events: this.#events,
       assertOpen: (): void => this.#assertOpen(),
@@ -137,13 +138,13 @@ export class TieredLimiter implements Limiter<string> {
   /** As `consume`, but returns the decision itself where the store decides at once, and throws what is wrong. */
   consumeAtOnce(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Decision | Promise<Decision> {
     if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
-    const { cost, id } = options
+    const { cost, idempotencyKey: id } = options
     return this.run(this.parse(key, cost, id), key, cost)
   }
 
   /** Checks a consume whole. For callers that check several before `run` counts the first. */
   parse(key: unknown, cost: unknown, id: unknown): PendingDecision {
-    const { limits, store, timeoutMs, idMs } = this.#parts
+    const { limits, store, timeoutMs, idempotencyTtlMs } = this.#parts
     const limit = this.#only
     if (limit !== undefined && id === undefined) {
       this.#assertOpen()
@@ -153,7 +154,7 @@ export class TieredLimiter implements Limiter<string> {
       return new PendingDecision([operation], undefined, timeoutMs, store.name)
     }
     const operations = parseOperations(limits, this.#keys(key), cost, COST, consumeKey)
-    return new PendingDecision(operations, parseIdempotency(operations, id, idMs), timeoutMs, store.name)
+    return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
   }
 
   /** Decides a consume that was parsed, and tells listeners of it with the key and the cost as they were given. */
@@ -174,17 +175,17 @@ export class TieredLimiter implements Limiter<string> {
     return decision
   }
 
-  async giveBack(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
+  async refund(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
     const decision = await this.#refund(this.#keys(key), amounts)
-    this.#listeners.emit('givenBack', { key, amount: amounts ?? 1, decision })
+    this.#listeners.emit('refunded', { key, amount: amounts ?? 1, decision })
     return decision
   }
 
-  reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
+  reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Reservation<string>> {
     return this.#reservations.reserve(key, options)
   }
 
-  resume(token: string): OpenHold<string> {
+  resumeReservation(token: string): OpenReservation<string> {
     return this.#reservations.resume(token)
   }
 
@@ -204,8 +205,8 @@ export class TieredLimiter implements Limiter<string> {
     return this.#queues.schedule(key, run, options)
   }
 
-  async block(key: Key<string>, blockMs: number, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
-    milliseconds('blockMs', blockMs, 'INVALID_ARGUMENT')
+  async block(key: Key<string>, blockFor: Duration, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
+    const blockMs = readDuration('blockFor', blockFor, 'INVALID_ARGUMENT')
     knownOptions('block()', options, ['replace'], 'INVALID_ARGUMENT')
     const { replace } = options
     assertFlag('replace', replace)
@@ -226,7 +227,7 @@ export class TieredLimiter implements Limiter<string> {
     return decision
   }
 
-  forgetPolicy(subject?: Subject): void {
+  forgetRules(subject?: Subject): void {
     const key = subject === undefined ? undefined : encodeSubject(subject)
     for (const resolver of this.#parts.resolvers.values()) resolver.forget(key)
   }

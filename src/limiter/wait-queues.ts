@@ -1,6 +1,7 @@
 import { knownOptions, show } from '../core/check.ts'
 import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { readWait } from '../core/duration.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { LimitKey, Operation } from '../core/operation.ts'
@@ -15,7 +16,7 @@ import type { Waiter } from './waiter.ts'
 /** How long to sleep at most where a place may be released, in another process, sooner than any rule can tell. */
 const PLACE_POLL_MS = 250
 
-const WAIT_OPTIONS = ['cost', 'maxWaitMs', 'signal']
+const WAIT_OPTIONS = ['cost', 'maxWait', 'signal']
 
 /** What waiting needs of its limiter. */
 export interface WaitHost {
@@ -23,7 +24,7 @@ export interface WaitHost {
   readonly limits: readonly Limit[]
   /** The names of the limits that only watch. */
   readonly shadows: readonly string[]
-  readonly maxWaiting: number
+  readonly maxQueue: number
   readonly clock: Clock | undefined
   readonly events: DecisionEvents
   /** Throws when the limiter has been closed. */
@@ -104,15 +105,12 @@ export class WaitQueues {
   async #takeTurn(
     key: Key<string>,
     keys: readonly LimitKey[],
-    { cost, maxWaitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions<string>,
+    { cost, maxWait = Number.POSITIVE_INFINITY, signal }: WaitOptions<string>,
     turn: Pick<Waiter, 'attempt' | 'undo'>,
   ): Promise<Decision> {
     const { events } = this.#host
     const startedMs = events.startedMs()
-    if (maxWaitMs !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(maxWaitMs) && maxWaitMs >= 0)) {
-      const rule = 'a whole number of at least 0, or Infinity'
-      throw new LimiterError('INVALID_ARGUMENT', `maxWaitMs must be ${rule}, got ${show(maxWaitMs)}`)
-    }
+    const maxWaitMs = maxWait === Number.POSITIVE_INFINITY ? maxWait : readWait('maxWait', maxWait, 'INVALID_ARGUMENT')
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
     }
@@ -133,10 +131,10 @@ export class WaitQueues {
   }
 
   #open(names: readonly string[], keys: readonly LimitKey[]): WaitQueue {
-    const { name, maxWaiting, clock } = this.#host
+    const { name, maxQueue, clock } = this.#host
     const line = new WaitQueue({
       name,
-      maxWaiting,
+      maxQueue,
       longestSleepMs: keys.some(isLeased) ? PLACE_POLL_MS : undefined,
       nowMs: () => timerNowMs(clock),
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
