@@ -69,7 +69,7 @@ async function waitFor(open, options) {
 async function sluice(redis) {
   const { createLimiter, fixedWindow } = await import('sluice')
   const { redisStore } = await import('sluice/redis')
-  const rule = fixedWindow({ limit: LIMIT, windowMs: 60_000 })
+  const rule = fixedWindow({ limit: LIMIT, window: '1m' })
   const limiter = createLimiter({ name: 'api', rule, store: redisStore(redis) })
   limiter.on('degraded', () => {})
   return async () => name((await limiter.consume('user:42')).allowed)
@@ -147,7 +147,7 @@ async function countWrites() {
   // A cache in the process would hide what the library sends.
   for (const subject of subjects.filter(({ cache }) => cache !== true)) {
     await server.redis.flushall()
-    const decide = await subject.open({ redis: server.redis, name: 'compare', limit: LIMIT, windowMs: 60_000 })
+    const decide = await subject.open({ redis: server.redis, name: 'compare', limit: LIMIT, window: '1m' })
     for (let request = 0; request < LIMIT; request++) await decide('user:42')
     // The first rejection may start a block: what counts are those after it.
     await decide('user:42')
