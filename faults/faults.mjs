@@ -40,7 +40,8 @@ const vitest = await startVitest('test', FILES, {
 await vitest.close()
 const rows = byFile.flat()
 const strangers = names.filter((name) => !played.has(name))
-if (strangers.length > 0) throw new Error(`no scenario is called ${strangers.join(', ')}: docs/faults-played.md has all names`)
+if (strangers.length > 0)
+  throw new Error(`no scenario is called ${strangers.join(', ')}: docs/faults-played.md has all names`)
 if (broken > 0 || rows.some(({ problems }) => problems.length > 0)) process.exitCode = 1
 const report = reportOf(rows, ['npm run faults', ...(words.length > 0 ? ['--', ...words] : [])].join(' '), loadBefore)
 process.stdout.write(`\n${report}\n`)
