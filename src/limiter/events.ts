@@ -1,10 +1,9 @@
 import { oneOf, show } from '../core/check.ts'
 import { type Clock, exactTimerNowMs } from '../core/clock.ts'
-import type { Decision } from '../core/decision.ts'
+import type { Decision, TierResult } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Amounts, Key } from './call-options.ts'
-import { type Crossing, findCrossings } from './near-limit.ts'
+import type { Amounts, Key } from './options.ts'
 
 /** What a limiter tells its listeners, after it has happened. Keys and amounts are as they were given. */
 export interface LimiterEvents {
@@ -43,6 +42,15 @@ interface Decided {
   readonly tookMs: number
   /** Whether the call was one that waits for its turn, `wait` or `schedule`: most of `tookMs` may be that. */
   readonly waited: boolean
+}
+
+/** A limit that a request brought near its end. */
+interface Crossing {
+  readonly tier: string
+  /** What the request took of it. */
+  readonly cost: number
+  /** The share of the limit that is in use now, at most 1. */
+  readonly usedShare: number
 }
 
 const NAMES = [
@@ -150,4 +158,19 @@ export class DecisionEvents {
     }
     return decision
   }
+}
+
+/** The limits of which an admitted request took the part that makes their used share reach `at`. Nothing is remembered for it. */
+function findCrossings(limiterName: string, decision: Decision, costs: Amounts<string>, at: number): Crossing[] {
+  const results: [string, TierResult][] = Object.entries(decision.tiers as Record<string, TierResult>)
+  // The one rule of a limiter without tiers, unless it stands in the shadow and has not counted the request.
+  if (results.length === 0 && decision.wouldRefuse.length === 0) results.push([limiterName, decision])
+  const found: Crossing[] = []
+  for (const [tier, { allowed, limit, remaining }] of results) {
+    const cost = typeof costs === 'number' ? costs : (costs[tier] ?? 1)
+    const used = limit - remaining
+    // Divided, not multiplied: 7 of 100 is 0.07, but 0.07 of 100 is more than 7.
+    if (allowed && used / limit >= at && (used - cost) / limit < at) found.push({ tier, cost, usedShare: used / limit })
+  }
+  return found
 }

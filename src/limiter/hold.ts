@@ -1,7 +1,7 @@
 import { show } from '../core/check.ts'
 import type { Decision } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Amounts } from './call-options.ts'
+import type { Amounts } from './options.ts'
 
 /** What was taken by `reserve`, here or by another process, until it is ended. Going out of scope cancels it, unless it was settled. */
 export interface OpenHold<Tier extends string = never> extends AsyncDisposable {

@@ -5,10 +5,10 @@ import type { Decision } from '../core/decision.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createOperation, type LimitKey, type Operation } from '../core/operation.ts'
-import type { AcquireOptions, Key, ReserveOptions } from './call-options.ts'
 import type { DecisionEvents } from './events.ts'
 import { createHold, type Endings, type Hold, type OpenHold, openHold, readHoldToken, writeHoldToken } from './hold.ts'
 import { createLease, type Lease } from './lease.ts'
+import type { AcquireOptions, Key, ReserveOptions } from './options.ts'
 import { type AmountRule, assertFlag, COST, composeKey, parseAmounts, parseOperations } from './parse-call.ts'
 
 const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }

@@ -15,6 +15,11 @@ import {
 import type { Rule } from '../core/rule.ts'
 import type { Store } from '../core/store.ts'
 import type { Health } from '../stores/failover/circuit-breaker.ts'
+import { composeDecision } from './compose-decision.ts'
+import { DecisionEvents, type DecisionEventsOptions, type LimiterEvents, type Listeners } from './events.ts'
+import type { Hold, OpenHold } from './hold.ts'
+import type { Lease } from './lease.ts'
+import type { Limiter } from './limiter.ts'
 import type {
   AcquireOptions,
   Amounts,
@@ -25,12 +30,7 @@ import type {
   ReserveOptions,
   Scheduled,
   WaitOptions,
-} from './call-options.ts'
-import { composeDecision } from './compose-decision.ts'
-import { DecisionEvents, type DecisionEventsOptions, type LimiterEvents, type Listeners } from './events.ts'
-import type { Hold, OpenHold } from './hold.ts'
-import type { Lease } from './lease.ts'
-import type { Limiter } from './limiter.ts'
+} from './options.ts'
 import {
   type AmountRule,
   assertFlag,
