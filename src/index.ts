@@ -19,7 +19,7 @@ export type { Hold as HoldEntry } from './engine/holds.ts'
 export { type Block, type KeyState, type Transition, UNTOUCHED } from './engine/key-state.ts'
 export { createLimiter } from './limiter/create-limiter.ts'
 export type { LimiterEvents } from './limiter/events.ts'
-export type { Hold, OpenHold } from './limiter/hold.ts'
+export type { Hold, OpenHold } from './limiter/reservation.ts'
 export type { Lease } from './limiter/lease.ts'
 export type { Limiter } from './limiter/limiter.ts'
 export type {

@@ -58,7 +58,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
   const { deadlineMs: timeoutMs, instances, onStoreFailure } = checkFailureOptions(options)
   const createResolver = prepareResolvers(options)
   const base = store ?? memoryStore()
-  const listeners = new Listeners()
+  const listeners = new Listeners({ name, clock, nearLimitAt: checkShare(options.nearLimitAt) })
   const limits: Limit[] = []
   const resolvers = new Map<Limit, RuleResolver>()
   for (const [limitName, { rule, shadow = false, blockForMs = 0, policy, ...own }] of Object.entries(given)) {
@@ -97,10 +97,9 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     closesStore: failover !== undefined || store === undefined,
     timeoutMs: base.isLocal ? 0 : timeoutMs,
     clock,
-    listeners,
+    events: listeners,
     idMs: milliseconds('idMs', idMs),
     maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
-    nearLimitAt: checkShare(options.nearLimitAt),
   })
 }
 

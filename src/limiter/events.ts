@@ -71,11 +71,23 @@ const NAMES = [
 
 type Listener = (event: never) => void
 
+/** What events of decisions are made with. */
+export interface ListenersOptions {
+  readonly name: string
+  readonly clock: Clock | undefined
+  readonly nearLimitAt: number
+}
+
 /** The listeners of one limiter. Costs nothing while there are none. */
 export class Listeners {
+  readonly #options: ListenersOptions
   readonly #byName = new Map<keyof LimiterEvents, readonly Listener[]>()
   /** Whether there is a listener to anything. */
   hasAny = false
+
+  constructor(options: ListenersOptions) {
+    this.#options = options
+  }
 
   /** Adds a listener and returns the function that removes it. */
   add<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
@@ -112,51 +124,29 @@ export class Listeners {
     }
   }
 
-  #find(name: keyof LimiterEvents): readonly Listener[] {
-    return this.#byName.get(name) ?? []
-  }
-}
-
-/** What tells listeners of decisions. */
-export interface DecisionEventsOptions {
-  readonly name: string
-  readonly listeners: Listeners
-  readonly clock: Clock | undefined
-  readonly nearLimitAt: number
-}
-
-/** Tells listeners what was decided and how long it took. */
-export class DecisionEvents {
-  readonly #options: DecisionEventsOptions
-
-  constructor(options: DecisionEventsOptions) {
-    this.#options = options
-  }
-
-  get listeners(): Listeners {
-    return this.#options.listeners
-  }
-
-  /** When a call began; `undefined` when nobody wants to hear of it. */
+  /** When a call began; `undefined` without a listener. */
   startedMs(): number | undefined {
-    const { listeners, clock } = this.#options
-    return listeners.hasAny ? exactTimerNowMs(clock) : undefined
+    return this.hasAny ? exactTimerNowMs(this.#options.clock) : undefined
   }
 
   /** A call that began at `startedMs` was answered. Returns the decision. */
   decided(key: Key<string>, amounts: unknown, decision: Decision, startedMs?: number, waited = false): Decision {
     if (startedMs === undefined) return decision
-    const { name, listeners, clock, nearLimitAt } = this.#options
+    const { name, clock, nearLimitAt } = this.#options
     const cost = (amounts ?? 1) as Amounts<string>
     const event = { key, cost, decision, tookMs: Math.max(0, exactTimerNowMs(clock) - startedMs), waited }
-    listeners.emit('decided', event)
-    if (!decision.allowed) listeners.emit('refused', event)
-    else if (listeners.has('nearLimit')) {
+    this.emit('decided', event)
+    if (!decision.allowed) this.emit('refused', event)
+    else if (this.has('nearLimit')) {
       for (const crossing of findCrossings(name, decision, cost, nearLimitAt)) {
-        listeners.emit('nearLimit', { key, decision, ...crossing })
+        this.emit('nearLimit', { key, decision, ...crossing })
       }
     }
     return decision
+  }
+
+  #find(name: keyof LimiterEvents): readonly Listener[] {
+    return this.#byName.get(name) ?? []
   }
 }
 

@@ -3,7 +3,6 @@ import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Health } from '../stores/failover/circuit-breaker.ts'
 import type { LimiterEvents } from './events.ts'
-import type { Hold, OpenHold } from './hold.ts'
 import type { Lease } from './lease.ts'
 import type {
   AcquireOptions,
@@ -16,6 +15,7 @@ import type {
   Scheduled,
   WaitOptions,
 } from './options.ts'
+import type { Hold, OpenHold } from './reservation.ts'
 
 // What `await using` needs, word for word as the library `esnext.disposable` has it: compilers before 5.2 and many projects do not have that.
 declare global {

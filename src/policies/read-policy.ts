@@ -1,7 +1,6 @@
 import { show, wholeNumber } from '../core/check.ts'
 import { ON_STORE_FAILURE } from '../core/limit.ts'
-import type { LimiterOptions, LimitOptions, TiersOptions } from '../limiter/options.ts'
-import { checkShare, type LimiterOptions, type TiersOptions } from '../limiter/options.ts'
+import { checkShare, type LimiterOptions, type LimitOptions, type TiersOptions } from '../limiter/options.ts'
 import {
   choiceField,
   countField,
