@@ -19,7 +19,6 @@ export type { Hold as HoldEntry } from './engine/holds.ts'
 export { type Block, type KeyState, type Transition, UNTOUCHED } from './engine/key-state.ts'
 export { createLimiter } from './limiter/create-limiter.ts'
 export type { LimiterEvents } from './limiter/events.ts'
-export type { Hold, OpenHold } from './limiter/reservation.ts'
 export type { Lease } from './limiter/lease.ts'
 export type { Limiter } from './limiter/limiter.ts'
 export type {
@@ -37,6 +36,7 @@ export type {
   TiersOptions,
   WaitOptions,
 } from './limiter/options.ts'
+export type { Hold, OpenHold } from './limiter/reservation.ts'
 export type { Policy } from './limiter/rule-resolver.ts'
 export * from './rules/index.ts'
 export type { Health } from './stores/failover/circuit-breaker.ts'
