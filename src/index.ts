@@ -17,28 +17,27 @@ export { decide } from './engine/decide.ts'
 export { decideAll, type JointTransition } from './engine/decide-all.ts'
 export type { Hold as HoldEntry } from './engine/holds.ts'
 export { type Block, type KeyState, type Transition, UNTOUCHED } from './engine/key-state.ts'
+export { createLimiter } from './limiter/create-limiter.ts'
+export type { LimiterEvents } from './limiter/events.ts'
+export type { Lease } from './limiter/lease.ts'
+export type { Limiter } from './limiter/limiter.ts'
 export type {
   AcquireOptions,
   Amounts,
   BlockOptions,
+  CommonOptions,
   ConsumeOptions,
   CostOptions,
+  FailureOptions,
   Key,
+  LimiterOptions,
+  LimitOptions,
   ReserveOptions,
   Scheduled,
+  TiersOptions,
   WaitOptions,
-} from './limiter/call-options.ts'
-export {
-  type CommonOptions,
-  createLimiter,
-  type LimiterOptions,
-  type TiersOptions,
-} from './limiter/create-limiter.ts'
-export type { LimiterEvents } from './limiter/events.ts'
-export type { OpenReservation, Reservation } from './limiter/hold.ts'
-export type { Lease } from './limiter/lease.ts'
-export type { Limiter } from './limiter/limiter.ts'
-export type { FailureOptions, LimitOptions } from './limiter/options.ts'
+} from './limiter/options.ts'
+export type { OpenReservation, Reservation } from './limiter/reservation.ts'
 export type { ResolveRule } from './limiter/rule-resolver.ts'
 export * from './rules/index.ts'
 export type { Health } from './stores/failover/circuit-breaker.ts'

@@ -4,9 +4,10 @@ import { expect } from 'vitest'
 import type { Decision } from '../src/core/decision.ts'
 import type { Rule } from '../src/core/rule.ts'
 import type { Store } from '../src/core/store.ts'
-import { createLimiter, type LimiterOptions, type TiersOptions } from '../src/limiter/create-limiter.ts'
-import type { Reservation as Hold } from '../src/limiter/hold.ts'
+import { createLimiter } from '../src/limiter/create-limiter.ts'
 import type { Limiter } from '../src/limiter/limiter.ts'
+import type { LimiterOptions, TiersOptions } from '../src/limiter/options.ts'
+import type { Reservation } from '../src/limiter/reservation.ts'
 import { memoryStore } from '../src/stores/memory/memory-store.ts'
 import { manualClock } from '../src/testing/manual-clock.ts'
 import { patient } from './patient.ts'
@@ -144,7 +145,7 @@ function createTwin(twins: LimiterTwins, store: Store): Limiter<'user' | 'ip'> {
 /** Two limiters of one name on one store. */
 class Side {
   readonly #limiters: readonly Limiter<'user' | 'ip'>[]
-  readonly #holds: Hold<'user' | 'ip'>[] = []
+  readonly #holds: Reservation<'user' | 'ip'>[] = []
   last: Decision | undefined
 
   constructor(twins: LimiterTwins, store: Store) {

@@ -6,7 +6,8 @@ import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
-import { createLimiter, type LimiterOptions } from './create-limiter.ts'
+import { createLimiter } from './create-limiter.ts'
+import type { LimiterOptions } from './options.ts'
 import type { TieredLimiter } from './tiered-limiter.ts'
 
 const rule = tokenBucket({ capacity: 3, refill: 1, period: 1_000 })

@@ -6,7 +6,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { LimiterEvents } from './events.ts'
-import { writeHoldToken } from './hold.ts'
+import { writeHoldToken } from './reservation.ts'
 
 const tokens = fixedWindow({ limit: 10_000, window: 86_400_000 })
 const requests = slidingWindow({ limit: 3, window: 60_000 })

@@ -3,6 +3,8 @@ import type { Duration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Health } from '../stores/failover/circuit-breaker.ts'
+import type { LimiterEvents } from './events.ts'
+import type { Lease } from './lease.ts'
 import type {
   AcquireOptions,
   Amounts,
@@ -13,10 +15,8 @@ import type {
   ReserveOptions,
   Scheduled,
   WaitOptions,
-} from './call-options.ts'
-import type { LimiterEvents } from './events.ts'
-import type { OpenReservation, Reservation } from './hold.ts'
-import type { Lease } from './lease.ts'
+} from './options.ts'
+import type { OpenReservation, Reservation } from './reservation.ts'
 
 // What `await using` needs, word for word as the library `esnext.disposable` has it: compilers before 5.2 and many projects do not have that.
 declare global {

@@ -56,6 +56,12 @@ export interface AmountRule {
 /** The cost of a request. */
 export const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 
+/** The cost that a peek asks about. */
+export const PEEKED_COST: AmountRule = { ...COST, least: 0 }
+
+/** An amount to charge or to give back. */
+export const AMOUNT: AmountRule = { what: 'amount', least: 1 }
+
 /** Each key's amount, `undefined` where it takes no part. */
 export function parseAmounts(
   limits: readonly NamedLimit[],

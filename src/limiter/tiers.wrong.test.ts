@@ -3,8 +3,9 @@ import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { manualClock } from '../testing/manual-clock.ts'
-import { createLimiter, type TiersOptions } from './create-limiter.ts'
+import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
+import type { TiersOptions } from './options.ts'
 
 const user = slidingWindow({ limit: 100, window: 60_000 })
 const ip = tokenBucket({ capacity: 50, refill: 10, period: 1_000 })

@@ -10,8 +10,8 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
+import type { Waiter } from './wait-queue.ts'
 import { WaitQueue } from './wait-queue.ts'
-import type { Waiter } from './waiter.ts'
 
 /** A line under a manual clock, and who has left it, in words. */
 function stage(clock = manualClock()) {

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Decision } from '../core/decision.ts'
 import { manualClock } from '../testing/manual-clock.ts'
+import type { Waiter } from './wait-queue.ts'
 import { WaitQueue, type WaitQueueOptions } from './wait-queue.ts'
-import type { Waiter } from './waiter.ts'
 
 const NUMBERS = { limit: 9, remaining: 4, retryAfterMs: 0, resetAfterMs: 50, delayMs: 0, wouldRefuse: [], tiers: {} }
 const PASSES: Decision = {

@@ -1,5 +1,20 @@
 import type { Decision, Reason } from '../core/decision.ts'
-import { Visit, type Waiter } from './waiter.ts'
+import { onAbort } from '../core/signal.ts'
+
+/** Somebody who wants to pass. */
+export interface Waiter {
+  /** One try. A refusal says in `retryAfterMs` exactly when to try again. */
+  attempt(): Promise<Decision>
+  /** Gives back what an allowed attempt took. The line wakes itself afterwards. */
+  undo(decision: Decision): Promise<unknown>
+  /** What `attempt` would answer: the numbers for a refusal of somebody whose turn never came. */
+  peek(): Promise<Decision>
+  /** Whether the key is blocked now: who has sat out a delay does not pass then. */
+  isBlocked(): Promise<boolean>
+  /** How long to wait at most. Passing exactly then is in time; 0 waits for nobody; `Infinity` waits as long as it takes. */
+  readonly maxWaitMs: number
+  readonly signal?: AbortSignal | undefined
+}
 
 /** Options of `WaitQueue`. */
 export interface WaitQueueOptions {
@@ -219,5 +234,53 @@ export class WaitQueue {
 
   #leftMs(visit: Visit): number {
     return visit.untilMs - this.#options.nowMs()
+  }
+}
+
+/** One waiter from its arrival to its answer. Settling it ends its timer and its listener; only the first time counts. */
+class Visit {
+  readonly waiter: Waiter
+  /** In the order of arrival. */
+  readonly number: number
+  readonly untilMs: number
+  readonly answer: Promise<Decision>
+  readonly #stopListening: (() => void) | undefined
+  #resolve!: (decision: Decision) => void
+  #reject!: (error: unknown) => void
+  settled = false
+  /** What it has taken while it sits out its delay. */
+  taken: Decision | undefined
+  cancelTimer: () => void = () => {}
+
+  constructor(waiter: Waiter, number: number, untilMs: number, aborted: () => void) {
+    this.waiter = waiter
+    this.number = number
+    this.untilMs = untilMs
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    const { signal } = waiter
+    if (signal === undefined) return
+    this.#stopListening = onAbort(signal, () => {
+      this.reject(signal.reason)
+      aborted()
+    })
+  }
+
+  resolve(decision: Decision): void {
+    this.#settle()
+    this.#resolve(decision)
+  }
+
+  reject(error: unknown): void {
+    this.#settle()
+    this.#reject(error)
+  }
+
+  #settle(): void {
+    this.settled = true
+    this.cancelTimer()
+    this.#stopListening?.()
   }
 }

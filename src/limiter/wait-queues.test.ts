@@ -165,6 +165,24 @@ describe('wait', () => {
     expect((await limiter.peek('luis')).remaining).toBe(before + 1)
   })
 
+  it('gives back the 1 of a tier that its cost does not name, when it is aborted in its delay', async () => {
+    const clock = manualClock()
+    const out = leakyBucket({ capacity: 10, leak: 1, period: 1_000, mode: 'shape' })
+    const limiter = createLimiter({
+      name: 'api',
+      tiers: { out, day: fixedWindow({ limit: 9, window: 60_000 }) },
+      clock,
+    })
+    await limiter.wait('luis', { cost: { out: 2 } })
+    const leaving = new AbortController()
+    const waiting = limiter.wait('luis', { cost: { out: 2 }, signal: leaving.signal })
+    await clock.run(10)
+    leaving.abort(new Error('gone'))
+    await expect(waiting).rejects.toThrow('gone')
+    await clock.run(0)
+    expect((await limiter.peek('luis')).tiers).toMatchObject({ out: { remaining: 8 }, day: { remaining: 8 } })
+  })
+
   it('goes on at once when something of one of its tiers is given back by another key', async () => {
     const clock = manualClock()
     const tiers = { user: fixedWindow({ limit: 9, window: 60_000 }), all: perSecond }

@@ -1,6 +1,6 @@
 import type { Decision } from '../core/decision.ts'
-import type { Amounts } from '../limiter/call-options.ts'
 import type { LimiterEvents } from '../limiter/events.ts'
+import type { Amounts } from '../limiter/options.ts'
 import type { WatchedLimiter } from './watched-limiter.ts'
 
 /** Something that is counted or timed. Named in parts, which every system of metrics puts together in its own way. */

@@ -1,8 +1,6 @@
 import { show } from '../core/check.ts'
 import { ON_STORE_FAILURE } from '../core/limit.ts'
-import type { LimiterOptions, TiersOptions } from '../limiter/create-limiter.ts'
-import { checkShare } from '../limiter/near-limit.ts'
-import type { LimitOptions } from '../limiter/options.ts'
+import { checkShare, type LimiterOptions, type LimitOptions, type TiersOptions } from '../limiter/options.ts'
 import {
   choiceField,
   countField,

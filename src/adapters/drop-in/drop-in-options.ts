@@ -4,8 +4,14 @@ import type { Duration } from '../../core/duration.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
-import { type CommonOptions, readDenialCache } from '../../limiter/create-limiter.ts'
-import { assertMethod, checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from '../../limiter/options.ts'
+import {
+  assertMethod,
+  type CommonOptions,
+  checkFailureOptions,
+  FAILURE_OPTIONS,
+  type FailureOptions,
+  readDenialCache,
+} from '../../limiter/options.ts'
 import { fixedWindow, slidingLog } from '../../rules/index.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 

@@ -1,6 +1,6 @@
 import type { Decision } from '../../core/decision.ts'
 import type { Duration } from '../../core/duration.ts'
-import type { Amounts, Key } from '../../limiter/call-options.ts'
+import type { Amounts, Key } from '../../limiter/options.ts'
 import type { LimiterInfo } from './limiter-info.ts'
 import type { MiddlewareOptions } from './options.ts'
 import type { Warn } from './warnings.ts'

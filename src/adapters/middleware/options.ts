@@ -2,8 +2,8 @@ import { invalidOption, knownOptions, oneOf, show, trueOrFalse } from '../../cor
 import { type Duration, readDuration } from '../../core/duration.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { HeaderFormat } from '../../http/header-fields.ts'
-import type { Amounts } from '../../limiter/call-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { Amounts } from '../../limiter/options.ts'
 import type { KeyOption } from './keys.ts'
 
 /** Options of every adapter. `Request` is the framework's own type of a request. */

@@ -1,5 +1,5 @@
 import { createLimit } from '../../core/limit.ts'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import { parseKey } from '../../limiter/parse-call.ts'
 import { formatKey } from '../../observe/format-key.ts'
 import type { Policy } from '../../policies/read-policies.ts'

@@ -1,6 +1,6 @@
 import { type Clock, startTimer } from '../../core/clock.ts'
-import type { Key } from '../../limiter/call-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { Key } from '../../limiter/options.ts'
 
 const EVERY_MS = 250
 const USERS = 8

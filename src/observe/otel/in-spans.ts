@@ -2,8 +2,8 @@ import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opente
 import { show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { describeError } from '../../core/describe-error.ts'
-import type { Key } from '../../limiter/call-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { Key } from '../../limiter/options.ts'
 import { formatKey } from '../format-key.ts'
 import { type InSpan, type SpannedCall, withSpans } from './with-spans.ts'
 

@@ -1,6 +1,6 @@
 import type { Decision } from '../../core/decision.ts'
 import type { Duration } from '../../core/duration.ts'
-import type { Amounts, BlockOptions, CostOptions } from '../../limiter/call-options.ts'
+import type { Amounts, BlockOptions, CostOptions } from '../../limiter/options.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { createJsonResponse } from '../server/response.ts'
 import type { Access, PostRoute, Routes } from '../server/route.ts'

@@ -1,7 +1,7 @@
 import { knownOptions, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { PendingDecision } from '../../limiter/pending-decision.ts'
+import type { PendingDecision } from '../../limiter/compose-decision.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { RequestError } from '../server/request-error.ts'
 import { composeErrorBody, createJsonResponse, type ServiceResponse } from '../server/response.ts'

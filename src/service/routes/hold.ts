@@ -1,4 +1,4 @@
-import type { Amounts, ReserveOptions } from '../../limiter/call-options.ts'
+import type { Amounts, ReserveOptions } from '../../limiter/options.ts'
 import { createJsonResponse } from '../server/response.ts'
 import type { Routes } from '../server/route.ts'
 import { readCall, readHold } from './call.ts'
