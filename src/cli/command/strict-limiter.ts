@@ -13,7 +13,7 @@ export function createStrictLimiter({ name, options }: Policy, store: Store): Li
     ...options,
     onStoreFailure: 'throw',
     instances: 1,
-    deadlineMs: DEADLINE_MS,
+    timeout: TIMEOUT_MS,
     denialCache: false,
   } as const
   const limiter = createPolicyLimiter(
@@ -30,7 +30,7 @@ export function listTierNames({ options }: Policy): readonly string[] {
   return 'tiers' in options ? Object.keys(options.tiers) : []
 }
 
-const DEADLINE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 function strictTiers(tiers: Readonly<Record<string, unknown>>): Record<string, LimitOptions> {
   const limits = Object.entries(tiers as Record<string, LimitOptions>)
