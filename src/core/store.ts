@@ -32,7 +32,7 @@ export interface Store {
   close?(): Promise<void>
 }
 
-/** What a store decides at once. */
+/** One call to a store: operations that it decides at one instant. */
 export interface StoreCall {
   /** At least one. */
   readonly operations: readonly Operation[]

@@ -4,7 +4,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import { isNoAnswer } from '../../core/no-answer.ts'
 import type { Store } from '../../core/store.ts'
 
-/** How a store is doing, as far as this process can tell. */
+/** The health of a store, as this process sees it. */
 export interface Health {
   /** `'degraded'`: the store is not asked, and decisions are made without it. */
   readonly state: 'healthy' | 'degraded'
