@@ -147,7 +147,7 @@ async function countWrites() {
   // A cache in the process would hide what the library sends.
   for (const subject of subjects.filter(({ cache }) => cache !== true)) {
     await server.redis.flushall()
-    const decide = await subject.open({ redis: server.redis, name: 'compare', limit: LIMIT, window: '1m' })
+    const decide = await subject.open({ redis: server.redis, name: 'compare', limit: LIMIT, windowMs: 60_000 })
     for (let request = 0; request < LIMIT; request++) await decide('user:42')
     // The first rejection may start a block: what counts are those after it.
     await decide('user:42')
