@@ -16,7 +16,7 @@ export let clock: ManualClock
 export const warned: Mock = vi.fn()
 
 /** The rule of limiters that are told no other: ten a minute. */
-export const rule: Rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+export const rule: Rule = fixedWindow({ limit: 10, window: 60_000 })
 
 /** A store that answers, a clock that stands still and a silent console for each test: `beforeEach(remoteStage)`. */
 export function remoteStage(): () => void {

@@ -1,5 +1,6 @@
-import { invalidOption, knownOptions, milliseconds, show, trueOrFalse, wholeNumber } from '../core/check.ts'
+import { invalidOption, knownOptions, show, trueOrFalse, wholeNumber } from '../core/check.ts'
 import { startTimer, timerNowMs } from '../core/clock.ts'
+import { readDuration } from '../core/duration.ts'
 import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
@@ -19,25 +20,26 @@ import {
   FAILURE_OPTIONS,
   type LimiterOptions,
   type LimitOptions,
+  readDenialCache,
   type TiersOptions,
 } from './options.ts'
-import { type Policy, RuleResolver } from './rule-resolver.ts'
+import { type ResolveRule, RuleResolver } from './rule-resolver.ts'
 import { TieredLimiter } from './tiered-limiter.ts'
 
 const COMMON = [
   'name',
   'store',
   'clock',
-  'idMs',
-  'maxWaiting',
-  'policyCacheMs',
-  'policyCacheSize',
-  'denialCacheMs',
+  'idempotencyTtl',
+  'maxQueue',
+  'ruleCache',
+  'ruleCacheSize',
+  'denialCache',
   'nearLimitAt',
   ...FAILURE_OPTIONS,
 ]
 const NO_TIERS = ['kind', 'name', '__proto__']
-const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy', 'onStoreFailure']
+const LIMIT = ['rule', 'shadow', 'blockFor', 'resolveRule', 'onStoreFailure']
 
 /** Makes a limiter of one rule. Wrong options throw here, at once, and not at the first request. */
 export function createLimiter(options: LimiterOptions): Limiter
@@ -45,35 +47,35 @@ export function createLimiter(options: LimiterOptions): Limiter
 export function createLimiter<TierName extends string>(options: TiersOptions<TierName>): Limiter<TierName>
 export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
   const isTiered = typeof options === 'object' && options !== null && 'tiers' in options
-  knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'sharedTag'] : [...COMMON, ...LIMIT])
-  const { name, store, clock, idMs = 60_000, maxWaiting = 1_000, denialCacheMs = 1_000 } = options
+  knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'hashTag'] : [...COMMON, ...LIMIT])
+  const { name, store, clock, idempotencyTtl = 60_000, maxQueue = 1_000 } = options
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw invalidOption('name', 'a string of 1 to 100 characters', name)
   }
   const given = isTiered ? checkTiers(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
   if (store !== undefined) assertStore(store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
-  const hashTag = isTiered && options.sharedTag !== undefined && trueOrFalse('sharedTag', options.sharedTag)
-  wholeNumber('denialCacheMs', denialCacheMs, 0)
-  const { deadlineMs: timeoutMs, instances, onStoreFailure } = checkFailureOptions(options)
+  const hashTag = isTiered && options.hashTag !== undefined && trueOrFalse('hashTag', options.hashTag)
+  const maxAgeMs = readDenialCache(options.denialCache)
+  const { timeoutMs, instances, onStoreFailure } = checkFailureOptions(options)
   const createResolver = prepareResolvers(options)
   const base = store ?? memoryStore()
   const listeners = new Listeners({ name, clock, nearLimitAt: checkShare(options.nearLimitAt) })
   const limits: Limit[] = []
   const resolvers = new Map<Limit, RuleResolver>()
-  for (const [limitName, { rule, shadow = false, blockForMs = 0, policy, ...own }] of Object.entries(given)) {
+  for (const [limitName, { rule, shadow = false, blockFor, resolveRule, ...own }] of Object.entries(given)) {
     const limit = createLimit({
       limiter: name,
       tier: isTiered ? limitName : undefined,
       rule,
       shadow,
-      blockMs: shadow ? 0 : blockForMs,
-      rulesVary: policy !== undefined,
+      blockMs: shadow || blockFor === undefined ? 0 : readDuration('blockFor', blockFor),
+      rulesVary: resolveRule !== undefined,
       hashTag,
       onStoreFailure: own.onStoreFailure ?? onStoreFailure,
     })
     limits.push(limit)
-    if (policy !== undefined) resolvers.set(limit, createResolver(policy, limit, listeners))
+    if (resolveRule !== undefined) resolvers.set(limit, createResolver(resolveRule, limit, listeners))
   }
   // What is in this process answers at once, or has a fault that no layer should hide.
   const failover = base.isLocal
@@ -85,7 +87,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
         createLocal: memoryStore,
         events: createStoreEvents(listeners),
       })
-  const layered = failover === undefined ? base : withDenialCache(failover, { base, maxAgeMs: denialCacheMs })
+  const layered = failover === undefined ? base : withDenialCache(failover, { base, maxAgeMs })
   for (const limit of limits) layered.register(limit)
   return new TieredLimiter({
     name,
@@ -98,8 +100,8 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     timeoutMs: base.isLocal ? 0 : timeoutMs,
     clock,
     events: listeners,
-    idMs: milliseconds('idMs', idMs),
-    maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
+    idempotencyTtlMs: readDuration('idempotencyTtl', idempotencyTtl),
+    maxQueue: wholeNumber('maxQueue', maxQueue, 1),
   })
 }
 
@@ -123,28 +125,24 @@ function createStoreEvents(listeners: Listeners): FailoverEvents {
 }
 
 /** Checks the options of all resolvers once, and returns what makes the one of a limit. */
-function prepareResolvers({ clock, policyCacheMs = 10_000, policyCacheSize = 10_000 }: CommonOptions) {
-  const freshMs = milliseconds('policyCacheMs', policyCacheMs)
-  const maxSubjects = wholeNumber('policyCacheSize', policyCacheSize, 1)
-  return (policy: Policy, { name, rule }: Limit, listeners: Listeners): RuleResolver =>
+function prepareResolvers({ clock, ruleCache = 10_000, ruleCacheSize = 10_000 }: CommonOptions) {
+  const freshMs = readDuration('ruleCache', ruleCache)
+  const maxSubjects = wholeNumber('ruleCacheSize', ruleCacheSize, 1)
+  return (resolveRule: ResolveRule, { name, rule }: Limit, listeners: Listeners): RuleResolver =>
     new RuleResolver({
-      policy,
+      resolveRule,
       fallback: rule,
       freshMs,
       maxSubjects,
       nowMs: () => timerNowMs(clock),
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
-      onFailure: (error, subject) => listeners.emit('policyFailed', { error, subject, tier: name }),
+      onFailure: (error, subject) => listeners.emit('resolveRuleFailed', { error, subject, tier: name }),
     })
 }
 
 function checkTiers(tiers: unknown): Readonly<Record<string, LimitOptions>> {
   if (typeof tiers !== 'object' || tiers === null || Array.isArray(tiers) || Object.keys(tiers).length === 0) {
-    throw invalidOption(
-      'tiers',
-      'rules by name such as { user: slidingWindow({ limit: 100, windowMs: 60_000 }) }',
-      tiers,
-    )
+    throw invalidOption('tiers', "rules by name such as { user: slidingWindow({ limit: 100, window: '1m' }) }", tiers)
   }
   const limits: Record<string, LimitOptions> = {}
   for (const [name, given] of Object.entries(tiers as Record<string, Rule | LimitOptions>)) {

@@ -17,14 +17,14 @@ export interface LimiterEvents {
    */
   readonly nearLimit: Crossing & { readonly key: Key<string>; readonly decision: Decision }
   readonly charged: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
-  readonly givenBack: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
+  readonly refunded: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
   /** A hold was settled or cancelled, or had ended before. */
   readonly settled: { readonly key: Key<string>; readonly decision: Decision }
   readonly blocked: { readonly key: Key<string>; readonly blockMs: number; readonly decision: Decision }
   readonly unblocked: { readonly key: Key<string>; readonly decision: Decision }
   readonly reset: { readonly key: Key<string>; readonly decision: Decision }
   /** A policy rejected, took too long or answered with no rule of the right kind: the last known rule stays in force. */
-  readonly policyFailed: { readonly subject: Subject; readonly tier: string; readonly error: unknown }
+  readonly resolveRuleFailed: { readonly subject: Subject; readonly tier: string; readonly error: unknown }
   /** The store did not make a decision, and the policy for that did. */
   readonly storeFailed: { readonly error: unknown }
   /** The store has failed so often, or was silent for so long, that it is left alone until it answers again. */
@@ -58,12 +58,12 @@ const NAMES = [
   'refused',
   'nearLimit',
   'charged',
-  'givenBack',
+  'refunded',
   'settled',
   'blocked',
   'unblocked',
   'reset',
-  'policyFailed',
+  'resolveRuleFailed',
   'storeFailed',
   'degraded',
   'recovered',

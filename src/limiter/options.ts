@@ -1,12 +1,13 @@
-import { invalidOption, milliseconds, oneOf, trueOrFalse, wholeNumber } from '../core/check.ts'
+import { invalidOption, oneOf, trueOrFalse, wholeNumber } from '../core/check.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { type Duration, readDuration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
 import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store } from '../core/store.ts'
-import type { Policy } from './rule-resolver.ts'
+import type { ResolveRule } from './rule-resolver.ts'
 
 /** What every limiter may be told. */
 export interface CommonOptions extends FailureOptions {
@@ -23,31 +24,31 @@ export interface CommonOptions extends FailureOptions {
    */
   readonly clock?: Clock
   /**
-   * How long the `id` of an admitted request is remembered, 1 ms to 10 years.
-   * @default 60_000
+   * How long the `idempotencyKey` of an admitted request is remembered, 1 ms to 10 years.
+   * @default '1m'
    */
-  readonly idMs?: number
+  readonly idempotencyTtl?: Duration
   /**
    * How many may wait for one key in this process, at least 1. One more is refused with the reason `queue-full`.
    * @default 1_000
    */
-  readonly maxWaiting?: number
+  readonly maxQueue?: number
   /**
-   * How long what a `policy` said is used before it is asked again, 1 ms to 10 years.
+   * How long a rule from `resolveRule` is used before it is resolved again, 1 ms to 10 years.
+   * @default '10s'
+   */
+  readonly ruleCache?: Duration
+  /**
+   * For how many subjects the rules from `resolveRule` are kept, at least 1.
    * @default 10_000
    */
-  readonly policyCacheMs?: number
+  readonly ruleCacheSize?: number
   /**
-   * For how many subjects what a `policy` said is kept, at least 1.
-   * @default 10_000
+   * How long a key that a shared store refused is refused from memory: until its `retryAfterMs`, but no longer than this. It is how
+   * late this process notices what another one does to the key. `false` asks the store every time.
+   * @default '1s'
    */
-  readonly policyCacheSize?: number
-  /**
-   * A key that a shared store refused is refused here until it passes again by the store's own `retryAfterMs`, but no longer than so
-   * many milliseconds: that is how late this process notices what another one does to the key. 0 asks every time.
-   * @default 1_000
-   */
-  readonly denialCacheMs?: number
+  readonly denialCache?: Duration | false
   /**
    * The share of a limit at which the event `nearLimit` tells that it is nearly used up, above 0 and at most 1.
    * @default 0.8
@@ -67,7 +68,7 @@ export interface TiersOptions<TierName extends string = string> extends CommonOp
    * subjects still live apart.
    * @default false
    */
-  readonly sharedTag?: boolean
+  readonly hashTag?: boolean
 }
 
 /** A limit: a rule, and what to do beyond it. */
@@ -80,15 +81,15 @@ export interface LimitOptions {
    */
   readonly shadow?: boolean
   /**
-   * Blocks a key for so long when this limit refuses it, 1 ms to 10 years. Trying again meanwhile does not make it longer.
+   * Blocks a key for this long when this limit refuses it, 1 ms to 10 years. Retries do not make it longer.
    * @default no block
    */
-  readonly blockForMs?: number
+  readonly blockFor?: Duration
   /**
    * Another rule for some subjects, of the same kind as `rule` and with other numbers: asked while running, so that limits
    * change without a deployment. `undefined` means `rule`.
    */
-  readonly policy?: Policy
+  readonly resolveRule?: ResolveRule
   /**
    * What to do for this limit when the store gives no answer.
    * @default that of the limiter
@@ -99,10 +100,10 @@ export interface LimitOptions {
 /** What to do about a store that does not answer. */
 export interface FailureOptions {
   /**
-   * How long a decision waits for the store, 1 ms to 10 years: after that it is made without it, as `onStoreFailure` says.
-   * @default 500
+   * How long a decision waits for the store, 1 ms to 10 years. After that `onStoreFailure` decides.
+   * @default '500ms'
    */
-  readonly deadlineMs?: number
+  readonly timeout?: Duration
   /**
    * What to do when the store gives no answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`: let
    * it pass, uncounted. `'refuse'`: refuse it with the reason `store-unavailable`. `'throw'`: reject with the error.
@@ -141,10 +142,10 @@ export interface CostOptions<Tier extends string = never> {
 /** Options of `consume`. */
 export interface ConsumeOptions<Tier extends string = never> extends CostOptions<Tier> {
   /**
-   * Names the request, up to 200 characters: sent again with the same key and id within `idMs`, it is answered with the first
-   * decision and not counted again. A refusal is not remembered: nothing was counted, and it may try again.
+   * Names the request, up to 200 characters. A repeated request with the same key and idempotency key within `idempotencyTtl` gets
+   * the first decision and is not counted again. A refusal is not remembered: nothing was counted, and the request may try again.
    */
-  readonly id?: string
+  readonly idempotencyKey?: string
 }
 
 /** Options of `reserve`. */
@@ -152,11 +153,11 @@ export interface ReserveOptions<Tier extends string = never> {
   /** How much it may take, whole numbers of at least 1. A tier that is not named takes 1. */
   readonly estimate: Amounts<Tier>
   /**
-   * When the hold goes back by itself if nobody settles it, 1 ms to 10 years: longer than the work may take. Places of a
-   * `concurrency()` rule go back after its `leaseMs`.
-   * @default 60_000
+   * When an unsettled reservation expires and is refunded, 1 ms to 10 years: longer than the work may take. Permits of a
+   * `concurrency()` rule expire after its `lease`.
+   * @default '1m'
    */
-  readonly holdMs?: number
+  readonly expiresIn?: Duration
 }
 
 /** Options of `acquire`. */
@@ -171,7 +172,7 @@ export interface AcquireOptions<Tier extends string = never> extends CostOptions
 /** Options of `block`. */
 export interface BlockOptions {
   /**
-   * Whether the block ends after `blockMs` also when an earlier one ends later.
+   * Whether the block ends after its own time also when an earlier one ends later.
    * @default false
    */
   readonly replace?: boolean
@@ -180,10 +181,10 @@ export interface BlockOptions {
 /** Options of `wait` and `schedule`. */
 export interface WaitOptions<Tier extends string = never> extends CostOptions<Tier> {
   /**
-   * The longest to wait, in milliseconds. What cannot pass by then is refused, at once where that is certain.
+   * The longest to wait, from 0 on. What cannot pass by then is refused, at once where that is certain.
    * @default Infinity
    */
-  readonly maxWaitMs?: number
+  readonly maxWait?: Duration
   /** Gives the place in the line up, and what was taken back. The call rejects with the signal's reason. */
   readonly signal?: Signal
 }
@@ -204,29 +205,34 @@ export function assertMethod(what: string, kind: keyof typeof METHODS, example: 
 
 /** Checks a limit's options and returns them. */
 export function checkLimit(what: string, limit: LimitOptions): LimitOptions {
-  const { rule, shadow, blockForMs, policy, onStoreFailure } = limit
-  assertMethod(what, 'rule', 'a rule such as slidingWindow({ limit: 100, windowMs: 60_000 })', rule)
+  const { rule, shadow, blockFor, resolveRule, onStoreFailure } = limit
+  assertMethod(what, 'rule', "a rule such as slidingWindow({ limit: 100, window: '1m' })", rule)
   if (shadow !== undefined) trueOrFalse('shadow', shadow)
-  if (blockForMs !== undefined) milliseconds('blockForMs', blockForMs)
+  if (blockFor !== undefined) readDuration('blockFor', blockFor)
   if (onStoreFailure !== undefined) oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)
-  if (policy !== undefined && typeof policy !== 'function')
-    throw invalidOption('policy', 'a function of the subject', policy)
+  if (resolveRule !== undefined && typeof resolveRule !== 'function')
+    throw invalidOption('resolveRule', 'a function of the subject', resolveRule)
   return limit
 }
 
 /** The names of the options about a store that does not answer. */
-export const FAILURE_OPTIONS: readonly (keyof FailureOptions)[] = ['deadlineMs', 'onStoreFailure', 'instances']
+export const FAILURE_OPTIONS: readonly (keyof FailureOptions)[] = ['timeout', 'onStoreFailure', 'instances']
 
 /** Checks the options and fills in the defaults. */
-export function checkFailureOptions({ deadlineMs = 500, onStoreFailure = 'fallback', instances }: FailureOptions): {
-  readonly deadlineMs: number
+export function checkFailureOptions({ timeout = 500, onStoreFailure = 'fallback', instances }: FailureOptions): {
+  readonly timeoutMs: number
   readonly onStoreFailure: OnStoreFailure
   readonly instances: number | undefined
 } {
-  milliseconds('deadlineMs', deadlineMs)
+  const timeoutMs = readDuration('timeout', timeout)
   oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)
   if (instances !== undefined) wholeNumber('instances', instances, 1, 1_000_000)
-  return { deadlineMs, onStoreFailure, instances }
+  return { timeoutMs, onStoreFailure, instances }
+}
+
+/** The milliseconds for which refusals are answered from memory; 0 never. */
+export function readDenialCache(denialCache: unknown = 1_000): number {
+  return denialCache === false ? 0 : readDuration('denialCache', denialCache)
 }
 
 /** Checks `nearLimitAt` and fills in its default. */

@@ -120,7 +120,10 @@ export function parseIdempotency(
 ): Idempotency | undefined {
   if (id === undefined) return undefined
   if (typeof id !== 'string' || id.length < 1 || id.length > 200) {
-    throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
+    throw new LimiterError(
+      'INVALID_ARGUMENT',
+      `idempotencyKey must be a string of 1 to 200 characters, got ${show(id)}`,
+    )
   }
   const name = JSON.stringify([...operations.map(({ limit }) => limit.name), id])
   return { key: encodeSubject({ kind: 'id', name }), ttlMs }

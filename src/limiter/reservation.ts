@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
-import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
+import { knownOptions, show, wholeNumber } from '../core/check.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { readDuration } from '../core/duration.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createOperation, type LimitKey, type Operation } from '../core/operation.ts'
@@ -10,7 +11,7 @@ import type { Amounts, Key, ReserveOptions } from './options.ts'
 import { type AmountRule, composeKey, parseAmounts, parseOperations } from './parse-call.ts'
 
 /** What was taken by `reserve`, here or by another process, until it is ended. Going out of scope cancels it, unless it was settled. */
-export interface OpenHold<Tier extends string = never> extends AsyncDisposable {
+export interface OpenReservation<Tier extends string = never> extends AsyncDisposable {
   /**
    * Ends the hold: what was not used goes back, what was used beyond the estimate is charged, down to the rule's `maxDebt`.
    * A tier that is not named has used what was estimated; places of a `concurrency()` rule are released.
@@ -24,12 +25,12 @@ export interface OpenHold<Tier extends string = never> extends AsyncDisposable {
 }
 
 /** What `reserve` has taken, until it is settled. Refused: nothing was taken, and there is nothing to settle. */
-export interface Hold<Tier extends string = never> extends OpenHold<Tier> {
+export interface Reservation<Tier extends string = never> extends OpenReservation<Tier> {
   readonly allowed: boolean
   /** The answer to the reservation. */
   readonly decision: Decision<Tier>
   /**
-   * The hold as text, to be ended elsewhere or later by `resume` of a limiter of the same name on the same store; `undefined` when
+   * The reservation as text, to end it elsewhere or later by `resumeReservation` of a limiter of the same name on the same store; `undefined` when
    * refused. It names the key and the estimate, and whoever has it can end the hold.
    */
   readonly token: string | undefined
@@ -58,10 +59,10 @@ export async function reserve(
   host: LimiterHost,
   key: Key<string>,
   options: ReserveOptions<string>,
-): Promise<Hold<string>> {
-  knownOptions('reserve()', options, ['estimate', 'holdMs'], 'INVALID_ARGUMENT')
-  const { estimate, holdMs = 60_000 } = options
-  milliseconds('holdMs', holdMs, 'INVALID_ARGUMENT')
+): Promise<Reservation<string>> {
+  knownOptions('reserve()', options, ['estimate', 'expiresIn'], 'INVALID_ARGUMENT')
+  const { estimate, expiresIn = 60_000 } = options
+  const holdMs = readDuration('expiresIn', expiresIn, 'INVALID_ARGUMENT')
   const { name, limits, events } = host
   const startedMs = events.startedMs()
   const keys = host.parseKey(key)
@@ -85,7 +86,7 @@ export async function reserve(
 }
 
 /** The hold of a token. The store is not asked whether it is still held. */
-export function resume(host: LimiterHost, token: unknown): OpenHold<string> {
+export function resume(host: LimiterHost, token: unknown): OpenReservation<string> {
   const { name, limits } = host
   host.assertOpen()
   const { limiterName, key, estimate, id } = readHoldToken(token)
@@ -113,7 +114,7 @@ function openHold(
   held: readonly Operation[],
   estimate: unknown,
   holdId: number,
-): OpenHold<string> {
+): OpenReservation<string> {
   const useNothing = (): Promise<Decision> => settleHold(host, held, holdId)
   let last: (() => Promise<Decision>) | undefined = useNothing
   const end = async (ending: () => Promise<Decision>): Promise<Decision> => {
@@ -137,7 +138,7 @@ function openHold(
   }
 }
 
-function createRefusedHold(decision: Decision): Hold<string> {
+function createRefusedHold(decision: Decision): Reservation<string> {
   const refuse = async (): Promise<Decision> => decision
   return {
     allowed: false,

@@ -1,6 +1,7 @@
-import { knownOptions, milliseconds, wholeNumber } from '../core/check.ts'
+import { knownOptions, wholeNumber } from '../core/check.ts'
 import { type Clock, readClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { type Duration, readDuration } from '../core/duration.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
@@ -41,7 +42,7 @@ import {
   parseKey,
   parseOperations,
 } from './parse-call.ts'
-import { type Hold, type OpenHold, reserve, resume } from './reservation.ts'
+import { type OpenReservation, type Reservation, reserve, resume } from './reservation.ts'
 import type { RuleResolver } from './rule-resolver.ts'
 import { type WaitHost, WaitQueues } from './wait-queues.ts'
 
@@ -67,12 +68,12 @@ export interface LimiterParts {
   readonly timeoutMs: number
   readonly clock: Clock | undefined
   readonly events: Listeners
-  readonly idMs: number
-  readonly maxWaiting: number
+  readonly idempotencyTtlMs: number
+  readonly maxQueue: number
 }
 
 const NO_OPTIONS = Object.freeze({})
-const CONSUME_OPTIONS = ['cost', 'id']
+const CONSUME_OPTIONS = ['cost', 'idempotencyKey']
 
 /** A limiter of one limit or many: every call is parsed into operations, decided by the store, and composed into a decision. */
 export class TieredLimiter implements Limiter<string>, WaitHost {
@@ -91,7 +92,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   #isOpen = true
 
   constructor(parts: LimiterParts) {
-    const { name, limits, clock, events, resolvers, maxWaiting } = parts
+    const { name, limits, clock, events, resolvers, maxQueue } = parts
     this.name = name
     this.limits = limits
     this.clock = clock
@@ -101,7 +102,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     this.#parts = parts
     this.#resolves = resolvers.size > 0
     this.#only = limits[0]?.tier === undefined ? limits[0] : undefined
-    this.#queues = new WaitQueues(this, maxWaiting)
+    this.#queues = new WaitQueues(this, maxQueue)
   }
 
   get health(): Health {
@@ -121,8 +122,8 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   /** As `consume`, but returns the decision itself where the store decides at once, and throws what is wrong. */
   consumeAtOnce(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Decision | Promise<Decision> {
     if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
-    const { cost, id } = options
-    return this.run(this.parse(key, cost, id), key, cost)
+    const { cost, idempotencyKey } = options
+    return this.run(this.parse(key, cost, idempotencyKey), key, cost)
   }
 
   /** Checks a consume whole. For callers that check several before `run` counts the first. */
@@ -160,19 +161,19 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     return decision
   }
 
-  async giveBack(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
+  async refund(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
     const keys = this.parseKey(key)
     const decision = await this.decide(parseOperations(this.limits, keys, amounts, AMOUNT, createOfType('refund')))
     this.wake(keys)
-    this.events.emit('givenBack', { key, amount: amounts ?? 1, decision })
+    this.events.emit('refunded', { key, amount: amounts ?? 1, decision })
     return decision
   }
 
-  reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
+  reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Reservation<string>> {
     return reserve(this, key, options)
   }
 
-  resume(token: string): OpenHold<string> {
+  resumeReservation(token: string): OpenReservation<string> {
     return resume(this, token)
   }
 
@@ -192,8 +193,8 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     return this.#queues.schedule(key, run, options)
   }
 
-  async block(key: Key<string>, blockMs: number, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
-    milliseconds('blockMs', blockMs, 'INVALID_ARGUMENT')
+  async block(key: Key<string>, blockFor: Duration, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
+    const blockMs = readDuration('blockFor', blockFor, 'INVALID_ARGUMENT')
     knownOptions('block()', options, ['replace'], 'INVALID_ARGUMENT')
     const { replace } = options
     assertFlag('replace', replace)
@@ -214,7 +215,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     return decision
   }
 
-  forgetPolicy(subject?: Subject): void {
+  forgetRules(subject?: Subject): void {
     const key = subject === undefined ? undefined : encodeSubject(subject)
     for (const resolver of this.#parts.resolvers.values()) resolver.forget(key)
   }
@@ -255,8 +256,8 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   }
 
   #pend(operations: readonly Operation[], id?: unknown): PendingDecision {
-    const { store, timeoutMs, idMs } = this.#parts
-    return new PendingDecision(operations, parseIdempotency(operations, id, idMs), timeoutMs, store.name)
+    const { store, timeoutMs, idempotencyTtlMs } = this.#parts
+    return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
   }
 
   /** Lets the store decide. The decision is there at once when the store can make it at once. */

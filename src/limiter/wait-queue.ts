@@ -21,7 +21,7 @@ export interface WaitQueueOptions {
   /** `limitedBy` of the refusals that the line makes by itself. */
   readonly name: string
   /** How many may be in line, at least 1. One more is refused at once with the reason `queue-full`. */
-  readonly maxWaiting: number
+  readonly maxQueue: number
   /**
    * The head of the line tries again after this long even when it was told a longer time: for places that other processes may give
    * back early. A waiter then stays until its time is over, because nobody can tell that it waits in vain.
@@ -72,7 +72,7 @@ export class WaitQueue {
     waiter.signal?.throwIfAborted()
     const untilMs = this.#options.nowMs() + waiter.maxWaitMs
     const visit = new Visit(waiter, this.#visits++, untilMs, () => this.#abort(visit))
-    if (this.#line.size >= this.#options.maxWaiting) void this.#refuse(visit, 'queue-full')
+    if (this.#line.size >= this.#options.maxQueue) void this.#refuse(visit, 'queue-full')
     else if (this.#line.size > 0 && waiter.maxWaitMs === 0) void this.#refuse(visit)
     else this.#join(visit)
     return visit.answer

@@ -1,6 +1,7 @@
 import { knownOptions, show } from '../core/check.ts'
 import { startTimer, timerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { readWait } from '../core/duration.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { LimitKey } from '../core/operation.ts'
 import { type Lease, takeLease } from './lease.ts'
@@ -12,7 +13,7 @@ import { type Waiter, WaitQueue } from './wait-queue.ts'
 /** How long to sleep at most where a place may be released, in another process, sooner than any rule can tell. */
 const PLACE_POLL_MS = 250
 
-const WAIT_OPTIONS = ['cost', 'maxWaitMs', 'signal']
+const WAIT_OPTIONS = ['cost', 'maxWait', 'signal']
 
 /** What waiting needs of its limiter. */
 export interface WaitHost extends LimiterHost {
@@ -23,14 +24,14 @@ export interface WaitHost extends LimiterHost {
 /** The lines of a limiter, one for each key that somebody waits for. */
 export class WaitQueues {
   readonly #host: WaitHost
-  readonly #maxWaiting: number
+  readonly #maxQueue: number
   readonly #lines = new Map<string, WaitQueue>()
   /** The lines by each of the keys that they are about. */
   readonly #linesByKey = new Map<string, Set<WaitQueue>>()
 
-  constructor(host: WaitHost, maxWaiting: number) {
+  constructor(host: WaitHost, maxQueue: number) {
     this.#host = host
-    this.#maxWaiting = maxWaiting
+    this.#maxQueue = maxQueue
   }
 
   async wait(key: Key<string>, options: WaitOptions<string>): Promise<Decision> {
@@ -93,15 +94,12 @@ export class WaitQueues {
   async #takeTurn(
     key: Key<string>,
     keys: readonly LimitKey[],
-    { cost, maxWaitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions<string>,
+    { cost, maxWait = Number.POSITIVE_INFINITY, signal }: WaitOptions<string>,
     turn: Pick<Waiter, 'attempt' | 'undo'>,
   ): Promise<Decision> {
     const { events } = this.#host
     const startedMs = events.startedMs()
-    if (maxWaitMs !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(maxWaitMs) && maxWaitMs >= 0)) {
-      const rule = 'a whole number of at least 0, or Infinity'
-      throw new LimiterError('INVALID_ARGUMENT', `maxWaitMs must be ${rule}, got ${show(maxWaitMs)}`)
-    }
+    const maxWaitMs = maxWait === Number.POSITIVE_INFINITY ? maxWait : readWait('maxWait', maxWait, 'INVALID_ARGUMENT')
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
     }
@@ -130,7 +128,7 @@ export class WaitQueues {
     const { name, clock } = this.#host
     const line = new WaitQueue({
       name,
-      maxWaiting: this.#maxWaiting,
+      maxQueue: this.#maxQueue,
       longestSleepMs: keys.some(isLeased) ? PLACE_POLL_MS : undefined,
       nowMs: () => timerNowMs(clock),
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring),

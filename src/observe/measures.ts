@@ -126,7 +126,7 @@ export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
     limiter.on('decided', (event) => measureDecision(name, event, meters)),
     limiter.on('nearLimit', ({ tier }) => meters.count('near_limit', { limiter: name, tier }, 1)),
     limiter.on('storeFailed', () => meters.count('store.failures', { limiter: name }, 1)),
-    limiter.on('policyFailed', ({ tier }) => meters.count('policy.failures', { limiter: name, tier }, 1)),
+    limiter.on('resolveRuleFailed', ({ tier }) => meters.count('policy.failures', { limiter: name, tier }, 1)),
   ]
   return () => {
     for (const stop of stops) stop()

@@ -8,9 +8,9 @@ export function askingLimiter<TierName extends string>(options: TiersOptions<Tie
 export function askingLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
   return createLimiter({
     ...(options as TiersOptions),
-    denialCacheMs: 0,
+    denialCache: false,
     instances: 1,
     onStoreFailure: 'throw',
-    deadlineMs: 20_000,
+    timeout: 20_000,
   })
 }

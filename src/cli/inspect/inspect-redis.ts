@@ -28,7 +28,7 @@ export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisIn
     const decision = await limiter.peek(key, { cost })
     const atMs = await readServerTimeMs(redis.client)
     const isTiered = 'tiers' in policy.options
-    const hashTag = 'tiers' in policy.options && policy.options.sharedTag === true
+    const hashTag = 'tiers' in policy.options && policy.options.hashTag === true
     const known = Object.entries(limiter.rules).map(([name, rule]) => {
       return createLimit({ limiter: policy.name, tier: isTiered ? name : undefined, rule, hashTag })
     })

@@ -44,13 +44,13 @@ export function wrapInSpans<Tier extends string>(
     reserve: { amount: inOptions('estimate'), answer: withEndings },
     acquire: { amount: inOptions('cost'), answer: withEndings },
   }
-  const resume = (token: string): object =>
+  const resumeReservation = (token: string): object =>
     withSpans(
-      limiter.resume(token),
+      limiter.resumeReservation(token),
       ENDINGS,
       spansFor(() => ({})),
     )
-  return withSpans(limiter, calls, spansFor(composeKey), { resume, close, [Symbol.asyncDispose]: close })
+  return withSpans(limiter, calls, spansFor(composeKey), { resumeReservation, close, [Symbol.asyncDispose]: close })
 }
 
 const CALLS: Readonly<Record<string, SpannedCall>> = {
@@ -59,7 +59,7 @@ const CALLS: Readonly<Record<string, SpannedCall>> = {
   wait: { amount: inOptions('cost') },
   schedule: { amount: ([, , options]) => readCost(options, 'cost') },
   charge: { amount: ([, amount]) => amount ?? 1 },
-  giveBack: { amount: ([, amount]) => amount ?? 1 },
+  refund: { amount: ([, amount]) => amount ?? 1 },
   block: {},
   unblock: {},
   reset: {},

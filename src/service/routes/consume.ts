@@ -59,9 +59,9 @@ interface ParsedRequest extends NamedCall {
 }
 
 function parseRequest({ policies }: ServiceContext, body: JsonBody): ParsedRequest {
-  const { limiter, key } = readCall(policies, body, ['cost', 'id'])
-  const { cost, id } = body
-  return { limiter, key, call: limiter.parse(key, cost, id), cost }
+  const { limiter, key } = readCall(policies, body, ['cost', 'idempotencyKey'])
+  const { cost, idempotencyKey } = body
+  return { limiter, key, call: limiter.parse(key, cost, idempotencyKey), cost }
 }
 
 // An async function: what one request of a batch throws is its own answer, and the others are counted.

@@ -22,7 +22,7 @@ beforeEach(() => {
   stores = []
 })
 
-const rule = fixedWindow({ limit: 12, windowMs: 60_000 })
+const rule = fixedWindow({ limit: 12, window: 60_000 })
 
 /** A limiter of a process of its own. */
 function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
