@@ -12,7 +12,16 @@ export {
   type OperationType,
 } from './core/operation.ts'
 export type { AdjustResult, Rule, RuleState, StateCodec, StepResult } from './core/rule.ts'
-export type { Idempotency, Reply, Store, StoreCall } from './core/store.ts'
+export type {
+  Health,
+  Idempotency,
+  LayeredStore,
+  LayerOptions,
+  Reply,
+  Store,
+  StoreCall,
+  StoreEvents,
+} from './core/store.ts'
 export { decide } from './engine/decide.ts'
 export { decideAll, type JointTransition } from './engine/decide-all.ts'
 export type { Hold as HoldEntry } from './engine/holds.ts'
@@ -39,10 +48,10 @@ export type {
 export type { Hold, OpenHold } from './limiter/reservation.ts'
 export type { Policy } from './limiter/rule-resolver.ts'
 export * from './rules/index.ts'
-export type { Health } from './stores/failover/circuit-breaker.ts'
 export {
   type MemoryStats,
   type MemoryStore,
   type MemoryStoreOptions,
   memoryStore,
 } from './stores/memory/memory-store.ts'
+export { remoteLayers } from './stores/remote-layers.ts'

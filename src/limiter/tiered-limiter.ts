@@ -13,8 +13,7 @@ import {
   type OperationType,
 } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store } from '../core/store.ts'
-import type { Health } from '../stores/failover/circuit-breaker.ts'
+import type { Health, Store } from '../core/store.ts'
 import { composeDecision, PendingDecision } from './compose-decision.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
 import { acquire, type Lease } from './lease.ts'
