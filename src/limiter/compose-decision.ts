@@ -120,7 +120,7 @@ function composeOne(limit: Limit, rule: Rule, result: LimitResult, decidedBy: st
     wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
     decidedBy,
     tiers: NO_TIERS,
-  }
+  } as Decision
 }
 
 function composeTiers(operations: readonly Operation[], results: readonly LimitResult[], decidedBy: string): Decision {
@@ -172,7 +172,7 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
     wouldRefuse,
     decidedBy,
     tiers,
-  }
+  } as Decision
 }
 
 // A limit in shadow mode that refuses says when this cost passes, which is no later than when nothing is used any more.
