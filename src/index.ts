@@ -5,7 +5,7 @@ export type { Subject } from './core/key.ts'
 export type { OnStoreFailure } from './core/limit.ts'
 export { LimiterError, type LimiterErrorCode } from './core/limiter-error.ts'
 export type { Rule } from './core/rule.ts'
-export type { Store } from './core/store.ts'
+export type { Health, Store } from './core/store.ts'
 export { createLimiter } from './limiter/create-limiter.ts'
 export type { LimiterEvents } from './limiter/events.ts'
 export type { Lease } from './limiter/lease.ts'
@@ -29,10 +29,10 @@ export type {
 export type { OpenReservation, Reservation } from './limiter/reservation.ts'
 export type { ResolveRule } from './limiter/rule-resolver.ts'
 export * from './rules/index.ts'
-export type { Health } from './stores/failover/circuit-breaker.ts'
 export {
   type MemoryStats,
   type MemoryStore,
   type MemoryStoreOptions,
   memoryStore,
 } from './stores/memory/memory-store.ts'
+export { remoteLayers } from './stores/remote-layers.ts'

@@ -5,6 +5,7 @@ import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { remoteLayers } from '../stores/remote-layers.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { LimiterOptions } from './options.ts'
@@ -87,6 +88,10 @@ describe('createLimiter', () => {
       { name: 'a', rule, store: { ...memoryStore(), name: undefined, isLocal: undefined } },
       'store must have a name and say whether it isLocal, got name undefined and isLocal undefined',
     ],
+    [
+      { name: 'a', rule, store: { ...memoryStore(), isLocal: false } },
+      'layers of a store must be remoteLayers unless it isLocal, got undefined',
+    ],
     [{ name: 'a', rule, clock: Date }, 'clock must be an object with nowMs(), got a function'],
     [{ name: 'a', rule, clock: 5 }, 'clock must be an object with nowMs(), got 5'],
   ])('refuses wrong options: %#', (options, message) => {
@@ -132,7 +137,7 @@ describe("a local store of one's own", () => {
 })
 
 it('a store elsewhere that is named as a layer is reported in full', async () => {
-  const store = { ...memoryStore(), name: 'denial-cache', isLocal: false }
+  const store = { ...memoryStore(), name: 'denial-cache', isLocal: false, layers: remoteLayers }
   const limiter = createLimiter({ name: 'own', tiers: { a: rule, b: rule }, store })
   expect(Object.keys((await limiter.consume('x')).tiers)).toEqual(['a', 'b'])
 })

@@ -4,10 +4,8 @@ import { readDuration } from '../core/duration.ts'
 import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store } from '../core/store.ts'
-import { forgetDenials, withDenialCache } from '../stores/denial-cache.ts'
-import type { Health } from '../stores/failover/circuit-breaker.ts'
-import { type FailoverEvents, withFailover } from '../stores/failover/failover.ts'
+import type { Health, Store, StoreEvents } from '../core/store.ts'
+import { forgetDenials } from '../stores/denial-cache.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
@@ -61,7 +59,7 @@ export function createLimiter<TierName extends string = never>(
   if (store !== undefined) assertStore(store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
   const hashTag = isTiered && options.hashTag !== undefined && trueOrFalse('hashTag', options.hashTag)
-  const maxAgeMs = readDenialCache(options.denialCache)
+  const denialCacheMs = readDenialCache(options.denialCache)
   const { timeoutMs, instances, onStoreFailure } = checkFailureOptions(options)
   const createResolver = prepareResolvers(options)
   const base = store ?? memoryStore()
@@ -83,26 +81,18 @@ export function createLimiter<TierName extends string = never>(
     if (resolveRule !== undefined) resolvers.set(limit, createResolver(resolveRule, limit, listeners))
   }
   // What is in this process answers at once, or has a fault that no layer should hide.
-  const failover = base.isLocal
-    ? undefined
-    : withFailover(base, {
-        clock,
-        timeoutMs,
-        instances,
-        createLocal: memoryStore,
-        events: createStoreEvents(listeners),
-      })
-  const layered = failover === undefined ? base : withDenialCache(failover, { base, maxAgeMs })
-  for (const limit of limits) layered.register(limit)
+  const events = createStoreEvents(listeners)
+  const layered = base.isLocal ? undefined : base.layers?.(base, { clock, timeoutMs, instances, denialCacheMs, events })
+  for (const limit of limits) (layered ?? base).register(limit)
   const limiter = new TieredLimiter({
     name,
     limits,
     resolvers,
-    store: layered,
-    health: () => failover?.health ?? HEALTHY,
+    store: layered ?? base,
+    health: () => layered?.health ?? HEALTHY,
     // A layer is the limiter's own, and so is a store that it made itself.
-    closesStore: failover !== undefined || store === undefined,
-    timeoutMs: base.isLocal ? 0 : timeoutMs,
+    closesStore: layered !== undefined || store === undefined,
+    timeoutMs: layered === undefined ? 0 : timeoutMs,
     clock,
     events: listeners,
     idempotencyTtlMs: readDuration('idempotencyTtl', idempotencyTtl),
@@ -137,12 +127,16 @@ function assertRuleOrTiers(options: LimiterOptions | TiersOptions): void {
 
 function assertStore(store: Store): void {
   assertMethod('store', 'store', 'a store such as memoryStore()', store)
-  if (typeof store.name === 'string' && typeof store.isLocal === 'boolean') return
-  const got = `name ${show(store.name)} and isLocal ${show(store.isLocal)}`
-  throw new LimiterError('INVALID_OPTION', `store must have a name and say whether it isLocal, got ${got}`)
+  const { name, isLocal, layers } = store
+  if (typeof name !== 'string' || typeof isLocal !== 'boolean') {
+    const got = `name ${show(name)} and isLocal ${show(isLocal)}`
+    throw new LimiterError('INVALID_OPTION', `store must have a name and say whether it isLocal, got ${got}`)
+  }
+  if (!isLocal && typeof layers !== 'function')
+    throw invalidOption('layers of a store', 'remoteLayers unless it isLocal', layers)
 }
 
-function createStoreEvents(listeners: Listeners): FailoverEvents {
+function createStoreEvents(listeners: Listeners): StoreEvents {
   return {
     has: (name) => listeners.has(name),
     storeFailed: (error) => listeners.emit('storeFailed', { error }),

@@ -2,7 +2,7 @@ import type { Decision } from '../core/decision.ts'
 import type { Duration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Health } from '../stores/failover/circuit-breaker.ts'
+import type { Health } from '../core/store.ts'
 import type { LimiterEvents } from './events.ts'
 import type { Lease } from './lease.ts'
 import type {

@@ -4,6 +4,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Reply, Store, StoreCall } from '../core/store.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { remoteLayers } from '../stores/remote-layers.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
@@ -130,6 +131,7 @@ describe('a store that has to wait', () => {
   const store: Store = {
     name: 'redis',
     isLocal: false,
+    layers: remoteLayers,
     register() {},
     decide(_, reply) {
       setImmediate(() => reply.done([verdict]))

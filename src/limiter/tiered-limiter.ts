@@ -14,8 +14,7 @@ import {
   type OperationType,
 } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store } from '../core/store.ts'
-import type { Health } from '../stores/failover/circuit-breaker.ts'
+import type { Health, Store } from '../core/store.ts'
 import { composeDecision, PendingDecision } from './compose-decision.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
 import { acquire, type Lease } from './lease.ts'
@@ -128,15 +127,17 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
 
   /** Checks a consume whole. For callers that check several before `run` counts the first. */
   parse(key: unknown, cost: unknown, id: unknown): PendingDecision {
+    const { store, timeoutMs, idempotencyTtlMs } = this.#parts
     const limit = this.#only
     if (limit !== undefined && id === undefined) {
-      this.assertOpen()
+      if (!this.#isOpen) this.assertOpen()
       const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
       const subject = key as Subject
-      return this.#pend([createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)])
+      const operation = createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)
+      return new PendingDecision([operation], undefined, timeoutMs, store.name)
     }
     const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, consumeKey)
-    return this.#pend(operations, id)
+    return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
   }
 
   /** Decides a consume that was parsed, and tells listeners of it with the key and the cost as they were given. */
@@ -248,35 +249,28 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   }
 
   decide(operations: readonly Operation[]): Decision | Promise<Decision> {
-    return this.#decide(this.#pend(operations))
+    const { store, timeoutMs } = this.#parts
+    return this.#decide(new PendingDecision(operations, undefined, timeoutMs, store.name))
   }
 
   wake(keys: readonly LimitKey[]): void {
     this.#queues.wake(keys)
   }
 
-  #pend(operations: readonly Operation[], id?: unknown): PendingDecision {
-    const { store, timeoutMs, idempotencyTtlMs } = this.#parts
-    return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
-  }
-
   /** Lets the store decide. The decision is there at once when the store can make it at once. */
-  #decide(call: PendingDecision): Decision | Promise<Decision> {
-    return this.#resolves ? this.#resolveAndAsk(call) : this.#ask(call)
-  }
-
-  async #resolveAndAsk(call: PendingDecision): Promise<Decision> {
-    const { resolvers } = this.#parts
-    const rules = call.operations.map(({ limit, key, subject }) => resolvers.get(limit)?.ruleFor(key, subject))
-    call.resolve(await Promise.all(rules))
-    return this.#ask(call)
-  }
-
-  #ask(call: PendingDecision): Decision | Promise<Decision> {
+  #decide(call: PendingDecision, isResolved = !this.#resolves): Decision | Promise<Decision> {
+    if (!isResolved) return this.#resolveAndDecide(call)
     const { store, clock } = this.#parts
     if (clock !== undefined) call.nowMs = readClock(clock)
     const results = store.decide(call, call)
-    return results === undefined ? call.promise() : composeDecision(call.operations, results, store.name)
+    return results === undefined ? call.promise() : composeDecision(call, results)
+  }
+
+  async #resolveAndDecide(call: PendingDecision): Promise<Decision> {
+    const { resolvers } = this.#parts
+    const rules = call.operations.map(({ limit, key, subject }) => resolvers.get(limit)?.ruleFor(key, subject))
+    call.resolve(await Promise.all(rules))
+    return this.#decide(call, true)
   }
 
   async #change(key: Key<string>, type: OperationType, parts: OperationParts): Promise<Decision> {

@@ -16,6 +16,7 @@ import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
 import { withDenialCache } from './denial-cache.ts'
+import { remoteLayers } from './remote-layers.ts'
 
 /** A store that is shared, as far as a limiter can tell, and notes what it is asked. */
 function sharedStore(answersLater = false): Store & { readonly asked: string[] } {
@@ -25,6 +26,7 @@ function sharedStore(answersLater = false): Store & { readonly asked: string[] }
     ...memory,
     name: 'redis',
     isLocal: false,
+    layers: remoteLayers,
     asked,
     decide(call, reply) {
       for (const { type, key } of call.operations) asked.push(`${type} ${key}`)

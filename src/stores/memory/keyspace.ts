@@ -5,14 +5,12 @@ import type { CompactCodec, Rule, RuleState, StateCodec } from '../../core/rule.
 import { composeResult, stepPlain } from '../../engine/consume.ts'
 import { decide } from '../../engine/decide.ts'
 import { freshAfterMs, type KeyState, type Transition } from '../../engine/key-state.ts'
+import { CountingLimits } from './counting-limits.ts'
 import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
 import { Table } from './table.ts'
 
 /** How many keys are looked at to find one that may be forgotten. */
 const CANDIDATES = 8
-
-/** How many sets of parameters are remembered, though nobody can count by them any more. */
-const KEPT_RULES = 16
 
 /** How often a deserted space looks for what has expired before it is left for later. */
 const ROUNDS = 64
@@ -31,19 +29,10 @@ interface Stamped extends RuleState {
   readonly convertedOnRefusal: boolean | undefined
 }
 
-/** A rule, and how many limits count by its parameters. */
-export interface Counting {
-  readonly rule: Rule
-  limits: number
-}
-
 /** The keys of one scope: their states, blocks and holds, each bounded by `maxKeys`. Limits of the same scope share it. */
 export class Keyspace {
-  /** The rules that the keys are counted by, one of each set of parameters: a state is expired when it is for all of them. */
-  #rules: readonly Counting[] = []
-  readonly #left = new FinalizationRegistry<Counting>((counting) => this.#leave(counting))
-  readonly #deserted: (() => void) | undefined
-  #limits = 0
+  /** The limits that the keys are counted by. */
+  readonly limits: CountingLimits
   #states: Table<RuleState>
   #blocks: Table<KeptBlock>
   #holds: Table<HoldList>
@@ -61,7 +50,7 @@ export class Keyspace {
    * @param deserted is told when there is no limit any more that could ask.
    */
   constructor(maxKeys: number, cells: StateCodec | CompactCodec | undefined, changing: boolean, deserted?: () => void) {
-    this.#deserted = deserted
+    this.limits = new CountingLimits(changing, deserted)
     this.#maxKeys = maxKeys
     this.#changing = changing
     this.#cells = changing ? undefined : cells
@@ -79,39 +68,18 @@ export class Keyspace {
   }
 
   get keys(): number {
-    return this.#states.size
+    return this.#states.keys.size
   }
 
   get blocks(): number {
-    return this.#blocks.size
-  }
-
-  /** How many sets of parameters the keys are counted by. */
-  get rules(): number {
-    return this.#rules.length
-  }
-
-  /** Notes that keys are counted by `rule`, for as long as there is the limit that does it, or until it leaves. */
-  join(rule: Rule, limit: object): Counting {
-    const known = this.#rules.find((counting) => counting.rule.identity === rule.identity)
-    const counting = known ?? { rule, limits: 0 }
-    counting.limits++
-    if (known === undefined && !this.#changing) this.#rules = [...this.#rules, counting]
-    this.#limits++
-    this.#left.register(limit, counting, limit)
-    return counting
-  }
-
-  /** Nobody asks for this limit any more. */
-  leave(limit: object, counting: Counting): void {
-    if (this.#left.unregister(limit)) this.#leave(counting)
+    return this.#blocks.keys.size
   }
 
   /** Whether nothing in it counts any more. Forgets some of what has expired on the way. */
   isUntouched(nowMs: number): boolean {
     for (let round = 0; round < ROUNDS; round++) {
       for (const table of [this.#states, this.#blocks, this.#holds]) table.reclaim(nowMs)
-      if (this.#states.size + this.#blocks.size + this.#holds.size > 0) continue
+      if (this.#states.keys.size + this.#blocks.keys.size + this.#holds.keys.size > 0) continue
       return this.#strangers === undefined || this.#stateLifeMs(this.#strangers, nowMs) === 0
     }
     return false
@@ -129,7 +97,8 @@ export class Keyspace {
   decide(operation: Operation, nowMs: number, forgetsByMs: number): LimitResult {
     const { key, rule } = operation
     this.reclaim(forgetsByMs)
-    if (operation.type === 'consume' && operation.blockMs === 0) {
+    const isPlain = !this.#changing && this.#holds.keys.size === 0 && this.#blocks.keys.size === 0
+    if (isPlain && operation.type === 'consume' && operation.blockMs === 0) {
       const result = this.#consumePlain(key, rule, operation.amount, nowMs)
       if (result !== undefined) return result
     }
@@ -145,13 +114,12 @@ export class Keyspace {
 
   /** The same at the cost of one look, where a key has a state and nothing else. Undefined, with nothing changed, when it is not that simple. */
   #consumePlain(key: string, rule: Rule, cost: number, nowMs: number): LimitResult | undefined {
-    if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0) return undefined
     const states = this.#states
-    const slot = states.find(key)
-    const result = stepPlain(rule, slot < 0 ? undefined : states.read(slot), cost, nowMs)
+    const slot = states.keys.find(key)
+    const result = stepPlain(rule, slot < 0 ? undefined : states.rows.read(slot), cost, nowMs)
     if (result === undefined) return undefined
     if (result.retryAfterMs === 0) {
-      if (slot >= 0) states.write(slot, result.state)
+      if (slot >= 0) states.rows.write(slot, result.state)
       else if (!states.append(result.state, nowMs, result.resetAfterMs)) return undefined
     }
     return composeResult(result)
@@ -163,10 +131,10 @@ export class Keyspace {
    * @param byMs what has expired by then may be forgotten.
    */
   find(key: string, byMs: number): Found {
-    const list = this.#holds.size === 0 ? undefined : this.#readHolds(key, byMs)
-    const slot = this.#states.find(key)
-    const kept = slot < 0 ? undefined : this.#states.read(slot)
-    const block = this.#blocks.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
+    const list = this.#holds.keys.size === 0 ? undefined : this.#readHolds(key, byMs)
+    const slot = this.#states.keys.find(key)
+    const kept = slot < 0 ? undefined : this.#states.rows.read(slot)
+    const block = this.#blocks.keys.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
     const { countedBy, convertedOnRefusal } = this.#readStamp(kept) ?? list ?? UNSTAMPED
     return {
       state: this.#readState(kept),
@@ -262,31 +230,19 @@ export class Keyspace {
 
   #stateLifeMs(kept: RuleState, nowMs: number): number {
     if (this.#changing) return freshAfterMs((kept as Stamped).countedBy, (kept as Stamped).state, nowMs)
-    let longestMs = 0
-    for (const { rule } of this.#rules) longestMs = Math.max(longestMs, freshAfterMs(rule, kept, nowMs))
-    return longestMs
-  }
-
-  #leave(counting: Counting): void {
-    counting.limits--
-    // A few are remembered: somebody may make a limiter for every request.
-    if (counting.limits === 0 && this.#rules.length > KEPT_RULES) {
-      this.#rules = this.#rules.filter((other) => other !== counting)
-    }
-    this.#limits--
-    if (this.#limits === 0) this.#deserted?.()
+    return this.limits.lifeMs(kept, nowMs)
   }
 
   /** Where there is no room for another block, forgets one that is over, if a few show one. */
   #forgetBlock(nowMs: number): void {
     for (let candidate = 0; candidate < CANDIDATES && this.#blocks.isFull; candidate++) {
       const slot = this.#blocks.sample()
-      if (this.#blocks.read(slot).untilMs <= nowMs) this.#blocks.evict(slot)
+      if (this.#blocks.rows.read(slot).untilMs <= nowMs) this.#blocks.evict(slot)
     }
   }
 
   #assertRoom<State extends RuleState>(table: Table<State>, key: string, what: string): void {
-    if (!table.isFull || table.find(key) >= 0) return
+    if (!table.isFull || table.keys.find(key) >= 0) return
     const message = `the memory store holds ${this.#maxKeys} ${what} already, its maxKeys: nothing was changed`
     throw new LimiterError('STORE_FULL', message)
   }
@@ -297,7 +253,7 @@ export class Keyspace {
     let most = 0
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
       const slot = this.#states.sample()
-      const kept = this.#states.read(slot)
+      const kept = this.#states.rows.read(slot)
       const maker = this.#readStamp(kept)?.countedBy ?? rule
       const { remaining } = maker.step(this.#readState(kept), Math.max(nowMs, kept.atMs), 0)
       if (remaining <= most) continue
