@@ -16,10 +16,8 @@ export function createStrictLimiter({ name, options }: Policy, store: Store): Li
     timeout: TIMEOUT_MS,
     denialCache: false,
   } as const
-  const limiter = createPolicyLimiter(
-    { name, options: 'tiers' in strict ? { ...strict, tiers: strictTiers(strict.tiers) } : strict },
-    { store },
-  )
+  const strictOptions = strict.tiers === undefined ? strict : { ...strict, tiers: strictTiers(strict.tiers) }
+  const limiter = createPolicyLimiter({ name, options: strictOptions }, { store })
   // The command reports a failure, once.
   limiter.on('storeFailed', () => {})
   return limiter
@@ -27,7 +25,7 @@ export function createStrictLimiter({ name, options }: Policy, store: Store): Li
 
 /** The names of a policy's tiers; none of a policy of one rule. */
 export function listTierNames({ options }: Policy): readonly string[] {
-  return 'tiers' in options ? Object.keys(options.tiers) : []
+  return Object.keys(options.tiers ?? {})
 }
 
 const TIMEOUT_MS = 5_000
