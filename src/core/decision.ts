@@ -80,7 +80,7 @@ export interface Refused<Tier extends string = string> extends DecisionNumbers<T
 export type LimitName<Tier extends string> = [Tier] extends [never] ? string : Tier
 
 /** What every decision tells. */
-export interface DecisionNumbers<Tier extends string> {
+interface DecisionNumbers<Tier extends string> {
   /** The most that the rule lets pass at once: of the tier that refused, or else of the one with the least remaining. */
   readonly limit: number
   /** How many requests of cost 1 would pass right now. */
