@@ -101,6 +101,17 @@ describe('a check', () => {
     expect(said()).toContain('RateLimit: "api";r=8;t=60')
   })
 
+  it('reads nothing after a slash behind the policy, where Envoy puts the URL of its client', async () => {
+    const own = await stage()
+    expect((await check(own, 'api/?cost=5&key=b&id=user-agent')).headers.ratelimit).toBe('"api";r=9;t=60')
+    expect((await check(own, 'api/orders/7?cost=5&page=2')).headers.ratelimit).toBe('"api";r=8;t=60')
+  })
+
+  it('finds a policy whose name is encoded', async () => {
+    const own = await stage({ yaml: 'policies: { "a/b ü": { rule: fixed-window, limit: 5, window: 1m } }' })
+    expect((await check(own, 'a%2Fb%20%C3%BC')).headers.ratelimit).toBe('"a%2Fb%20%C3%BC";r=4;t=60')
+  })
+
   it('waits for the turn of a request in a shaped queue', async () => {
     const yaml =
       'policies: { slow: { rule: leaky-bucket, capacity: 2, leak: 1, period: 50ms, mode: shape, maxWait: 1s } }'
@@ -335,6 +346,14 @@ describe('a wrong check is told what is wrong, and counts nothing:', () => {
       'bytes in the query that are no text',
       'api?key=%FF',
       {},
+      400,
+      'INVALID_REQUEST',
+      'a URL must be percent-encoded UTF-8, got "%FF"',
+    ],
+    [
+      'bytes in the name of the policy that are no text',
+      '%FF',
+      sent,
       400,
       'INVALID_REQUEST',
       'a URL must be percent-encoded UTF-8, got "%FF"',

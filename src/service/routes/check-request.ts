@@ -19,11 +19,14 @@ export interface CheckRequest {
   readonly isForbidding: boolean
 }
 
-/** Reads a request to check from its URL and its headers. */
+/**
+ * Reads a request to check from its URL and its headers. A slash after the policy ends what is read, query included: Envoy puts the URL of
+ * its client's request there.
+ */
 export function readCheckRequest(policies: PolicyLookup, request: IncomingMessage, rest: string): CheckRequest {
-  const end = rest.indexOf('?')
+  const end = rest.search(/[/?]/)
   const policy = findPolicy(policies, decodePercent(end < 0 ? rest : rest.slice(0, end)))
-  const query = parseQuery(end < 0 ? '' : rest.slice(end + 1))
+  const query = parseQuery(rest[end] === '?' ? rest.slice(end + 1) : '')
   const key = readCheckKey(policy, request, query)
   const id = query.get('id')
   return {
