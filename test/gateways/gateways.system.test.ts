@@ -140,10 +140,11 @@ describe.each<GatewayName>(['nginx', 'caddy', 'haproxy', 'apache2'])('behind %s'
     expect(heard).toMatchObject([{ body: 'a body' }, { body: 'a body' }])
   })
 
-  it('a limit still refuses where open is chosen', async () => {
+  it('a limit still refuses where open is chosen, and no request makes the service seem down', async () => {
     const { gateway, heard, use } = await stage(name, { isOpen: true })
     await use(100)
     expect((await ask(gateway, '/')).status).toBe(429)
+    expect((await ask(gateway, SPOOFED_PATH, SPOOFED)).status).toBe(429)
     expect(heard).toEqual([])
   })
 
