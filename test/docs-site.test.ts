@@ -38,8 +38,8 @@ describe('the sidebar', () => {
       readdirSync(join(root, path), { withFileTypes: true })
         .filter((entry) => entry.isDirectory())
         .map(({ name }) => name)
-    // examples/start is what `npm start` runs, and the README's.
-    const examples = folders('examples').filter((name) => name !== 'start')
+    // examples/start is what `npm start` runs, and the README's; docs/gateways.md prints examples/gateways.
+    const examples = folders('examples').filter((name) => name !== 'start' && name !== 'gateways')
     // A framework has a page of its name, and a store for somebody else's limiter tells how to move from there.
     const adapters = Object.values(tsconfig.compilerOptions.paths)
       .flatMap(([file]) => /adapters\/([^/]+)\//.exec(file as string)?.[1] ?? [])

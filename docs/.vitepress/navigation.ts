@@ -76,6 +76,7 @@ export const sidebar: Item[] = [
     ['Simulate', '/simulate'],
     ['Policies file', '/policies-file'],
     ['The service', '/serve'],
+    ['In front of your application', '/gateways'],
     ['Its page in the browser', '/page'],
     ['Metrics, traces, live view', '/observability'],
   ]),
