@@ -16,6 +16,8 @@ export interface Gateways {
 }
 
 const NAMES: readonly GatewayName[] = ['nginx', 'caddy', 'haproxy', 'apache2']
+/** Apache is built with one of these. */
+const LUA_VERSIONS = ['5.3', '5.4']
 const CACHE = fileURLToPath(new URL('../../.cache/gateways', import.meta.url))
 const WAY_OUT = 'run "apt-get install nginx caddy haproxy apache2 lua-socket"'
 
@@ -40,7 +42,7 @@ export async function findGateways(env: NodeJS.ProcessEnv = process.env): Promis
 async function lookForGateways(): Promise<Gateways | undefined> {
   const programs = NAMES.map((name) => [name, findFile(`usr/sbin/${name}`) ?? findFile(`usr/bin/${name}`)] as const)
   const apacheModules = findFile('usr/lib/apache2/modules')
-  const socket = ['5.3', '5.4'].every((version) => findFile(`usr/share/lua/${version}/socket.lua`) !== undefined)
+  const socket = LUA_VERSIONS.some((version) => findFile(`usr/share/lua/${version}/socket.lua`) !== undefined)
   if (programs.some(([, path]) => path === undefined) || apacheModules === undefined || !socket) return undefined
   const env = existsSync(CACHE) ? await composeEnv() : {}
   return { programs: Object.fromEntries(programs) as Record<GatewayName, string>, apacheModules, env }
@@ -57,7 +59,7 @@ async function composeEnv(): Promise<Record<string, string>> {
   const env: Record<string, string> = {
     LD_LIBRARY_PATH: folders.filter((folder) => !folder.includes('/lua/')).join(delimiter),
   }
-  for (const version of ['5.3', '5.4']) {
+  for (const version of LUA_VERSIONS) {
     const native = folders.filter((folder) => folder.endsWith(`/lua/${version}/socket`))
     const suffix = version.replace('.', '_')
     env[`LUA_PATH_${suffix}`] = `${join(CACHE, 'usr/share/lua', version)}/?.lua;;`
