@@ -61,7 +61,7 @@ async function stage(name: GatewayName, options: { isOpen?: boolean; token?: str
   return { ...own, clock, gateway, heard: application.heard, use }
 }
 
-/** A request that tries to choose its key, its cost and its id, by every way that the service reads. */
+/** A request that tries to choose its key, its cost and its idempotency key, by every way that the service reads. */
 const SPOOFED = {
   method: 'POST',
   body: 'a body',
@@ -74,7 +74,7 @@ const SPOOFED = {
     'idempotency-key': '1',
   },
 }
-const SPOOFED_PATH = '/orders?key=someone&cost=50&id=idempotency-key&refuse=200'
+const SPOOFED_PATH = '/orders?key=someone&cost=50&idempotencyKey=idempotency-key&refuse=200'
 
 describe.each<GatewayName>(['nginx', 'caddy', 'haproxy', 'apache2'])('behind %s', (name) => {
   it('what the limit allows passes and is told what is left, and the rest is refused with 429 before the application', async () => {
@@ -106,7 +106,7 @@ describe.each<GatewayName>(['nginx', 'caddy', 'haproxy', 'apache2'])('behind %s'
     expect((await ask(gateway, '/')).status).toBe(200)
   })
 
-  it('no client chooses its key, its cost or its id', async () => {
+  it('no client chooses its key, its cost or its idempotency key', async () => {
     const { gateway, heard, use, remaining } = await stage(name)
     await use(98)
     for (const left of [1, 0]) {

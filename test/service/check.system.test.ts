@@ -103,7 +103,7 @@ describe('a check', () => {
 
   it('reads nothing after a slash behind the policy, where Envoy puts the URL of its client', async () => {
     const own = await stage()
-    expect((await check(own, 'api/?cost=5&key=b&id=user-agent')).headers.ratelimit).toBe('"api";r=9;t=60')
+    expect((await check(own, 'api/?cost=5&key=b&idempotencyKey=user-agent')).headers.ratelimit).toBe('"api";r=9;t=60')
     expect((await check(own, 'api/orders/7?cost=5&page=2')).headers.ratelimit).toBe('"api";r=8;t=60')
   })
 
@@ -122,17 +122,17 @@ describe('a check', () => {
     expect(performance.now() - startedMs).toBeGreaterThanOrEqual(49)
   })
 
-  it('counts one id once, from the header that the query names', async () => {
+  it('counts one idempotency key once, from the header that the query names', async () => {
     const own = await stage()
     const headers = { 'x-sluice-key': 'a', 'x-request-id': 'b7d0c1' }
-    for (const _ of [1, 2, 3]) expect((await check(own, 'api?id=X-Request-Id', headers)).status).toBe(200)
+    for (const _ of [1, 2, 3]) expect((await check(own, 'api?idempotencyKey=X-Request-Id', headers)).status).toBe(200)
     expect(await own.remaining('api', 'a')).toBe(9)
-    await check(own, 'api?id=X-Request-Id', { 'x-sluice-key': 'a', 'x-request-id': 'other' })
-    await check(own, 'api?id=X-Request-Id')
+    await check(own, 'api?idempotencyKey=X-Request-Id', { 'x-sluice-key': 'a', 'x-request-id': 'other' })
+    await check(own, 'api?idempotencyKey=X-Request-Id')
     expect(await own.remaining('api', 'a')).toBe(7)
   })
 
-  it('takes no id from a header that the query does not name: a client could repeat its own', async () => {
+  it('takes no idempotency key from a header that the query does not name: a client could repeat its own', async () => {
     const own = await stage()
     const headers = { 'x-sluice-key': 'a', 'idempotency-key': 'b7d0c1', 'x-request-id': 'b7d0c1' }
     for (const _ of [1, 2, 3]) await check(own, 'api', headers)
@@ -332,7 +332,7 @@ describe('a wrong check is told what is wrong, and counts nothing:', () => {
       sent,
       400,
       'INVALID_ARGUMENT',
-      'a check has no parameter "keys": it takes key, ip, cost, id, refuse, and key.<tier>, ip.<tier>',
+      'a check has no parameter "keys": it takes key, ip, cost, idempotencyKey, refuse, and key.<tier>, ip.<tier>',
     ],
     [
       'a parameter that comes twice',
@@ -431,12 +431,12 @@ describe('a wrong check is told what is wrong, and counts nothing:', () => {
       'the name of a key must have at most 4096 characters here, got 4097',
     ],
     [
-      'a very long id',
-      'api?id=x-request-id',
+      'a very long idempotency key',
+      'api?idempotencyKey=x-request-id',
       { ...sent, 'x-request-id': 'a'.repeat(201) },
       400,
       'INVALID_ARGUMENT',
-      `id must be a string of 1 to 200 characters, got "${'a'.repeat(60)}…"`,
+      `idempotencyKey must be a string of 1 to 200 characters, got "${'a'.repeat(60)}…"`,
     ],
     [
       'no token',

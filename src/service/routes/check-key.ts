@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { show } from '../../core/check.ts'
 import type { Subject } from '../../core/key.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import { assertShortNames } from './call.ts'
 import { decodeHeader, readAddress, readHeader, readSubject } from './check-subject.ts'
 import type { PolicyInForce } from './service-context.ts'
@@ -71,7 +71,7 @@ function readQueryParts(
   }
 }
 
-const OTHERS: ReadonlySet<string> = new Set(['cost', 'id', 'refuse'])
+const OTHERS: ReadonlySet<string> = new Set(['cost', 'idempotencyKey', 'refuse'])
 
 function createPart(where: string, tier: string | undefined, subject: Subject): Part {
   assertShortNames(subject)
@@ -109,5 +109,5 @@ function describeSources({ limiter, isTiered }: PolicyInForce): string {
 }
 
 function describeUnknown(name: string): string {
-  return `a check has no parameter ${show(name)}: it takes key, ip, cost, id, refuse, and key.<tier>, ip.<tier>`
+  return `a check has no parameter ${show(name)}: it takes key, ip, cost, idempotencyKey, refuse, and key.<tier>, ip.<tier>`
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import { decodePercent, parseQuery } from '../server/query.ts'
 import { findPolicy } from './call.ts'
 import { readCheckKey } from './check-key.ts'
@@ -14,7 +14,7 @@ export interface CheckRequest {
   readonly key: Key<string>
   /** As the client wrote it where it is no number: the limiter checks it. */
   readonly cost: number | string | undefined
-  readonly id: string | undefined
+  readonly idempotencyKey: string | undefined
   /** Whether a refusal has status 403: nginx knows no other. */
   readonly isForbidding: boolean
 }
@@ -28,12 +28,12 @@ export function readCheckRequest(policies: PolicyLookup, request: IncomingMessag
   const policy = findPolicy(policies, decodePercent(end < 0 ? rest : rest.slice(0, end)))
   const query = parseQuery(rest[end] === '?' ? rest.slice(end + 1) : '')
   const key = readCheckKey(policy, request, query)
-  const id = query.get('id')
+  const keyHeader = query.get('idempotencyKey')
   return {
     policy,
     key,
     cost: readCost(query.get('cost')),
-    id: id === undefined ? undefined : readHeader(request, id),
+    idempotencyKey: keyHeader === undefined ? undefined : readHeader(request, keyHeader),
     isForbidding: readRefuse(query.get('refuse')),
   }
 }

@@ -15,14 +15,14 @@ export function createCheckRoute({ policies }: ServiceContext): HeadRoute {
   return {
     prefix: '/v1/check/',
     handle(request, rest) {
-      const { policy, key, cost, id, isForbidding } = readCheckRequest(policies, request, rest)
+      const { policy, key, cost, idempotencyKey, isForbidding } = readCheckRequest(policies, request, rest)
       const { limiter } = policy
       let write = writers.get(policy)
       if (write === undefined) {
         write = createCheckWriter(limiter)
         writers.set(policy, write)
       }
-      const decision = limiter.run(limiter.parse(key, cost, id), key, cost)
+      const decision = limiter.run(limiter.parse(key, cost, idempotencyKey), key, cost)
       if (decision instanceof Promise) return decision.then((made) => respond(made, write, isForbidding))
       return respond(decision, write, isForbidding)
     },
