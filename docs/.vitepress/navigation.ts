@@ -55,6 +55,7 @@ export const sidebar: Item[] = [
     ['node-redis', '/clients/node-redis'],
     ['iovalkey', '/clients/iovalkey'],
     ['Valkey GLIDE', '/clients/valkey-glide'],
+    ['Upstash, over HTTP', '/clients/upstash'],
   ]),
   group('When Redis fails', [
     ['What happens, and what passes', '/faults'],
