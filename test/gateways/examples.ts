@@ -14,7 +14,7 @@ export interface Places {
 interface Example {
   /** Its files, which the page prints. */
   readonly files: readonly string[]
-  /** The file that has the choice between closed and open, and the edit that the page tells to make it. */
+  /** The file that has the choice between closed and open, and the edit that the page names for it. */
   readonly choice: { readonly file: string; readonly from: string; readonly to: string }
   /** What an installed proxy has besides, by file name. */
   others?(folder: string, places: Places, gateways: Gateways): Readonly<Record<string, string>>

@@ -14,14 +14,14 @@ const emptyMachine = async () => {
   return { folder, roots: { cache: join(folder, 'cache'), machine: folder } }
 }
 
-it('tells what to install where no package can be fetched', async () => {
+it('names what to install where no package can be fetched', async () => {
   const { folder, roots } = await emptyMachine()
   await expect(findGateways({ PATH: folder }, roots)).rejects.toThrow(
     `no proxies found, and without apt-get none can be fetched: ${INSTALL}`,
   )
 })
 
-it('tells what to install where the fetch fails, and not which server has failed', async () => {
+it('names what to install where the fetch fails, and not which server has failed', async () => {
   const { folder, roots } = await emptyMachine()
   const body = 'if [ "$1" = update ]; then echo "no route to packages.internal" >&2; exit 100; fi'
   await fakeProgram(join(folder, 'apt-get'), body)
@@ -30,7 +30,7 @@ it('tells what to install where the fetch fails, and not which server has failed
   )
 })
 
-it('tells what to install where the packages lack a proxy', async () => {
+it('names what to install where the packages lack a proxy', async () => {
   const { folder, roots } = await emptyMachine()
   await fakeProgram(join(folder, 'apt-get'), 'exit 0')
   await expect(findGateways({ PATH: folder }, roots)).rejects.toThrow(

@@ -77,7 +77,7 @@ const SPOOFED = {
 const SPOOFED_PATH = '/orders?key=someone&cost=50&idempotencyKey=idempotency-key&refuse=200'
 
 describe.each<GatewayName>(['nginx', 'caddy', 'haproxy', 'apache2'])('behind %s', (name) => {
-  it('what the limit allows passes and is told what is left, and the rest is refused with 429 before the application', async () => {
+  it('requests within the limit pass with RateLimit headers, and the rest get 429 before they reach the application', async () => {
     const { gateway, heard, use, clock } = await stage(name)
     await use(98)
     const passed = await ask(gateway, '/a?b=c', { headers: { host: 'shop.example' } })

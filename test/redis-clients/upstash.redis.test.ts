@@ -74,7 +74,7 @@ async function stranger(answer: RequestListener): Promise<{ readonly url: string
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => count }
 }
 
-describe('what goes wrong on the way is told, and nothing is sent twice:', () => {
+describe('a failure on the way has a code, and no command is sent twice:', () => {
   it.each<[string, RequestListener, string, RegExp]>([
     ['a connection that breaks', (request) => request.socket.destroy(), 'STORE_FAILED', /fetch failed/],
     [
@@ -140,6 +140,6 @@ it.each<[unknown, string]>([
     'token must be printable ASCII characters without spaces, got "8 characters that are not all so"',
   ],
   [{ url: 'https://a', token: 'b', retry: 3 }, 'upstashConnection() has no option "retry": it takes url, token'],
-])('wrong options are told at once: %o', (options, message) => {
+])('wrong options throw at once: %o', (options, message) => {
   expect(() => upstashConnection(options as never)).toThrow(message)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../src/testing/manual-clock.ts'
+import { waitUntil } from '../servers/wait-until.ts'
 import { ask } from './ask.ts'
 import { rawConnection } from './raw-connection.ts'
 import { type Stage, serving, TOKEN } from './service-stage.ts'
@@ -99,6 +100,20 @@ describe('a check', () => {
     await ended
     expect(said().match(/HTTP\/1.1 200 OK/g)).toHaveLength(2)
     expect(said()).toContain('RateLimit: "api";r=8;t=60')
+  })
+
+  it('is answered while the service ends, as the last on its connection', async () => {
+    const own = await stage()
+    const { socket, said, ended } = await rawConnection(own)
+    const request = `GET /v1/check/api HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nX-Sluice-Key: a\r\n\r\n`
+    socket.write(request)
+    await waitUntil(async () => (said().includes('\r\n\r\n') ? undefined : 'no answer'))
+    expect(said()).not.toContain('close')
+    const closed = own.service.close(60_000)
+    socket.write(request)
+    await Promise.all([ended, closed])
+    expect(said().match(/HTTP\/1.1 200 OK/g)).toHaveLength(2)
+    expect(said()).toContain('connection: close')
   })
 
   it('reads nothing after a slash behind the policy, where Envoy puts the URL of its client', async () => {
@@ -205,7 +220,7 @@ describe('the key of a check', () => {
     expect((await check(own, 'a', { 'x-sluice-key-org': 'x' })).headers.ratelimit).toBe('"Org";r=4;t=60')
   })
 
-  it('tells the tier that refused, and takes from none', async () => {
+  it('names the tier that refused, and takes from none', async () => {
     const own = await stage()
     await use(own, 'messages', { user: '42' }, 5)
     const { status, body } = await check(own, 'messages', { 'x-sluice-key-user': '42', 'x-sluice-key-ip': 'b' })
@@ -231,7 +246,7 @@ policies:
   })
 })
 
-describe('a wrong check is told what is wrong, and counts nothing:', () => {
+describe('a wrong check gets a problem that names the mistake, and counts nothing:', () => {
   const sent = { 'x-sluice-key': 'a' }
   const once = 'a request has one key, which the proxy must set in the place of any that came with it, got'
   it.each<[string, string, Record<string, string | string[]>, number, string, string]>([

@@ -3,7 +3,7 @@ import { RequestError } from './request-error.ts'
 
 const NO_QUERY: ReadonlyMap<string, string> = new Map()
 
-/** Reads the parameters of a query, percent-encoded UTF-8. Throws when one comes twice: which of them is meant is anybody's guess. */
+/** Reads the parameters of a query, percent-encoded UTF-8. Throws when one comes twice: the client may have meant either. */
 export function parseQuery(text: string): ReadonlyMap<string, string> {
   if (text === '') return NO_QUERY
   const query = new Map<string, string>()

@@ -48,7 +48,7 @@ export class Router {
     return request.url?.startsWith(prefix) ? this.#check(request, request.url) : this.#handleRoute(request, origin)
   }
 
-  /** Whoever has the token may name any host here: a proxy passes its client's on, and a web page does not know the token. */
+  /** A request with the token may name any host here: a proxy passes its client's on, and a web page does not know the token. */
   #check(request: IncomingMessage, url: string): ServiceResponse | Promise<ServiceResponse> {
     const { check, assertToken, onError } = this.#options
     try {
