@@ -55,6 +55,9 @@ describe('without its store', () => {
     const problem = 'application/problem+json'
     expect(await check('strict')).toEqual([503, problem, expect.stringContaining('temporary-reduced-capacity')])
     expect(await check('loud')).toEqual([503, problem, expect.stringContaining('"code":"STORE_FAILED"')])
+    const headers = { authorization: `Bearer ${TOKEN}`, 'x-sluice-key': 'a' }
+    const refused = await fetch(`${url}/v1/check/strict`, { headers })
+    expect([refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual(['1', '"strict";r=0;t=1'])
   })
 
   it('each policy does what it says', async () => {
