@@ -14,20 +14,37 @@ export function subjects(redisPort) {
 }
 
 async function startBare() {
-  const child = fork(pathOf('./bare-worker.mjs'), [], { env: { ...process.env, NODE_ENV: 'production' } })
+  const env = { ...process.env, NODE_ENV: 'production' }
+  const child = fork(pathOf('./bare-worker.mjs'), [], { env, execArgv: ['--import', pathOf('./report-cpu.mjs')] })
   const [{ port }] = await once(child, 'message')
-  return { port, stop: () => ended(child, () => child.disconnect()) }
+  return { port, cpuUs: () => cpuUsOf(child), stop: () => ended(child, () => child.disconnect()) }
 }
 
 async function startServe(args) {
-  const program = [pathOf('../../dist/cli/sluice.mjs'), 'serve', '--json', '--port', '0']
+  const program = [
+    '--import',
+    pathOf('./report-cpu.mjs'),
+    pathOf('../../dist/cli/sluice.mjs'),
+    'serve',
+    '--json',
+    '--port',
+    '0',
+  ]
   const options = [...program, '--policies', pathOf('./policies.yaml'), ...args]
   const env = { ...process.env, NODE_ENV: 'production', SLUICE_TOKEN: TOKEN }
-  const child = spawn(process.execPath, options, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, options, { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   const [line] = await once(child.stdout, 'data')
   child.stdout.resume()
   const { url } = JSON.parse(`${line}`.split('\n')[0])
-  return { port: Number(new URL(url).port), stop: () => ended(child, () => child.kill('SIGTERM')) }
+  const stop = () => ended(child, () => child.kill('SIGTERM'))
+  return { port: Number(new URL(url).port), cpuUs: () => cpuUsOf(child), stop }
+}
+
+async function cpuUsOf(child) {
+  const told = once(child, 'message')
+  child.send('cpu')
+  const [{ cpuUs }] = await told
+  return cpuUs
 }
 
 async function ended(child, end) {

@@ -51,8 +51,8 @@ export const guide: Item[] = [
   ]),
   group('Operate', [
     ['Command line', '/cli'],
-    ['Simulate', '/simulate'],
     ['Service and dashboard', '/serve'],
+    ['In front of your application', '/gateways'],
     ['Policies file', '/policies-file'],
     ['Metrics, traces, events', '/observability'],
   ]),
