@@ -161,7 +161,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 'a', costs: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a request has no option "costs": it takes policy, key, cost, idempotencyKey',
+      'a request has no option "costs", did you mean "cost"?',
     ],
     [
       'an id that is no text',
