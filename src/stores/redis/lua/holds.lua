@@ -1,197 +1,170 @@
--- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
--- that is made costs every call.
-local heldFunctions
-local function holding()
-  if heldFunctions then
-    return heldFunctions
+-- Holds: each has an id, an amount, what is left of that to go back, when it was taken, and until when it lasts.
+local function readHolds(value, at, count)
+  local holds = {}
+  for index = 1, count do
+    local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + (index - 1) * 40)
+    -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
+    local isRight = isWhole(id, 1) and isWhole(amount, 1) and left >= 0 and left <= EXACT and isWhole(takenMs, -EXACT)
+    if not (isRight and isWhole(untilMs, takenMs + 1, 2 * EXACT)) then
+      error(FOREIGN, 0)
+    end
+    holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
   end
+  return holds
+end
 
-  local function read(value, at, count)
-    local holds = {}
-    for index = 1, count do
-      local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
-      -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
-      local isWhole = id % 1 == 0 and amount % 1 == 0 and takenMs % 1 == 0 and untilMs % 1 == 0
-      local isCounted = id >= 1 and id <= EXACT and amount >= 1 and amount <= EXACT and left >= 0 and left <= EXACT
-      if not (isWhole and isCounted and takenMs >= -EXACT and takenMs < untilMs and untilMs <= 2 * EXACT) then
-        error(FOREIGN, 0)
-      end
-      holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
-    end
-    return holds
+local function writeHolds(holds)
+  local packed = { struct.pack('<d', -#holds - 0.5) }
+  for index, hold in ipairs(holds) do
+    packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
   end
+  return table.concat(packed)
+end
 
-  local function pack(holds)
-    local packed = { struct.pack('<d', -#holds - 0.5) }
-    for index, hold in ipairs(holds) do
-      packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
-    end
-    return table.concat(packed)
-  end
+local function copyHold(hold, left, takenMs, untilMs)
+  return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
+end
 
-  -- Gives back what holds took. What a lease took comes back by itself.
-  local function returned(rule, state, holds, timeMs)
-    if rule.holds == 'leased' or not state then
-      return state
-    end
-    local rest = holds
-    if rule.holds == 'pooled' then
-      -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
-      local sum, _, resetAfterMs, next = 0, nil, nil, nil
-      rest = {}
-      for _, hold in ipairs(holds) do
-        if hold.left % 1 == 0 then
-          sum = sum + hold.left
-        else
-          rest[#rest + 1] = hold
-        end
-      end
-      _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -sum, true)
-      state = resetAfterMs > 0 and next or nil
-    end
-    for _, hold in ipairs(rest) do
-      if not state then
-        return nil
-      end
-      local _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
-      state = resetAfterMs > 0 and next or nil
-    end
+-- Gives back what holds took. What a lease took comes back by itself.
+local function giveBack(rule, state, holds, timeMs)
+  if rule.refunds == 'leased' then
     return state
   end
-
-  -- The holds for which keep answers a hold: the same one or another.
-  local function map(holds, keep)
-    local kept = {}
-    for _, hold in ipairs(holds) do
-      kept[#kept + 1] = keep(hold)
-    end
-    return #kept > 0 and kept or nil
+  for _, hold in ipairs(holds) do
+    state = state and stateAfter(rule, state, timeMs, -hold.left, hold.takenMs)
   end
+  return state
+end
 
-  local function with(hold, left, takenMs, untilMs)
-    return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
+local function moveHolds(holds, takenBackMs, backMs)
+  local moved = {}
+  for index, hold in ipairs(holds) do
+    moved[index] = copyHold(hold, hold.left, hold.takenMs - takenBackMs, hold.untilMs - backMs)
   end
+  return moved
+end
 
-  -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
-  local function moveBack(rule, entry, nowMs, mostLagMs)
-    if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
-      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
+-- Holds that were taken far ahead of the clock were taken now. Answers the latest time of all: the key was there when a hold was taken,
+-- also if nothing else tells of that any more.
+local function catchUpHolds(entry, nowMs, timeMs)
+  local caught, latestMs = {}, timeMs
+  for index, hold in ipairs(entry.holds) do
+    local takenMs = hold.takenMs
+    if takenMs - nowMs > MOST_LAG_MS then
+      hold = copyHold(hold, hold.left, timeMs, hold.untilMs - (takenMs - timeMs))
+      entry.changed, entry.counted = true, true
     end
-    local timeMs, backMs, takenBackMs = nowMs, 0, 0
-    local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
-    if atMs - nowMs > mostLagMs then
-      local _, _, resetAfterMs, _, _, moved = rule.step(entry.state, nowMs, 0, true)
-      entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
-      -- A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
-      backMs, takenBackMs = atMs - nowMs, moved and atMs - struct.unpack('<d', moved) or atMs - nowMs
-    else
-      timeMs = math.max(atMs, nowMs)
-    end
-    local isAhead = backMs > 0
-    for _, hold in ipairs(entry.holds or {}) do
-      isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
-    end
-    entry.holds = isAhead
-        and entry.holds
-        and map(entry.holds, function(hold)
-          local takenMs, untilMs = hold.takenMs - takenBackMs, hold.untilMs - backMs
-          if takenMs - nowMs > mostLagMs then
-            takenMs, untilMs = timeMs, untilMs - (takenMs - timeMs)
-            entry.changed, entry.counted = true, true
-          end
-          return with(hold, hold.left, takenMs, untilMs)
-        end)
-      or entry.holds
-    -- The key was there when a hold was taken, also if nothing else tells of that any more.
-    for _, hold in ipairs(entry.holds or {}) do
-      timeMs = math.max(timeMs, hold.takenMs)
-    end
-    return timeMs
+    caught[index], latestMs = hold, math.max(latestMs, hold.takenMs)
   end
+  entry.holds = caught
+  return latestMs
+end
 
-  local function returnExpired(rule, entry, timeMs)
-    local expired, isLive = {}, true
-    for _, hold in ipairs(entry.holds) do
-      isLive = isLive and hold.untilMs > timeMs
-    end
-    if isLive then
-      return
-    end
-    entry.holds = map(entry.holds, function(hold)
-      if hold.untilMs > timeMs then
-        return hold
-      end
-      expired[#expired + 1] = hold
-    end)
-    entry.state = returned(rule, entry.state, expired, timeMs)
+local function returnExpired(rule, entry, timeMs)
+  local expired, live = {}, {}
+  for _, hold in ipairs(entry.holds) do
+    local list = hold.untilMs <= timeMs and expired or live
+    list[#list + 1] = hold
   end
-
-  -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
-  local function clip(rule, entry, timeMs)
-    if rule.holds ~= 'pooled' then
-      return
-    end
-    local _, _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
-    entry.holds = map(entry.holds, function(hold)
-      return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
-    end)
+  if #expired > 0 then
+    entry.holds = #live > 0 and live or nil
+    entry.state = giveBack(rule, entry.state, expired, timeMs)
   end
+end
 
-  local function add(entry, hold)
-    local added = {}
-    for index, other in ipairs(entry.holds or {}) do
-      added[index] = other
-    end
-    added[#added + 1] = hold
-    entry.holds = added
+-- The holds as they are after a take: what has been refilled since they took it can no longer go back.
+local function clipHolds(rule, entry, timeMs)
+  if rule.refunds ~= 'pooled' then
+    return
   end
-
-  -- When a refused cost passes if nobody comes but holds expire, from timeMs.
-  local function passesAfter(rule, entry, timeMs, cost)
-    local state, atMs, pending = entry.state, timeMs, {}
-    if rule.holds ~= 'leased' then
-      pending = map(entry.holds, function(hold)
-        return hold
-      end)
-      table.sort(pending, function(one, other)
-        return one.untilMs < other.untilMs
-      end)
-    end
-    for _, hold in ipairs(pending) do
-      local passesMs = atMs + rule.step(state, atMs, cost, false)
-      if passesMs <= hold.untilMs then
-        return passesMs - timeMs
-      end
-      atMs = hold.untilMs
-      state = returned(rule, state, { hold }, atMs)
-    end
-    return atMs + rule.step(state, atMs, cost, false) - timeMs
+  local _, most = stateAfter(rule, entry.state, timeMs, -EXACT)
+  local clipped = {}
+  for index, hold in ipairs(entry.holds) do
+    clipped[index] = hold.left <= most and hold or copyHold(hold, most, hold.takenMs, hold.untilMs)
   end
+  entry.holds = clipped
+end
 
-  -- Time until all holds have expired and what they gave back is fresh.
-  local function freshAfter(rule, entry, timeMs)
-    local lastMs = timeMs
-    for _, hold in ipairs(entry.holds) do
-      lastMs = math.max(lastMs, hold.untilMs)
-    end
-    local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
-    if emptied then
-      _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
-    end
-    return math.max(lastMs - timeMs, resetAfterMs)
+local function addHold(entry, hold, timeMs)
+  local holds = {}
+  for index, other in ipairs(entry.holds or {}) do
+    holds[index] = other
   end
+  holds[#holds + 1] = copyHold(hold, hold.amount, timeMs, timeMs + hold.holdMs)
+  entry.holds = holds
+end
 
-  heldFunctions = {
-    read = read,
-    pack = pack,
-    map = map,
-    with = with,
-    moveBack = moveBack,
-    returnExpired = returnExpired,
-    clip = clip,
-    add = add,
-    passesAfter = passesAfter,
-    freshAfter = freshAfter,
-  }
-  return heldFunctions
+-- When a refused cost passes if no one comes but holds expire, from timeMs.
+local function passesAfter(rule, entry, timeMs, cost)
+  local state, atMs, pending = entry.state, timeMs, {}
+  for index, hold in ipairs(rule.refunds ~= 'leased' and entry.holds or {}) do
+    pending[index] = hold
+  end
+  table.sort(pending, function(one, other)
+    return one.untilMs < other.untilMs
+  end)
+  for _, hold in ipairs(pending) do
+    local passesMs = atMs + step(rule, state, atMs, cost, false)
+    if passesMs <= hold.untilMs then
+      return passesMs - timeMs
+    end
+    atMs = hold.untilMs
+    state = giveBack(rule, state, { hold }, atMs)
+  end
+  return atMs + step(rule, state, atMs, cost, false) - timeMs
+end
+
+-- Time until all holds have expired and what they gave back is fresh.
+local function freshAfter(rule, entry, timeMs)
+  local lastMs, emptied = timeMs, giveBack(rule, entry.state, entry.holds, timeMs)
+  for _, hold in ipairs(entry.holds) do
+    lastMs = math.max(lastMs, hold.untilMs)
+  end
+  local _, _, resetAfterMs = step(rule, emptied, timeMs, 0, true)
+  return math.max(lastMs - timeMs, resetAfterMs)
+end
+
+local function countHolds(entry)
+  return entry.holds and #entry.holds or 0
+end
+
+local function findHold(entry, id)
+  for index, hold in ipairs(entry.holds or {}) do
+    if hold.id == id then
+      return index, hold
+    end
+  end
+end
+
+-- The first time at which a hold ends.
+local function firstUntil(entry)
+  local firstMs = math.huge
+  for _, hold in ipairs(entry.holds) do
+    firstMs = math.min(firstMs, hold.untilMs)
+  end
+  return firstMs
+end
+
+-- Leaves out the hold in a place, or puts another one there.
+local function replaceHold(entry, place, hold)
+  local holds = {}
+  for index, other in ipairs(entry.holds) do
+    if index ~= place then
+      holds[#holds + 1] = other
+    elseif hold then
+      holds[#holds + 1] = hold
+    end
+  end
+  entry.holds = #holds > 0 and holds or nil
+end
+
+-- The holds after the rule has changed, from what was counted before that.
+local function recountHolds(rule, counting, entry, state, timeMs)
+  local recounted = {}
+  for index, hold in ipairs(entry.holds) do
+    -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
+    local _, returned = stateAfter(counting, state, timeMs, -hold.left, hold.takenMs)
+    recounted[index] = copyHold(hold, math.floor(returned * rule.limit / counting.limit), timeMs, hold.untilMs)
+  end
+  entry.holds = recounted
 end
