@@ -57,8 +57,8 @@ export class KeyAccount {
 }
 
 /** How many numbers are kept of a key. */
-function countNumbers(rule: Rule, { state, block, holds = [] }: KeyState): number {
-  const beside = (block === undefined ? 0 : NUMBERS_A_BLOCK) + NUMBERS_A_HOLD * holds.length
+function countNumbers(rule: Rule, { state, block, holds }: KeyState): number {
+  const beside = (block === undefined ? 0 : NUMBERS_A_BLOCK) + NUMBERS_A_HOLD * (holds?.list.length ?? 0)
   return beside + countStateNumbers(rule, state)
 }
 
