@@ -96,16 +96,18 @@ describe('a log of 30,000 entries', () => {
   for (let nowMs = 0; nowMs < 60_000; nowMs += 2) state = rule.adjust(state, nowMs, 1).state
   const full = state as Timeline
 
-  /** How many numbers of the buffer are read. */
+  /** How many numbers of its buffers are read. */
   const countReads = (ask: (watched: Timeline) => void): number => {
     let reads = 0
-    const older = new Proxy(full.older, {
-      get(target, name, receiver) {
-        if (name !== 'length') reads++
-        return Reflect.get(target, name, receiver)
-      },
-    })
-    ask({ ...full, older })
+    const watch = (older: number[]): number[] =>
+      new Proxy(older, {
+        get(target, name, receiver) {
+          if (name !== 'length') reads++
+          return Reflect.get(target, name, receiver)
+        },
+      })
+    const past = full.past.runs.map((run) => ({ ...run, older: watch(run.older) }))
+    ask({ ...full, older: watch(full.older), past: { ...full.past, runs: past } })
     return reads
   }
 
@@ -121,18 +123,30 @@ describe('a log of 30,000 entries', () => {
     }
   })
 
-  it('the wait after sixteen refunds reads a few of them', () => {
-    const taken = Array.from({ length: 16 }, (_, index) => ({ takenMs: 3_750 * index, left: 1 }))
-    const reads = countReads((watched) => rule.bulk?.retryAfterMs?.(watched, full.atMs, 20_000, taken))
+  const taken = Array.from({ length: 16 }, (_, index) => ({ takenMs: 3_750 * index, left: 1 }))
+
+  it.each([
+    [
+      'the wait after sixteen refunds',
+      (watched: Timeline) => rule.bulk?.retryAfterMs?.(watched, 59_998, 20_000, taken),
+    ],
+    ['the count of one time', (watched: Timeline) => rule.bulk?.countTaken(watched, 59_998, 30_000)],
+    ['a refund by its time', (watched: Timeline) => rule.adjust(watched, 59_998, -1, 30_000)],
+    ['a refund of the newest', (watched: Timeline) => rule.adjust(watched, 59_998, -10_000)],
+  ])('%s reads some of them', (_, ask) => {
+    const reads = countReads(ask)
+    expect(reads).toBeGreaterThan(0)
     expect(reads).toBeLessThanOrEqual(2_000)
   })
 
-  it('a refund of the newest copies nothing, and one that is taken anew after it none of the others', () => {
+  it('is as it was after a refund of which it knows nothing', () => {
     const less = rule.adjust(full, full.atMs, -10_000).state as Timeline
-    expect([less.total, less.older === full.older]).toEqual([20_000, true])
     const other = rule.adjust(less, full.atMs, 1).state as Timeline
-    expect([other.total, full.total, rule.step(full, full.atMs, 1).retryAfterMs]).toEqual([20_001, 30_000, 940_002])
+    expect([less.total, other.total, full.total]).toEqual([20_000, 20_001, 30_000])
+    expect(rule.step(full, full.atMs, 1).retryAfterMs).toBe(940_002)
     expect(rule.step(other, full.atMs, 10_000).retryAfterMs).toBe(940_002)
+    expect(rule.adjust(full, full.atMs, -1, 30_000).state?.total).toBe(29_999)
+    expect(rule.bulk?.countTaken(full, full.atMs, 30_000)).toBe(1)
   })
 })
 
