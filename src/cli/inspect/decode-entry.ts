@@ -3,7 +3,7 @@ import type { Hold } from '../../engine/holds.ts'
 import type { Block, KeyState } from '../../engine/key-state.ts'
 
 /** What Redis keeps of a key, read from its bytes. */
-export interface StoredEntry extends KeyState {
+export interface StoredEntry extends Omit<KeyState, 'holds'> {
   readonly holds: readonly Hold[]
   /** The state by the names of its parts. Absent when there is none. */
   readonly parts: Readonly<Record<string, number | readonly number[]>> | undefined
