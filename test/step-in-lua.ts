@@ -51,16 +51,19 @@ function cellsOf(rule: Rule, state: RuleState): Float64Array {
     rule.codec.write(state, row, 0)
     return row
   }
-  const { atMs, total, spanMs, older, from, to, newestCost } = state as Timeline
+  const { atMs, total, spanMs, older, from, to, newestCost, past } = state as Timeline
   if (total === 0) return new Float64Array()
-  const pairs = [...older.slice(from, to), atMs, newestCost]
-  let sum = 0
   const cells = [atMs, 0, spanMs]
-  for (let at = 0; at < pairs.length; at += 2) {
-    sum += pairs[at + 1] as number
-    cells.push(pairs[at] as number, sum)
+  let before = 0
+  for (const run of [...past.runs, { older, from, to, sum: total - newestCost - past.sum }]) {
+    // The sums of a run have any beginning, and end with its own.
+    const least = (run.older[run.to - 1] ?? 0) - run.sum
+    for (let at = run.from; at < run.to; at += 2) {
+      cells.push(run.older[at] as number, before + (run.older[at + 1] as number) - least)
+    }
+    before += run.sum
   }
-  return Float64Array.from(cells)
+  return Float64Array.from([...cells, atMs, total])
 }
 
 /** The cells of a timeline with a cost in the place of each sum, and none before the first. */
@@ -75,7 +78,7 @@ function costsOf([atMs, base = 0, spanMs, ...pairs]: readonly number[]): readonl
 const SCRIPT = [
   (assemble('sluice', 1).split('\n-- Holds:') as [string, string])[0],
   'local rule, takenMs = readRule(ARGV[6], ARGV, 7), tonumber(ARGV[5])',
-  "local state = ARGV[1] ~= '' and rule.read(ARGV[1]) or nil",
+  "local state = ARGV[1] ~= '' and rule.read(ARGV[1], 1) or nil",
   'local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned =',
   "  step(rule, state, tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1', takenMs)",
   'local reply = { retryAfterMs, remaining, resetAfterMs, delayMs, returned or 0 }',

@@ -1,8 +1,8 @@
 -- A level is a time, what is used of a bucket then in units of request * millisecond, the period of those units, and the rate: how many
 -- requests come back in every period.
-local function readLevel(value)
-  if #value == 32 then
-    local atMs, used, periodMs, rate = struct.unpack('<dddd', value)
+local function readLevel(value, at)
+  if #value - at == 31 then
+    local atMs, used, periodMs, rate = struct.unpack('<dddd', value, at)
     if isWhole(atMs, 0) and isWhole(used, 0) and isWhole(periodMs, 1) and isWhole(rate, 1) then
       return { atMs = atMs, used = used, periodMs = periodMs, rate = rate }
     end

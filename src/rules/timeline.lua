@@ -3,26 +3,20 @@
 --
 -- As it is worked on: the pairs from line[from] to line[to], and then one of atMs that is not in line if added is not 0. What counts is
 -- total, beyond base.
-local function readTimeline(value)
-  if #value < 40 or #value % 16 ~= 8 then
+local function readTimeline(value, at)
+  local size = #value - at + 1
+  if size < 40 or size % 16 ~= 8 then
     return nil
   end
-  local atMs, base, spanMs, firstMs, first = struct.unpack('<ddddd', value)
+  local atMs, base, spanMs, firstMs, first = struct.unpack('<ddddd', value, at)
   local newestMs, sum = struct.unpack('<dd', value, #value - 15)
   -- Before 1970 it can be by a clock that was set back.
   local isTime = newestMs == atMs and isWhole(atMs, -EXACT) and isWhole(firstMs, -EXACT, atMs) and isWhole(spanMs, 1)
-  local isLast = #value == 40 and firstMs == atMs or firstMs < atMs and first < sum
+  local isLast = size == 40 and firstMs == atMs or firstMs < atMs and first < sum
   if isTime and isLast and isWhole(base, 0) and isWhole(first, base + 1) and isWhole(sum, first) then
-    return {
-      atMs = atMs,
-      spanMs = spanMs,
-      base = base,
-      total = sum - base,
-      line = value,
-      from = 25,
-      to = #value - 15,
-      added = 0,
-    }
+    local state = { atMs = atMs, spanMs = spanMs, base = base, total = sum - base, line = value, added = 0 }
+    state.from, state.to = at + 24, #value - 15
+    return state
   end
 end
 
@@ -70,6 +64,9 @@ end
 
 -- The pairs from line[from] to line[to] with every time less by backMs, and every sum by less. By the hundred: one by one takes longer.
 local function shiftPairs(line, from, to, backMs, less)
+  if backMs == 0 and less == 0 then
+    return string.sub(line, from, to + 15)
+  end
   local parts = {}
   while from <= to do
     local size = math.min(100, 2 * ((to - from) / 16 + 1))
@@ -149,22 +146,83 @@ local function withoutOldest(live, amount)
   }
 end
 
--- The same of what was taken at takenMs, as far as there is something, and how much that was.
-local function withoutTaken(live, amount, takenMs)
+-- Where the pair of a time is, and its cost; nothing when there is none.
+local function findTaken(live, takenMs)
   local at = findPair(live, takenMs - 1)
   local timeMs, sum = readPair(live, at)
-  if live.total == 0 or timeMs ~= takenMs then
-    return live, 0
+  if live.total > 0 and timeMs == takenMs then
+    return at, sum - sumBefore(live, at)
   end
-  local cost = sum - sumBefore(live, at)
-  local returned = math.min(amount, cost)
-  if timeMs == live.atMs then
-    return returned < live.total and withoutNewest(live, returned) or live, returned
+end
+
+local function costAt(live, takenMs)
+  local _, cost = findTaken(live, takenMs)
+  return cost or 0
+end
+
+-- Where the pairs are that rows of holds are given back of, in the order of their times, and how much of each.
+local function findPieces(live, numbers, count)
+  local places, removed = {}, {}
+  for row = 3, 5 * count, 5 do
+    local at, cost = findTaken(live, numbers[row + 1])
+    if at and numbers[row] > 0 then
+      places[#places + 1] = not removed[at] and at or nil
+      removed[at] = math.min(cost, (removed[at] or 0) + numbers[row])
+    end
   end
-  -- The sums behind it become less.
-  local kept = returned < cost and struct.pack('<dd', timeMs, sum - returned) or ''
-  local before, behind = string.sub(live.line, live.from, at - 1), shiftPairs(live.line, at + 16, live.to, 0, returned)
-  return withLine(live, before .. kept .. behind, live.base, live.total - returned), returned
+  table.sort(places)
+  return places, removed
+end
+
+-- The timeline after rows of holds have gone back, of what was taken at their times; nothing when nothing counts any more.
+local function refundTimeline(live, numbers, count)
+  local places, removed = findPieces(live, numbers, count)
+  if #places == 0 then
+    return live.total > 0 and live or nil
+  end
+  local parts, from, gone, added = {}, live.from, 0, live.added
+  for _, at in ipairs(places) do
+    if at > live.to then
+      added = added - removed[at]
+    else
+      local timeMs, sum = readPair(live, at)
+      parts[#parts + 1] = shiftPairs(live.line, from, at - 16, 0, gone)
+      -- The sums behind it become less. A pair of which nothing is left goes.
+      gone, from = gone + removed[at], at + 16
+      parts[#parts + 1] = sum - sumBefore(live, at) > removed[at] and struct.pack('<dd', timeMs, sum - gone) or ''
+    end
+  end
+  local total = live.total - gone - (live.added - added)
+  if total == 0 then
+    return nil
+  end
+  parts[#parts + 1] = shiftPairs(live.line, from, live.to, 0, gone)
+  local next = withLine(live, table.concat(parts), live.base, total)
+  next.added = added
+  if added == 0 then
+    next.atMs = struct.unpack('<d', next.line, next.to)
+  end
+  return next
+end
+
+-- When a cost passes after rows of holds have gone back, without the line that has them given back.
+local function retryTimeline(rule, live, nowMs, cost, numbers, count)
+  local places, removed = findPieces(live, numbers, count)
+  local needed = live.total + cost - rule.limit
+  for _, at in ipairs(places) do
+    needed = needed - removed[at]
+  end
+  if needed <= 0 then
+    return 0
+  end
+  for _, at in ipairs(places) do
+    if findPair(live, nil, live.base + needed) < at then
+      break
+    end
+    -- It leaves with its time no more, so others have to.
+    needed = needed + removed[at]
+  end
+  return readPair(live, findPair(live, nil, live.base + needed)) + live.spanMs - nowMs
 end
 
 -- The timeline with more that is taken now. Something new makes all of it count for ownMs.
@@ -208,7 +266,9 @@ local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
   if passes and cost < 0 then
     returned = math.min(-cost, total)
     if takenMs then
-      next, returned = withoutTaken(next, -cost, takenMs)
+      local live = next
+      next = refundTimeline(live, { nil, nil, -cost, takenMs }, 1)
+      returned = total - (next and next.total or 0)
     elseif returned < total then
       next = rule.isOldestFirst and withoutOldest(next, returned) or withoutNewest(next, returned)
     end

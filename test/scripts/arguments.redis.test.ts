@@ -172,5 +172,5 @@ it('keeps a state whose own time is before 1970, by a clock that was set back to
   // What is left was taken at -2 and -1. It is none of two holds or one.
   expect(await at(0, 'refund:1')).toEqual([7, 59_999, 59_998])
   expect(await at(0, 'refund:1')).toEqual([8, 59_998, 59_998])
-  expect(await at(0, 'reserve:1:5:1000')).toEqual([7, 59_998, 1_000])
+  expect(await at(0, 'reserve:1:5:1000')).toEqual([7, 60_000, 1_000])
 })

@@ -9,9 +9,9 @@
 -- plain #value == 24
 -- full  windowMs, anchor, maxDebt: FixedWindow
 -- state fixed-window@1: start of the window, count, length of the window
-local function readFixedWindow(value)
-  if #value == 24 then
-    local atMs, count, windowMs = struct.unpack('<ddd', value)
+local function readFixedWindow(value, at)
+  if #value - at == 23 then
+    local atMs, count, windowMs = struct.unpack('<ddd', value, at)
     if isWhole(atMs, 0) and isWhole(count, 0, 2 * EXACT) and isWhole(windowMs, 1) then
       return { atMs = atMs, count = count, windowMs = windowMs }
     end

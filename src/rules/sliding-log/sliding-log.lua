@@ -7,7 +7,7 @@
 -- holds     dated
 --
 -- plain #value >= 40 and #value % 16 == 8
--- full  maxDebt, spanMs = windowMs: Timeline
+-- full  maxDebt, spanMs = windowMs, mostHolds = 200: Timeline
 -- state sliding-log@1: newest time, total, length of the window, then pairs of time and cost, oldest first
 
 -- @setup

@@ -9,9 +9,9 @@
 -- plain #value == 32
 -- full  windowMs, maxDebt: SlidingWindow
 -- state sliding-window@1: start of the current window, its count, the count of the one before, length of the window
-local function readSlidingWindow(value)
-  if #value == 32 then
-    local atMs, current, previous, windowMs = struct.unpack('<dddd', value)
+local function readSlidingWindow(value, at)
+  if #value - at == 31 then
+    local atMs, current, previous, windowMs = struct.unpack('<dddd', value, at)
     if
       isWhole(windowMs, 1)
       and isWhole(atMs, 0)

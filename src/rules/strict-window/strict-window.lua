@@ -9,12 +9,12 @@
 -- plain #value == 8 * (slices + 3)
 -- full  slices, maxDebt, sliceMs = math.ceil(windowMs / slices): StrictWindow
 -- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, minus the length of a slice
-local function readStrictWindow(value)
-  local slices = #value / 8 - 3
+local function readStrictWindow(value, at)
+  local slices = (#value - at + 1) / 8 - 3
   if not isWhole(slices, 1, 1000) then
     return nil
   end
-  local counts = { struct.unpack('<' .. string.rep('d', slices + 3), value) }
+  local counts = { struct.unpack('<' .. string.rep('d', slices + 3), value, at) }
   local atMs, sliceMs = counts[1], -counts[slices + 3]
   local isRight = isWhole(atMs, 0) and isWhole(sliceMs, 1) and sliceMs * slices <= EXACT
   for slice = 1, slices + 1 do

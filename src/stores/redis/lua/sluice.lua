@@ -100,7 +100,7 @@ end
 
 -- @holds
 
--- What few keys need: those whose clock was set back for good, or with holds. Answers the time to decide at.
+-- What few keys need: those whose clock was set back for good. Answers the time to decide at, but for holds.
 local function moveBack(rule, entry, nowMs)
   if entry.untilMs and entry.blockAtMs - nowMs > MOST_LAG_MS then
     entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
@@ -116,7 +116,10 @@ local function moveBack(rule, entry, nowMs)
   elseif state then
     timeMs = math.max(state.atMs, nowMs)
   end
-  return entry.holds and catchUpHolds(entry, nowMs, timeMs) or timeMs
+  if entry.holds and entry.holds.lastTakenMs - nowMs > MOST_LAG_MS then
+    entry.holds, entry.changed, entry.counted = pullHolds(entry.holds, nowMs, timeMs), true, true
+  end
+  return timeMs
 end
 
 -- The time to decide at. A key's time never runs backwards: a small step back of the clock is waited out at the key's own time.
@@ -127,10 +130,14 @@ local function keyTime(rule, entry, nowMs)
     return entry.timeMs
   end
   local timeMs = math.max(nowMs, entry.state and entry.state.atMs or 0)
-  if timeMs - nowMs > MOST_LAG_MS or entry.holds or (entry.untilMs and entry.blockAtMs - nowMs > MOST_LAG_MS) then
+  local latestMs =
+    math.max(timeMs, entry.holds and entry.holds.lastTakenMs or 0, entry.untilMs and entry.blockAtMs or 0)
+  if latestMs - nowMs > MOST_LAG_MS then
     timeMs = moveBack(rule, entry, nowMs)
   end
   if entry.holds then
+    -- The key was there when a hold was taken, also if nothing else tells of that any more.
+    timeMs = math.max(timeMs, entry.holds.lastTakenMs)
     returnExpired(rule, entry, timeMs)
   end
   local counting = entry.state and readCounting(rule, entry.state)
@@ -161,7 +168,7 @@ local function consume(rule, entry, cost, nowMs, take, newHold)
       clipHolds(rule, entry, timeMs)
     end
     if newHold then
-      addHold(entry, newHold, timeMs)
+      insertHold(entry, newHold.id, cost, cost, timeMs, timeMs + newHold.holdMs)
     end
     -- What passes proves that a block is over.
     entry.blockAtMs, entry.untilMs = nil, nil
@@ -174,7 +181,8 @@ local function consume(rule, entry, cost, nowMs, take, newHold)
     retryAfterMs = passesAfter(rule, entry, timeMs, cost)
   end
   if entry.holds then
-    resetAfterMs = freshAfter(rule, entry, timeMs, resetAfterMs)
+    -- At the latest: then the last of them expires, and the state is fresh.
+    resetAfterMs = math.max(readUntil(entry.holds, entry.holds.count) - timeMs, resetAfterMs)
     if allowed and remaining < rule.limit then
       nextAfterMs = passesAfter(rule, entry, timeMs, remaining + 1)
     end
@@ -212,18 +220,17 @@ end
 -- Ends a hold of which used was used. Answers whether it was there.
 local function settle(rule, entry, id, used, nowMs)
   keyTime(rule, entry, nowMs)
-  local place, hold = findHold(entry, id)
-  if not place then
+  local amount, left, takenMs = takeHold(entry, id)
+  if not amount then
     return false
   end
-  replaceHold(entry, place)
-  local unused = hold.amount - used
+  local unused = amount - used
   if unused < 0 then
     adjust(rule, entry, -unused, nowMs)
   else
     -- After the limit was raised a hold counts for more than it reserved, and so does each request of it.
-    unused = hold.left > hold.amount and math.floor(unused * hold.left / hold.amount) or math.min(unused, hold.left)
-    adjust(rule, entry, -(used == 0 and hold.left or unused), nowMs, hold.takenMs)
+    unused = left > amount and math.floor(unused * left / amount) or math.min(unused, left)
+    adjust(rule, entry, -(used == 0 and left or unused), nowMs, takenMs)
   end
   entry.changed = true
   return true
@@ -232,20 +239,21 @@ end
 -- Lets a hold last for holdMs from now. Answers whether it was there.
 local function extend(rule, entry, id, holdMs, nowMs)
   local timeMs = keyTime(rule, entry, nowMs)
-  local place, hold = findHold(entry, id)
-  if not place then
+  local amount, left, takenMs, holds = takeHold(entry, id)
+  if not amount then
     return false
   end
-  local takenMs = hold.takenMs
   if rule.refunds == 'leased' then
     -- A lease counts from when it was taken: to last longer it is taken again.
-    local released, amount = stateAfter(rule, entry.state, timeMs, -hold.amount, takenMs)
-    if amount < hold.amount then
+    local released, returned = stateAfter(rule, entry.state, timeMs, -amount, takenMs)
+    if returned < amount then
+      entry.holds = holds
       return false
     end
-    entry.state, takenMs = stateAfter(rule, released, timeMs, hold.amount), timeMs
+    entry.state, takenMs = stateAfter(rule, released, timeMs, amount), timeMs
   end
-  replaceHold(entry, place, copyHold(hold, hold.left, takenMs, timeMs + holdMs))
+  insertHold(entry, id, amount, left, takenMs, timeMs + holdMs)
+  entry.holds.lastTakenMs, entry.holds.mostLeft = math.max(holds.lastTakenMs, takenMs), holds.mostLeft
   entry.changed, entry.counted = true, true
   endBlock(entry, nowMs)
   entry.timeMs = nil
@@ -257,8 +265,8 @@ local function take(rule, entry, operation, nowMs)
   local amount, isCrowded, firstMs = operation.amount, false, 0
   if operation.type == 'reserve' then
     keyTime(rule, entry, nowMs)
-    isCrowded = countHolds(entry) >= MOST_HOLDS
-    firstMs = isCrowded and firstUntil(entry) - nowMs or 0
+    isCrowded = entry.holds and entry.holds.count >= (rule.mostHolds or MOST_HOLDS)
+    firstMs = isCrowded and readUntil(entry.holds, 1) - nowMs or 0
   end
   local newHold = operation.type == 'reserve' and operation or nil
   local allowed, remaining, resetAfterMs, laterMs, waitMs = consume(rule, entry, amount, nowMs, not isCrowded, newHold)
@@ -360,7 +368,7 @@ local function readOperation(text)
 end
 
 -- What is kept of a key. A state starts with its own time, a whole number. What comes before it starts with another one: a block is
--- -math.huge and two times, n holds are the number -n - 0.5 and what they are, and before all that, where the rule may change, is the
+-- -math.huge and two times, n holds are the number -n - 0.5, two numbers and n rows, and before all that, where the rule may change, is the
 -- rule that counted: -0.5, the length of its text, and the text. With -0.25 that rule was only taken over by a refusal, and nothing has
 -- been counted by it yet. What cannot be one of these is nothing that was written here.
 local function readKey(key, rule, isChanging)
@@ -395,11 +403,11 @@ local function readKey(key, rule, isChanging)
     mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
   local count = -mark - 0.5
-  if isWhole(count, 1) and #value >= at + 7 + count * 40 then
+  if isWhole(count, 1) and #value >= at + 23 + count * 40 then
     stored.holds = readHolds(value, at + 8, count)
-    at = at + 8 + count * 40
+    at = at + 24 + count * 40
   end
-  stored.state = at == 1 and rule.read(value) or at > 1 and at <= #value and rule.read(string.sub(value, at)) or nil
+  stored.state = (at == 1 or at <= #value) and rule.read(value, at) or nil
   if not stored.state and (at == 1 or at <= #value) then
     error(FOREIGN, 0)
   end
@@ -411,21 +419,22 @@ end
 local function recount(rule, stored, entry, nowMs)
   local counting = stored.countedBy
   local timeMs = keyTime(counting, entry, nowMs)
-  local state, _, used, remaining, freshMs = entry.state, nil, nil, nil, nil
+  local state, _, used, remaining, freshMs =
+    entry.state and stateAfter(counting, entry.state, timeMs, 0), nil, nil, nil, nil
   if rule.refunds == 'leased' then
     -- A permit is a permit, whatever the limit.
-    entry.state = stateAfter(counting, state, timeMs, 0)
+    entry.state = state
   else
     if rule.refunds == 'pooled' then
       -- A rule that shapes has less remaining than is free: what could be given back tells.
-      _, used = stateAfter(counting, state, timeMs, -EXACT)
+      used = countTaken(counting, state, timeMs)
     else
       _, remaining = step(counting, state, timeMs, 0, true)
       used = counting.limit - remaining
     end
     entry.state = stateAfter(rule, nil, timeMs, math.ceil(used * rule.limit / counting.limit))
     if entry.holds then
-      recountHolds(rule, counting, entry, state, timeMs)
+      entry.holds = recountHolds(rule, counting, entry.holds, state, timeMs)
     end
   end
   if stored.state then
