@@ -74,7 +74,7 @@ export function keepHolds(holds: Holds, list: readonly Hold[]): Holds | undefine
 }
 
 /** The first holds, each with what can still go back of it. */
-export function readLeft({ list, mostLeft }: Holds, count = list.length): readonly Hold[] {
+export function readLeft({ list, mostLeft }: Holds, count?: number): readonly Hold[] {
   return list.slice(0, count).map((hold) => clipHold(hold, mostLeft))
 }
 

@@ -139,32 +139,38 @@ function findLive(state: Timeline | undefined, spanMs: number, nowMs: number): T
 /** The view without what was taken at or before `untilMs`. */
 function dropUntil(line: Timeline, untilMs: number): Timeline {
   if (line.atMs <= untilMs) return empty(line.atMs, line.spanMs)
+  return readOldestMs(line) > untilMs ? line : dropRuns(line, untilMs)
+}
+
+function dropRuns(line: Timeline, untilMs: number): Timeline {
   const { runs } = line.past
   let gone = 0
   let index = 0
   for (; index < runs.length && readLastMs(runs[index] as Run) <= untilMs; index++) gone += (runs[index] as Run).sum
   const run = runs[index]
-  if (run === undefined)
-    return dropTail(index === 0 ? line : { ...line, total: line.total - gone, past: NO_PAST }, untilMs)
-  const from = findAbove(run.older, run.from, run.to, TIME, untilMs)
-  if (index === 0 && from === run.from) return line
-  const sum = (run.older[run.to - 1] as number) - sumBefore(run, from)
-  return {
-    ...line,
-    total: line.total - gone - (run.sum - sum),
-    past: createPast([{ ...run, from, sum }, ...runs.slice(index + 1)]),
+  const total = line.total - gone
+  if (run === undefined) {
+    const from = findAbove(line.older, line.from, line.to, TIME, untilMs)
+    const tail = readTail(line)
+    return { ...line, from, total: total - (sumBefore(tail, from) - sumBefore(tail, tail.from)), past: NO_PAST }
   }
+  const from = findAbove(run.older, run.from, run.to, TIME, untilMs)
+  const sum = (run.older[run.to - 1] as number) - sumBefore(run, from)
+  const past = createPast([{ ...run, from, sum }, ...runs.slice(index + 1)])
+  return { ...line, total: total - (run.sum - sum), past }
 }
 
-function dropTail(line: Timeline, untilMs: number): Timeline {
-  const from = findAbove(line.older, line.from, line.to, TIME, untilMs)
-  if (from === line.from) return line
-  const tail = readTail(line)
-  return { ...line, from, total: line.total - (sumBefore(tail, from) - sumBefore(tail, tail.from)) }
+/** The time of the first pair. */
+function readOldestMs({ atMs, older, from, to, past }: Timeline): number {
+  const run = past.runs[0]
+  if (run !== undefined) return run.older[run.from] as number
+  return from < to ? (older[from] as number) : atMs
 }
 
 /** The time of the pair with which at least `amount` has left, oldest first. */
 function findFreeing(line: Timeline, amount: number): number {
+  // Mostly it is the first.
+  if (amount === 1) return readOldestMs(line)
   let needed = amount
   for (const run of line.past.runs) {
     if (run.sum >= needed) return run.older[findSum(run, needed)] as number
@@ -323,9 +329,10 @@ function moveRun({ sum, ...run }: Run, backMs: number): Run {
   return { older, from: 0, to: older.length, sum }
 }
 
-// Frozen, because all keys share them.
+// Frozen, because all keys share it.
 const NONE: number[] = Object.freeze<number[]>([]) as number[]
-const NO_PAST: Past = Object.freeze({ runs: [], sum: 0 })
+
+const NO_PAST: Past = { runs: [], sum: 0 }
 
 /** How many numbers a run has before another begins. */
 const LONG = 512
@@ -338,12 +345,12 @@ const SUM = 1
 function findAbove(older: readonly number[], from: number, to: number, part: 0 | 1, value: number): number {
   let low = from
   // Mostly it is one of the first.
-  let ahead = 2
-  while (low + ahead <= to && (older[low + ahead - 2 + part] as number) <= value) {
-    low += ahead
-    ahead *= 2
+  let stride = 2
+  while (low + stride <= to && (older[low + stride - 2 + part] as number) <= value) {
+    low += stride
+    stride *= 2
   }
-  let high = Math.min(to, low + ahead - 2)
+  let high = Math.min(to, low + stride - 2)
   while (low < high) {
     const middle = low + 2 * Math.floor((high - low) / 4)
     if ((older[middle + part] as number) <= value) low = middle + 2
