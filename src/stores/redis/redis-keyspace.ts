@@ -89,7 +89,7 @@ export class RedisKeyspace implements OrderedKeys {
     this.#batcher = batcher
     this.#joining = joining
     this.#batches = { runner, layout, script, keyspace: this, most }
-    this.#fullBatches = { runner, layout, most, decideAlone }
+    this.#fullBatches = { runner, layout, most: batcher.mostFull([limit]), decideAlone }
     this.#ownTexts = encodeRule(rule, script)
   }
 

@@ -101,7 +101,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     tierBatch = undefined
     const isNew = fullBatch === undefined || !fullBatch.takes(located, nowMs)
     if (fullBatch === undefined || isNew) {
-      const most = batcher.mostFor(located.map(({ operation }) => operation))
+      const most = batcher.mostFull(located.map(({ operation }) => operation))
       fullBatch = new FullBatch({ runner, layout, most, decideAlone: decideOnce }, nowMs)
     }
     fullBatch.add(located, untilMs, reply)
