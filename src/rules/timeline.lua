@@ -313,7 +313,7 @@ end
 
 -- @read
 -- The pairs from line[from] to line[last], then what was taken in this millisecond. What counts is total, beyond base.
-local line, from, last, newestMs, base, total, added, oldestMs = value or '', 25, 9, 0, 0, 0, 0, nowMs
+local line, from, last, newestMs, base, total, added, oldestMs, oldest = value or '', 25, 9, 0, 0, 0, 0, nowMs, 0
 if isStored and isKnown then
   local madeMs, firstMs, first, lastMs, sum
   newestMs, base, madeMs, firstMs, first = struct.unpack('<ddddd', line)
@@ -321,7 +321,7 @@ if isStored and isKnown then
   isKnown = madeMs == spanMs and newestMs == lastMs and newestMs % 1 + firstMs % 1 + base % 1 + first % 1 + sum % 1 == 0
   isKnown = isKnown and base >= 0 and first > base and sum + limit <= EXACT and newestMs <= nowMs
   isKnown = isKnown and (#line == 40 and firstMs == newestMs or firstMs >= 0 and firstMs < newestMs and first < sum)
-  last, oldestMs, total = #line - 15, firstMs, sum - base
+  last, oldestMs, oldest, total = #line - 15, firstMs, first, sum - base
   if isKnown and newestMs <= nowMs - spanMs then
     from, base, total = last + 16, 0, 0
   elseif isKnown and firstMs <= nowMs - spanMs then
@@ -338,7 +338,7 @@ if isStored and isKnown then
       end
     end
     isKnown = isKnown and first > base
-    from, base, total, oldestMs = high, first, sum - first, struct.unpack('<d', line, high)
+    from, base, total, oldestMs, oldest = high, first, sum - first, struct.unpack('<dd', line, high)
   end
   if total > 0 and newestMs == nowMs then
     local before = last > from and struct.unpack('<d', line, last - 8) or base
@@ -356,9 +356,10 @@ end
 local remaining, resetAfterMs, laterMs = math.max(0, limit - total), 0, 0
 if total > 0 then
   local freeMs = oldestMs
-  if not passes then
+  local need = base + amount - (limit - total)
+  if not passes and (from > last or oldest < need) then
     -- The time of the pair with which enough has left. By halves, as above.
-    local low, high, need = from - 16, last + 16, base + amount - (limit - total)
+    local low, high = from - 16, last + 16
     while high - low > 16 do
       local at = low + 16 * math.floor((high - low) / 32)
       local pairMs, pairSum = struct.unpack('<dd', line, at)
