@@ -139,7 +139,11 @@ function findLive(state: Timeline | undefined, spanMs: number, nowMs: number): T
 /** The view without what was taken at or before `untilMs`. */
 function dropUntil(line: Timeline, untilMs: number): Timeline {
   if (line.atMs <= untilMs) return empty(line.atMs, line.spanMs)
-  return readOldestMs(line) > untilMs ? line : dropRuns(line, untilMs)
+  if (readOldestMs(line) > untilMs) return line
+  const { older, to, past, newestCost } = line
+  if (past !== NO_PAST) return dropRuns(line, untilMs)
+  const from = findAbove(older, line.from, to, TIME, untilMs)
+  return { ...line, from, total: newestCost + ((older[to - 1] as number) - (older[from - 1] as number)) }
 }
 
 function dropRuns(line: Timeline, untilMs: number): Timeline {
@@ -148,22 +152,16 @@ function dropRuns(line: Timeline, untilMs: number): Timeline {
   let index = 0
   for (; index < runs.length && readLastMs(runs[index] as Run) <= untilMs; index++) gone += (runs[index] as Run).sum
   const run = runs[index]
-  const total = line.total - gone
-  if (run === undefined) {
-    const from = findAbove(line.older, line.from, line.to, TIME, untilMs)
-    const tail = readTail(line)
-    return { ...line, from, total: total - (sumBefore(tail, from) - sumBefore(tail, tail.from)), past: NO_PAST }
-  }
+  if (run === undefined) return dropUntil({ ...line, total: line.total - gone, past: NO_PAST }, untilMs)
   const from = findAbove(run.older, run.from, run.to, TIME, untilMs)
   const sum = (run.older[run.to - 1] as number) - sumBefore(run, from)
-  const past = createPast([{ ...run, from, sum }, ...runs.slice(index + 1)])
-  return { ...line, total: total - (run.sum - sum), past }
+  const total = line.total - gone - (run.sum - sum)
+  return { ...line, total, past: createPast([{ ...run, from, sum }, ...runs.slice(index + 1)]) }
 }
 
 /** The time of the first pair. */
 function readOldestMs({ atMs, older, from, to, past }: Timeline): number {
-  const run = past.runs[0]
-  if (run !== undefined) return run.older[run.from] as number
+  if (past !== NO_PAST) return readFirstMs(past.runs[0] as Run)
   return from < to ? (older[from] as number) : atMs
 }
 
@@ -335,7 +333,7 @@ const NONE: number[] = Object.freeze<number[]>([]) as number[]
 const NO_PAST: Past = { runs: [], sum: 0 }
 
 /** How many numbers a run has before another begins. */
-const LONG = 512
+const LONG = 4_096
 
 /** Where in a pair the time is, and where the sum. */
 const TIME = 0
@@ -368,6 +366,10 @@ function findSum(run: Run, amount: number): number {
 function sumBefore({ older, from, to, sum }: Run, at: number): number {
   // Counted from the other end, because a part of the first pair may have been given back.
   return at > from ? (older[at - 1] as number) : ((older[to - 1] ?? 0) as number) - sum
+}
+
+function readFirstMs({ older, from }: Run): number {
+  return older[from] as number
 }
 
 function readLastMs({ older, to }: Run): number {
