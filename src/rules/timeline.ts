@@ -132,8 +132,8 @@ function empty(atMs: number, spanMs: number): Timeline {
 /** The view of what still counts at `nowMs`, for no longer than `spanMs`. */
 function findLive(state: Timeline | undefined, spanMs: number, nowMs: number): Timeline {
   if (state === undefined) return empty(nowMs, spanMs)
-  const line = moveBack(state.spanMs <= spanMs ? state : { ...state, spanMs }, nowMs)
-  return dropUntil(line, nowMs - line.spanMs)
+  const line = state.spanMs <= spanMs ? state : { ...state, spanMs }
+  return dropUntil(line.atMs <= nowMs ? line : moveBack(line, nowMs), nowMs - line.spanMs)
 }
 
 /** The view without what was taken at or before `untilMs`. */
@@ -167,8 +167,11 @@ function readOldestMs({ atMs, older, from, to, past }: Timeline): number {
 
 /** The time of the pair with which at least `amount` has left, oldest first. */
 function findFreeing(line: Timeline, amount: number): number {
-  // Mostly it is the first.
-  if (amount === 1) return readOldestMs(line)
+  // Mostly it is the first, and a small function is inlined.
+  return amount === 1 ? readOldestMs(line) : searchFreeing(line, amount)
+}
+
+function searchFreeing(line: Timeline, amount: number): number {
   let needed = amount
   for (const run of line.past.runs) {
     if (run.sum >= needed) return run.older[findSum(run, needed)] as number
@@ -197,7 +200,8 @@ function append(line: Timeline, nowMs: number, added: number, spanMs: number): T
   if (added === 0) return line
   const total = line.total + added
   const { atMs, newestCost, from, to, past } = line
-  if (line.total === 0) return { ...empty(nowMs, spanMs), newestCost: added, total }
+  if (line.total === 0)
+    return { atMs: nowMs, newestCost: added, total, spanMs, older: NONE, from: 0, to: 0, past: NO_PAST }
   if (atMs === nowMs) return { ...line, newestCost: newestCost + added, total, spanMs }
   if (from === to || to - from >= LONG) {
     // A literal holds just one pair, where `push` would reserve room for many.
@@ -297,7 +301,7 @@ function copyWithout(run: Run, pieces: readonly (readonly [takenMs: number, remo
     const timeMs = run.older[at] as number
     let cost = (run.older[at + 1] as number) - before
     before += cost
-    if (pieces[next]?.[0] === timeMs) cost -= pieces[next++]?.[1] as number
+    if (next < pieces.length && pieces[next]?.[0] === timeMs) cost -= pieces[next++]?.[1] as number
     if (cost === 0) continue
     sum += cost
     older[kept++] = timeMs
@@ -315,7 +319,6 @@ function keepUsed(line: Timeline): Timeline | undefined {
 // The clock was set back for good: every time moves by as much, so that all that was taken still counts.
 function moveBack(line: Timeline, nowMs: number): Timeline {
   const backMs = line.atMs - nowMs
-  if (backMs <= 0) return line
   const past = createPast(line.past.runs.map((run) => moveRun(run, backMs)))
   const { older, from, to } = moveRun(readTail(line), backMs)
   return { ...line, atMs: nowMs, older, from, to, past }
