@@ -50,8 +50,8 @@ function waitMs(pairs: readonly Pair[], nowMs: number, cost: number): number {
 }
 
 describe.each([
-  ['slidingLog', slidingLog({ limit: LIMIT, windowMs: SPAN_MS }), true],
-  ['concurrency', concurrency({ limit: LIMIT, leaseMs: SPAN_MS }), false],
+  ['slidingLog', slidingLog({ limit: LIMIT, window: SPAN_MS }), true],
+  ['concurrency', concurrency({ limit: LIMIT, lease: SPAN_MS }), false],
 ] as const)('a long %s', (_, rule: Rule, newestFirst) => {
   const [first, last] = [1_000_000, 1_004_799]
   let full: RuleState | undefined

@@ -31,7 +31,7 @@ beforeAll(async () => {
   // What is looked at after each decision must not wait for it to find company.
   store = redisStore(redis, { maxBatch: 1 })
   await store.warmUp()
-  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, ...patient }).peek('one')
+  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, window: 1 }), store, ...patient }).peek('one')
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -45,19 +45,19 @@ it('keeps every key of a decision over tiers for as long as its verdict says, an
 it('keeps what an id was answered with for its time, and then counts it anew', async () => {
   const limiter = createLimiter({
     name: 'ids',
-    rule: fixedWindow({ limit: 9, windowMs: 86_400_000 }),
+    rule: fixedWindow({ limit: 9, window: 86_400_000 }),
     store,
     ...patient,
-    idMs: 150,
+    idempotencyTtl: 150,
   })
-  await limiter.consume('one', { id: 'order 7' })
+  await limiter.consume('one', { idempotencyKey: 'order 7' })
   const name = '{sluice:ids:fixed-window@1:one}id~["ids","order%207"]'
   const ttlMs = await redis.pttl(name)
   expect(ttlMs).toBeGreaterThan(0)
   expect(ttlMs).toBeLessThanOrEqual(400)
-  expect((await limiter.consume('one', { id: 'order 7' })).remaining).toBe(8)
+  expect((await limiter.consume('one', { idempotencyKey: 'order 7' })).remaining).toBe(8)
   await waitUntil(async () => ((await redis.exists(name)) === 0 ? undefined : 'the answer is still there'), 3_000)
-  expect((await limiter.consume('one', { id: 'order 7' })).remaining).toBe(7)
+  expect((await limiter.consume('one', { idempotencyKey: 'order 7' })).remaining).toBe(7)
   await redis.flushall()
 })
 
@@ -65,9 +65,9 @@ it('deletes the keys when the last hold is settled and nothing was used', async 
   const limiter = createLimiter({
     name: 'budget',
     tiers: {
-      log: slidingLog({ limit: 9, windowMs: 60_000 }),
-      window: slidingWindow({ limit: 9, windowMs: 60_000 }),
-      bucket: tokenBucket({ capacity: 9, refill: 1, periodMs: 60_000 }),
+      log: slidingLog({ limit: 9, window: 60_000 }),
+      window: slidingWindow({ limit: 9, window: 60_000 }),
+      bucket: tokenBucket({ capacity: 9, refill: 1, period: 60_000 }),
     },
     store,
     ...patient,
@@ -84,7 +84,7 @@ it('deletes the keys when the last hold is settled and nothing was used', async 
 })
 
 it('keeps a lease for its time, longer when it is renewed, and not at all when it is released', async () => {
-  const limiter = createLimiter({ name: 'jobs', rule: concurrency({ limit: 2, leaseMs: 60_000 }), store, ...patient })
+  const limiter = createLimiter({ name: 'jobs', rule: concurrency({ limit: 2, lease: 60_000 }), store, ...patient })
   const lease = await limiter.acquire('one', { heartbeat: false })
   const ttl = (): Promise<number> => redis.pttl('sluice:jobs:concurrency@1:one')
   await delay(300)

@@ -7,10 +7,10 @@ beforeEach(remoteStage)
 
 const asks: readonly [string, (limiter: Limiter) => Promise<unknown>][] = [
   ['consume', (limiter) => limiter.consume('a')],
-  ['consume with an id', (limiter) => limiter.consume('a', { id: 'x' })],
+  ['consume with an id', (limiter) => limiter.consume('a', { idempotencyKey: 'x' })],
   ['peek', (limiter) => limiter.peek('a')],
   ['charge', (limiter) => limiter.charge('a')],
-  ['giveBack', (limiter) => limiter.giveBack('a')],
+  ['refund', (limiter) => limiter.refund('a')],
   ['reserve', (limiter) => limiter.reserve('a', { estimate: 2 })],
   ['wait', (limiter) => limiter.wait('a')],
   ['block', (limiter) => limiter.block('a', 5)],
@@ -20,7 +20,7 @@ const asks: readonly [string, (limiter: Limiter) => Promise<unknown>][] = [
 
 describe('no answer', () => {
   it.each(asks)('to %s is waited for until the deadline, and no longer', async (_, ask) => {
-    const limiter = limiterWith({ deadlineMs: 300 })
+    const limiter = limiterWith({ timeout: 300 })
     store.behaviour = 'silent'
     let answer: unknown
     void ask(limiter).then((given) => {
@@ -56,7 +56,7 @@ describe('no answer', () => {
 
   it('is waited for from when the policy has said the rule', async () => {
     const policy = () => new Promise<undefined>((resolve) => clock.timer(900, () => resolve(undefined)))
-    const limiter = limiterWith({ deadlineMs: 300, policy })
+    const limiter = limiterWith({ timeout: 300, resolveRule: policy })
     store.behaviour = 'silent'
     let decidedBy: string | undefined
     void limiter.consume('a').then((decision) => {
@@ -83,7 +83,7 @@ describe('no answer', () => {
   })
 
   it('does not depend on the clock of the machine', async () => {
-    const limiter = limiterWith({ deadlineMs: 300 })
+    const limiter = limiterWith({ timeout: 300 })
     store.behaviour = 'silent'
     const consumed = limiter.consume('a')
     clock.set(0)
@@ -103,7 +103,7 @@ describe('answers', () => {
 describe('a real deadline', () => {
   it('is kept', async () => {
     store.behaviour = 'silent'
-    const limiter = createLimiter({ name: 'api', rule, store, deadlineMs: 30, instances: 1 })
+    const limiter = createLimiter({ name: 'api', rule, store, timeout: 30, instances: 1 })
     const startedMs = performance.now()
     const decisions = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('a')))
     const tookMs = performance.now() - startedMs
@@ -113,7 +113,7 @@ describe('a real deadline', () => {
   })
 
   it('is that of a store that answers in real time, and so are probes, whatever the clock of the limiter says', async () => {
-    const options = { name: 'api', rule, clock, deadlineMs: 200, instances: 1 }
+    const options = { name: 'api', rule, clock, timeout: 200, instances: 1 }
     const limiter = createLimiter({ ...options, store: { ...store, realTime: true } })
     const recovered = new Promise((resolve) => void limiter.on('recovered', resolve))
     store.behaviour = 'silent'

@@ -5,6 +5,7 @@ import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Reply, Store } from '../../core/store.ts'
+import { remoteLayers } from '../remote-layers.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
@@ -125,6 +126,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return {
     name: 'redis',
     isLocal: false,
+    layers: remoteLayers,
     realTime: true,
     register(limit) {
       const options = { runner, batcher, layout, prefix, joining, decideAlone: decideOnce }
