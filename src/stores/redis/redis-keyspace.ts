@@ -75,6 +75,8 @@ export class RedisKeyspace implements OrderedKeys {
   #decided = 0
   /** How many decisions still start at the full script. */
   #fullLeft = 0
+  /** How many over several limits do. */
+  #jointFullLeft = 0
   /** The latest time of a caller's clock. */
   #latestMs = 0
 
@@ -95,7 +97,8 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** Lets a call of one operation go to the server with others of its limit: to the hot script where that can decide it. */
   add(operation: Operation, { nowMs, timeoutMs }: StoreCall, reply: Reply): void {
-    if (this.isInTime(nowMs) && this.startsHot(operation)) {
+    if (operation.type === 'reserve') this.#jointFullLeft = FULL_FOR
+    if (this.isInTime(nowMs) && this.#startsHot(operation)) {
       this.#addHot(operation, nowMs, timeoutMs, reply)
       return
     }
@@ -132,6 +135,7 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** Notes that of so many decisions some were handed over. Where that is often so, the next ones start at the full script. */
   noteHandedOver(handedOver: number, decided: number): void {
+    if (handedOver > 0) this.#jointFullLeft = FULL_FOR
     this.#handedOver += handedOver
     this.#decided += decided
     if (this.#handedOver >= OFTEN) this.#fullLeft = FULL_FOR
@@ -181,8 +185,18 @@ export class RedisKeyspace implements OrderedKeys {
     return this.#hasBarriers && this.listPending(key).some(({ followers }) => followers !== undefined)
   }
 
-  /** Whether an operation starts at a hot script. */
-  startsHot(operation: Operation): boolean {
+  /**
+   * Whether an operation of several starts at a hot script. Not where a key may have reservations: a decision that is handed over because of
+   * one key would be overtaken on its other keys by those that are under way.
+   */
+  startsHotWithOthers(operation: Operation): boolean {
+    if (operation.type === 'reserve') this.#jointFullLeft = FULL_FOR
+    if (this.#jointFullLeft === 0) return this.#startsHot(operation)
+    this.#jointFullLeft--
+    return false
+  }
+
+  #startsHot(operation: Operation): boolean {
     if (!isHot(operation) || this.#isHeldBack(operation.key)) return false
     if (this.#fullLeft === 0) return true
     this.#fullLeft--

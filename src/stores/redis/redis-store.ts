@@ -145,7 +145,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
       const isAlone = isSingle || idempotency !== undefined || hasSlots || layout.isCluster
       const isInTime = located.map(({ keyspace }) => keyspace.isInTime(nowMs)).every(Boolean)
-      if (!isAlone && isInTime && located.every(startsHot)) {
+      const areHot = located.map(startsHot).every(Boolean)
+      if (!isAlone && isInTime && areHot) {
         addHot(located, nowMs, untilMs, reply)
         return undefined
       }
@@ -176,5 +177,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 }
 
 function startsHot({ operation, keyspace }: Located): boolean {
-  return !operation.limit.shadow && !operation.limit.rulesVary && keyspace.startsHot(operation)
+  const startsHot = keyspace.startsHotWithOthers(operation)
+  return startsHot && !operation.limit.shadow && !operation.limit.rulesVary
 }
