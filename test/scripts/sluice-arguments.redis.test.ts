@@ -61,7 +61,7 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
     }
     for (const idempotencyTtl of ['-1', '1.5', 'nan', 'inf', '', 'x', '315619200001']) {
       expect(await refusal(['a', 'id'], `${WINDOW} 1`, idempotencyTtl)).toBe(
-        `ERR sluice: idempotencyTtl must be a whole number from 0 to 315619200000, got ${idempotencyTtl}`,
+        `ERR sluice: idMs must be a whole number from 0 to 315619200000, got ${idempotencyTtl}`,
       )
     }
   })
@@ -154,7 +154,7 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
     )
     expect(await refusal([], `${WINDOW} 1`)).toBe('ERR sluice: one call decides 1 to 1000 keys, got 0')
     expect(await refusal(['a'], `${WINDOW} 1`, '1000')).toBe(
-      'ERR sluice: with an idempotencyTtl the last key is that of the id, and every tier has one before it, got 1 key',
+      'ERR sluice: with an idMs the last key is that of the id, and every tier has one before it, got 1 key',
     )
     const keys = Array.from({ length: 1_001 }, (_, index) => `key ${index}`)
     expect(await refusal(keys, `${WINDOW} 1 `.repeat(1_001))).toBe(
