@@ -3,6 +3,10 @@
 --
 -- As it is worked on: the pairs from line[from] to line[to], and then one of atMs that is not in line if added is not 0. What counts is
 -- total, beyond base.
+local function makeTimeline(atMs, spanMs, base, total, line, from, to, added)
+  return { atMs = atMs, spanMs = spanMs, base = base, total = total, line = line, from = from, to = to, added = added }
+end
+
 local function readTimeline(value, at)
   local size = #value - at + 1
   if size < 40 or size % 16 ~= 8 then
@@ -14,9 +18,7 @@ local function readTimeline(value, at)
   local isTime = newestMs == atMs and isWhole(atMs, -EXACT) and isWhole(firstMs, -EXACT, atMs) and isWhole(spanMs, 1)
   local isLast = size == 40 and firstMs == atMs or firstMs < atMs and first < sum
   if isTime and isLast and isWhole(base, 0) and isWhole(first, base + 1) and isWhole(sum, first) then
-    local state = { atMs = atMs, spanMs = spanMs, base = base, total = sum - base, line = value, added = 0 }
-    state.from, state.to = at + 24, #value - 15
-    return state
+    return makeTimeline(atMs, spanMs, base, sum - base, value, at + 24, #value - 15, 0)
   end
 end
 
@@ -88,16 +90,7 @@ end
 
 -- The same timeline with other pairs in its line.
 local function withLine(state, line, base, total)
-  return {
-    atMs = state.atMs,
-    spanMs = state.spanMs,
-    base = base,
-    total = total,
-    line = line,
-    from = 1,
-    to = #line - 15,
-    added = state.added,
-  }
+  return makeTimeline(state.atMs, state.spanMs, base, total, line, 1, #line - 15, state.added)
 end
 
 -- What still counts. What another span has counted leaves when the shorter of the two says so.
@@ -108,7 +101,7 @@ local function findLive(state, nowMs, ownMs)
     state = withLine(state, shiftPairs(state.line, state.from, state.to, backMs, 0), state.base, state.total)
     state.atMs = nowMs
   end
-  local live = { atMs = state.atMs, spanMs = spanMs, base = 0, total = 0, line = '', from = 1, to = -15, added = 0 }
+  local live = makeTimeline(state.atMs, spanMs, 0, 0, '', 1, -15, 0)
   if state.atMs > nowMs - spanMs then
     live.from = readPair(state, state.from) > nowMs - spanMs and state.from or findPair(state, nowMs - spanMs)
     live.line, live.to, live.added, live.base = state.line, state.to, state.added, sumBefore(state, live.from)
@@ -123,32 +116,14 @@ local function withoutNewest(live, amount)
   local atMs = readPair(live, at)
   local total = live.total - amount
   local added = live.base + total - sumBefore(live, at)
-  return {
-    atMs = atMs,
-    spanMs = live.spanMs,
-    base = live.base,
-    total = total,
-    line = live.line,
-    from = live.from,
-    to = at - 16,
-    added = added,
-  }
+  return makeTimeline(atMs, live.spanMs, live.base, total, live.line, live.from, at - 16, added)
 end
 
 -- The same of what was taken first.
 local function withoutOldest(live, amount)
   local base = live.base + amount
   local from = findPair(live, nil, base + 1)
-  return {
-    atMs = live.atMs,
-    spanMs = live.spanMs,
-    base = base,
-    total = live.total - amount,
-    line = live.line,
-    from = from,
-    to = live.to,
-    added = live.added,
-  }
+  return makeTimeline(live.atMs, live.spanMs, base, live.total - amount, live.line, from, live.to, live.added)
 end
 
 -- Where the pair of a time is, and its cost; nothing when there is none.
@@ -192,9 +167,6 @@ local function refundTimeline(live, numbers, count)
     local base = live.base + removed[at]
     local before = shiftPairs(live.line, live.from, at - 16, 0, -removed[at])
     local behind = sum - sumBefore(live, at) > removed[at] and at or at + 16
-    if behind > live.to then
-      return withoutOldest(live, removed[at])
-    end
     return withLine(live, before .. string.sub(live.line, behind, live.to + 15), base, live.total - removed[at])
   end
   local parts, from, gone, added = {}, live.from, 0, live.added
@@ -259,33 +231,19 @@ local function withMore(live, nowMs, more, ownMs)
   elseif live.atMs == nowMs and live.total > 0 then
     added, to = live.base + live.total - sumBefore(live, to) + more, to - 16
   end
-  return {
-    atMs = nowMs,
-    spanMs = ownMs,
-    base = live.base,
-    total = live.total + more,
-    line = line,
-    from = from,
-    to = to,
-    added = added,
-  }
+  return makeTimeline(nowMs, ownMs, live.base, live.total + more, line, from, to, added)
 end
 
 -- One step of a rule that counts what was taken within the last spanMs, exactly.
 local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
   local limit, ownMs = rule.limit, rule.spanMs
-  local next, returned =
-    { atMs = nowMs, spanMs = ownMs, base = 0, total = 0, line = '', from = 1, to = -15, added = 0 }, 0
-  if state then
-    next = findLive(state, nowMs, ownMs)
-  end
-  local total = next.total
+  local next = state and findLive(state, nowMs, ownMs) or makeTimeline(nowMs, ownMs, 0, 0, '', 1, -15, 0)
+  local total, returned = next.total, 0
   local passes = force or total + cost <= limit
   if passes and cost < 0 then
     returned = math.min(-cost, total)
     if takenMs then
-      local live = next
-      next = refundTimeline(live, { nil, nil, -cost, takenMs }, 1)
+      next = refundTimeline(next, { nil, nil, -cost, takenMs }, 1)
       returned = total - (next and next.total or 0)
     elseif returned < total then
       next = rule.isOldestFirst and withoutOldest(next, returned) or withoutNewest(next, returned)
@@ -301,14 +259,11 @@ local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
   -- When that passes: what was refused, or else more than remaining.
   local need = passes and math.max(1, total - limit + 1) or cost - (limit - total)
   local laterMs = readPair(next, findPair(next, nil, next.base + need)) + next.spanMs - nowMs
-  local resetAfterMs = next.atMs + next.spanMs - nowMs
-  return passes and 0 or laterMs,
-    math.max(0, limit - total),
-    resetAfterMs,
-    passes and laterMs or 0,
-    0,
-    passes and next or nil,
-    returned
+  local remaining, resetAfterMs = math.max(0, limit - total), next.atMs + next.spanMs - nowMs
+  if not passes then
+    return laterMs, remaining, resetAfterMs, 0, 0
+  end
+  return 0, remaining, resetAfterMs, laterMs, 0, next, returned
 end
 
 -- @read
