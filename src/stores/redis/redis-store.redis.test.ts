@@ -80,7 +80,7 @@ describe('a decision', () => {
 
   it('over tiers is kept under a key for each, with its name, and one for an id', async () => {
     const bucket = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
-    const tiers = { user: rule, 'all: of us': { rule: bucket, policy: () => undefined } }
+    const tiers = { user: rule, 'all: of us': { rule: bucket, resolveRule: () => undefined } }
     const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis), ...patient })
     await apart.consume({ user: 'user:42', 'all: of us': '' }, { idempotencyKey: 'order 7' })
     const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), ...patient, hashTag: true })

@@ -118,7 +118,7 @@ describe('redisStore refuses', () => {
     }
     const one = () => redisStore(broken)
     await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window')
-    await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window', { id: 'one' })
+    await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window', { idempotencyKey: 'one' })
     await failsBy(
       createLimiter({ name: 'plans', rule, resolveRule: () => undefined, store: one(), ...soon }),
       'fixed-window',
