@@ -154,7 +154,7 @@ describe('wrong reservations reject and change nothing', () => {
     [{ estimate: 0 }, 'estimate must be a whole number of at least 1, got 0'],
     [{ estimate: { tokens: 1.5 } }, 'estimate.tokens must be a whole number of at least 1, got 1.5'],
     [{ estimate: 1, expiresIn: 0 }, 'expiresIn must be from 1 ms to 10 years (3653d), got 0'],
-    [{ estimate: 1, expires: 5 }, 'reserve() has no option "expires": it takes estimate, expiresIn'],
+    [{ estimate: 1, expires: 5 }, 'reserve() has no option "expires", did you mean "expiresIn"?'],
   ])('%o', async (options, message) => {
     await expect(limiter.reserve('luis', options as never)).rejects.toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),

@@ -57,7 +57,10 @@ export interface CommonOptions extends FailureOptions {
 }
 
 /** Options of a limiter of one rule. */
-export interface LimiterOptions extends CommonOptions, LimitOptions {}
+export interface LimiterOptions extends CommonOptions, LimitOptions {
+  readonly tiers?: undefined
+  readonly hashTag?: undefined
+}
 
 /** Options of a limiter of tiers. */
 export interface TiersOptions<TierName extends string = string> extends CommonOptions {
@@ -69,6 +72,10 @@ export interface TiersOptions<TierName extends string = string> extends CommonOp
    * @default false
    */
   readonly hashTag?: boolean
+  readonly rule?: undefined
+  readonly shadow?: undefined
+  readonly blockFor?: undefined
+  readonly resolveRule?: undefined
 }
 
 /** A limit: a rule, and what to do beyond it. */

@@ -22,27 +22,15 @@ const WINDOW = 'sliding-window 100 60000 -'
 const BUCKET = 'token-bucket 10 5 1000 -'
 
 /** Runs the script as a person would: keys, and the arguments of tiers in one text. */
-async function run(keys: readonly string[], tiers: string, idempotencyTtl = '0', nowMs = NOW): Promise<number[]> {
+async function run(keys: readonly string[], tiers: string, idMs = '0', nowMs = NOW): Promise<number[]> {
   const args = tiers.split(' ').filter((word) => word !== '')
-  return (await redis.eval(
-    getScript('sluice').source,
-    keys.length,
-    ...keys,
-    nowMs,
-    idempotencyTtl,
-    ...args,
-  )) as number[]
+  return (await redis.eval(getScript('sluice').source, keys.length, ...keys, nowMs, idMs, ...args)) as number[]
 }
 
 /** What the script says, if it has left the server as it was. */
-async function refusal(
-  keys: readonly string[],
-  tiers: string,
-  idempotencyTtl?: string,
-  nowMs?: string,
-): Promise<string> {
+async function refusal(keys: readonly string[], tiers: string, idMs?: string, nowMs?: string): Promise<string> {
   const before = await everything()
-  const message = await errorOf(run(keys, tiers, idempotencyTtl, nowMs))
+  const message = await errorOf(run(keys, tiers, idMs, nowMs))
   expect(await everything()).toEqual(before)
   return message
 }
@@ -53,15 +41,15 @@ async function everything(): Promise<readonly (readonly [string, string])[]> {
 }
 
 describe('a call of tiers is refused, and nothing is written, when', () => {
-  it('a time or an idempotencyTtl is wrong', async () => {
+  it('a time or an idMs is wrong', async () => {
     for (const time of ['-2', '1.5', 'nan', 'inf', 'now', '', '9007199254740992']) {
       expect(await refusal(['a'], `${WINDOW} 1`, '0', time)).toBe(
         `ERR sluice: nowMs must be a whole number of at least 0, got ${time}`,
       )
     }
-    for (const idempotencyTtl of ['-1', '1.5', 'nan', 'inf', '', 'x', '315619200001']) {
-      expect(await refusal(['a', 'id'], `${WINDOW} 1`, idempotencyTtl)).toBe(
-        `ERR sluice: idMs must be a whole number from 0 to 315619200000, got ${idempotencyTtl}`,
+    for (const idMs of ['-1', '1.5', 'nan', 'inf', '', 'x', '315619200001']) {
+      expect(await refusal(['a', 'id'], `${WINDOW} 1`, idMs)).toBe(
+        `ERR sluice: idMs must be a whole number from 0 to 315619200000, got ${idMs}`,
       )
     }
   })

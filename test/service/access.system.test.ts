@@ -84,7 +84,7 @@ describe('a token', () => {
     ['is followed by something', 'Bearer correct-horse-battery-staple x'],
   ])('that %s lets nobody change anything', async (_, authorization) => {
     const stage = await serving()
-    const paths = ['consume', 'give-back', 'charge', 'reserve', 'settle', 'cancel', 'block', 'unblock', 'reset']
+    const paths = ['consume', 'refund', 'charge', 'reserve', 'settle', 'cancel', 'block', 'unblock', 'reset']
     for (const path of paths) {
       const { status, headers, body } = await stage.post(`/v1/${path}`, asked, { authorization })
       expect([path, status, headers.get('www-authenticate')]).toEqual([path, 401, 'Bearer'])

@@ -290,5 +290,7 @@ describe('memoryStore at maxKeys', () => {
 
 it('memoryStore refuses wrong options', () => {
   expect(() => memoryStore({ maxKeys: 0 })).toThrow('maxKeys must be a whole number from 1 to 16000000, got 0')
-  expect(() => memoryStore({ maxkeys: 10 } as never)).toThrow('memoryStore() has no option "maxkeys": it takes maxKeys')
+  expect(() => memoryStore({ maxkeys: 10 } as never)).toThrow(
+    'memoryStore() has no option "maxkeys", did you mean "maxKeys"?',
+  )
 })

@@ -29,7 +29,7 @@ const limiterOn = (client: RedisConnection) =>
 describe('redisStore refuses', () => {
   it('options that are wrong', () => {
     expect(() => redisStore(redis, { prefx: 'a' } as never)).toThrow(
-      'redisStore() has no option "prefx": it takes prefix, maxBatch, garnetLuaTransactions',
+      'redisStore() has no option "prefx", did you mean "prefix"?',
     )
     expect(() => redisStore(redis, { prefix: 5 as never })).toThrow(
       'prefix must be a string of at most 100 characters, got 5',
@@ -118,7 +118,9 @@ describe('redisStore refuses', () => {
     }
     const one = () => redisStore(broken)
     await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window')
-    await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window', { idempotencyKey: 'one' })
+    await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window', {
+      idempotencyKey: 'one',
+    })
     await failsBy(
       createLimiter({ name: 'plans', rule, resolveRule: () => undefined, store: one(), ...soon }),
       'fixed-window',
