@@ -136,3 +136,19 @@ it('a decision whose time is up when it is handed over is not sent again', async
   expect(watched.calls).toHaveLength(1)
   redis.disconnect()
 })
+
+it('a call to the full script that fails fails all that are in it, once', async () => {
+  const redis = new Redis(await useServer())
+  const watched = watchedConnection(redis)
+  const { decide } = openLimit(redisStore(watched), { limiter: 'failing', rule })
+  await decide('first', { type: 'charge', amount: 1 }, NOW_MS)
+  watched.calls.length = 0
+  watched.before = () => {
+    throw new Error('the connection is gone')
+  }
+  const asked = ['a', 'b', 'c'].map((key) => decide(key, { type: 'charge', amount: 1 }, NOW_MS))
+  const outcomes = await Promise.allSettled(asked)
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(watched.calls.map(({ keys }) => keys.length)).toEqual([1, 2])
+  redis.disconnect()
+})

@@ -87,6 +87,23 @@ it('is decided as if it had gone there at once, and so is what comes after it on
   expect(scripts()).toContain('tiers')
 })
 
+it('is not handed over where all is plain, whatever each costs', async () => {
+  const tiers = openBoth(redisStore(watched), `plain tiers ${count++}`)
+  await ask(tiers, 'x')
+  watched.calls.length = 0
+  const costing = (amount: number): Promise<readonly LimitResult[]> => {
+    const operations = tiers.limits.map((limit) => operationOn(limit, 'a', { type: 'consume', amount }))
+    return Promise.resolve(decideCall(tiers.store, operations, NOW_MS))
+  }
+  expect(remaining(await Promise.all([1, 2, 1, 3].map(costing)))).toEqual([
+    [9, 7],
+    [7, 5],
+    [6, 4],
+    [3, 1],
+  ])
+  expect(scripts()).toEqual(['tiers', 'tiers'])
+})
+
 it('is not handed over again and again: the next ones start at the full script', async () => {
   const tiers = await openHeld()
   await ask(tiers, 'a')
@@ -102,6 +119,38 @@ it('lets what came later on the key wait for the answer', async () => {
     askOne(tiers, 1, 'all', { type: 'peek', amount: 1 }),
   ])
   expect(remaining([first, third])).toEqual([[6, 6], [4]])
+})
+
+it('lets what comes then wait for those on its keys that are under way', async () => {
+  const tiers = await openHeld()
+  let calls = 0
+  // The second of two calls takes its time.
+  watched.before = () => (calls++ === 1 ? new Promise((resolve) => setTimeout(resolve, 20)) : undefined)
+  const [first, second, other] = [ask(tiers, 'a'), ask(tiers, 'a'), askOne(tiers, 0, 'b', take)]
+  const results = [await first]
+  expect(remaining([await other])).toEqual([[9]])
+  const third = askOne(tiers, 0, 'a', take)
+  results.push(await second, await third)
+  expect(remaining(results)).toEqual([[6, 6], [5, 5], [4]])
+})
+
+it('fails alone where a key of it holds something else', async () => {
+  const tiers = await openHeld()
+  const { limiter } = tiers.limits[0]
+  const before = ask(tiers, 'x')
+  await redis.rpush(`sluice:${encodeURIComponent(limiter)}~user:token-bucket@1:list`, 'an entry')
+  const outcomes = await Promise.allSettled([before, ask(tiers, 'list'), ask(tiers, 'b')])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+})
+
+it('is sent apart when a server has made none of the call, and each has its own end', async () => {
+  const tiers = await openHeld()
+  watched.before = ({ keys, args }) => {
+    if (/^\d+$/.test(`${args[1]}`)) throw new Error('TRYAGAIN Multiple keys request during rehashing of slot')
+    if (keys[0]?.endsWith(':b')) throw new Error('the connection is gone')
+  }
+  const outcomes = await Promise.allSettled([ask(tiers, 'x'), ask(tiers, 'b')])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
 })
 
 it('is not sent again when its time is up', async () => {
