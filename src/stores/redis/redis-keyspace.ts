@@ -7,11 +7,12 @@ import type { Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Reply, StoreCall } from '../../core/store.ts'
 import type { BatchScheduler } from './batch-scheduler.ts'
-import { FullBatch, type FullBatchOptions } from './full-batch.ts'
+import type { Located } from './decide-in-one-slot.ts'
+import { type DecideAlone, FullBatch, type FullBatchOptions } from './full-batch.ts'
 import { type OrderedKeys, type Pending, sendInOrder, type Waiting } from './key-order.ts'
 import { RuleBatch, type RuleBatchOptions } from './rule-batch.ts'
-import { type RuleTexts, ruleTexts } from './rule-texts.ts'
-import { getScript, listScripts, type Script } from './script-catalog.ts'
+import { encodeRule, type RuleTexts } from './rule-texts.ts'
+import { listScripts, type Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
 import { isHot } from './wire.ts'
@@ -24,6 +25,16 @@ export interface KeyspaceOptions {
   readonly prefix: string
   /** To be called when a decision on a keyspace joins a batch: what is decided over several limits later must not go before it. */
   readonly joining: (keyspace: RedisKeyspace) => void
+  readonly decideAlone: DecideAlone
+}
+
+/** Decisions that a hot script makes together, and may hand over. */
+interface HotBatch {
+  /** The decisions on a key of a keyspace, if there are some. */
+  find(key: string, keyspace: RedisKeyspace): Pending | undefined
+  /** Lets what comes later on a key wait for these. */
+  holdBack(key: string): void
+  readonly hasBarriers: boolean
 }
 
 /** What keys start with, unless the store is told otherwise. */
@@ -56,7 +67,7 @@ export class RedisKeyspace implements OrderedKeys {
   readonly #ownTexts: RuleTexts
   #batch: RuleBatch | undefined
   /** The hot batches that are not answered, in their order. */
-  #unanswered: RuleBatch[] = []
+  #unanswered: HotBatch[] = []
   /** Whether what comes later on some key has to wait for one of them. */
   #hasBarriers = false
   #fullBatch: FullBatch | undefined
@@ -64,13 +75,14 @@ export class RedisKeyspace implements OrderedKeys {
   #decided = 0
   /** How many decisions still start at the full script. */
   #fullLeft = 0
+  /** How many over several limits do. */
+  #jointFullLeft = 0
   /** The latest time of a caller's clock. */
   #latestMs = 0
 
-  constructor({ runner, layout, batcher, prefix, joining }: KeyspaceOptions, limit: Limit) {
+  constructor({ runner, layout, batcher, prefix, joining, decideAlone }: KeyspaceOptions, limit: Limit) {
     const { rule } = limit
     const script = findScript(rule.kind)
-    const hot = getScript(`${rule.kind}-hot`)
     const most = batcher.mostFor([limit])
     this.by = rule.kind
     this.lastRemaining = rule.limit
@@ -78,13 +90,14 @@ export class RedisKeyspace implements OrderedKeys {
     this.#limit = limit
     this.#batcher = batcher
     this.#joining = joining
-    this.#batches = { runner, layout, script: hot, keyspace: this, most }
-    this.#fullBatches = { runner, layout, script, keyspace: this, most }
-    this.#ownTexts = ruleTexts(rule, script, hot)
+    this.#batches = { runner, layout, script, keyspace: this, most }
+    this.#fullBatches = { runner, layout, most: batcher.mostFull([limit]), decideAlone }
+    this.#ownTexts = encodeRule(rule, script)
   }
 
   /** Lets a call of one operation go to the server with others of its limit: to the hot script where that can decide it. */
   add(operation: Operation, { nowMs, timeoutMs }: StoreCall, reply: Reply): void {
+    if (operation.type === 'reserve') this.#jointFullLeft = FULL_FOR
     if (this.isInTime(nowMs) && this.#startsHot(operation)) {
       this.#addHot(operation, nowMs, timeoutMs, reply)
       return
@@ -95,17 +108,17 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** Lets an operation go to the full script. Nothing that came before it on its key is still to come there. */
   addFull(operation: Operation, nowMs: number, untilMs: number | undefined, reply: Reply): void {
-    const texts = this.textsOf(operation.rule)
+    const located: readonly Located[] = [{ operation, keyspace: this }]
     let batch = this.#fullBatch
-    if (batch === undefined || !batch.takes(texts, nowMs)) {
-      batch = new FullBatch(this.#fullBatches, texts, nowMs, untilMs)
+    if (batch === undefined || !batch.takes(located, nowMs)) {
+      batch = new FullBatch(this.#fullBatches, nowMs)
       this.#fullBatch = batch
       this.#batcher.open(batch)
     }
     // What is hot and comes later must not go with what waits already.
     this.#batch = undefined
     this.#joining(this)
-    batch.add(operation, reply)
+    batch.add(located, untilMs, reply)
     this.#batcher.joined(batch)
   }
 
@@ -122,6 +135,7 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** Notes that of so many decisions some were handed over. Where that is often so, the next ones start at the full script. */
   noteHandedOver(handedOver: number, decided: number): void {
+    if (handedOver > 0) this.#jointFullLeft = FULL_FOR
     this.#handedOver += handedOver
     this.#decided += decided
     if (this.#handedOver >= OFTEN) this.#fullLeft = FULL_FOR
@@ -144,19 +158,24 @@ export class RedisKeyspace implements OrderedKeys {
   listPending(key: string): readonly Pending[] {
     const waiting = this.waiting.get(key)
     if (waiting !== undefined) return [waiting]
-    return this.#unanswered.map((batch) => batch.find(key)).filter((run) => run !== undefined)
+    return this.#unanswered.map((batch) => batch.find(key, this)).filter((run) => run !== undefined)
   }
 
   /** A decision on a key was handed over: later ones that are under way will be too, and what comes then has to wait for them. */
   holdBack(key: string): void {
-    const batch = this.#unanswered.findLast((other) => other.find(key) !== undefined)
+    const batch = this.#unanswered.findLast((other) => other.find(key, this) !== undefined)
     if (batch === undefined) return
     batch.holdBack(key)
     this.#hasBarriers = true
   }
 
+  /** A batch over several limits has a decision on a key of this one. */
+  noteUnanswered(batch: HotBatch): void {
+    this.#unanswered.push(batch)
+  }
+
   /** A batch is answered: nothing of it is handed over later. */
-  answered(batch: RuleBatch): void {
+  answered(batch: HotBatch): void {
     this.#unanswered = this.#unanswered.filter((other) => other !== batch)
     this.#hasBarriers &&= this.#unanswered.some((other) => other.hasBarriers)
   }
@@ -164,6 +183,17 @@ export class RedisKeyspace implements OrderedKeys {
   #isHeldBack(key: string): boolean {
     if (this.waiting.size > 0 && this.waiting.has(key)) return true
     return this.#hasBarriers && this.listPending(key).some(({ followers }) => followers !== undefined)
+  }
+
+  /**
+   * Whether an operation of several starts at a hot script. Not where a key may have reservations: a decision that is handed over because of
+   * one key would be overtaken on its other keys by those that are under way.
+   */
+  startsHotWithOthers(operation: Operation): boolean {
+    if (operation.type === 'reserve') this.#jointFullLeft = FULL_FOR
+    if (this.#jointFullLeft === 0) return this.#startsHot(operation)
+    this.#jointFullLeft--
+    return false
   }
 
   #startsHot(operation: Operation): boolean {
@@ -195,26 +225,20 @@ export class RedisKeyspace implements OrderedKeys {
     return nameKey(this.start, this.#limit, key)
   }
 
-  /** A rule's parameters as its script takes them. */
+  /** A rule as the scripts take it. */
   textsOf(rule: Rule): RuleTexts {
     if (rule === this.#limit.rule) return this.#ownTexts
-    const known = this.#texts.get(rule) ?? ruleTexts(rule, this.#fullBatches.script, this.#batches.script)
+    const known = this.#texts.get(rule) ?? encodeRule(rule, this.#batches.script)
     this.#texts.set(rule, known)
     return known
   }
 }
 
 function findScript(kind: string): Script {
-  const hasHot = ({ name }: Script): boolean => listScripts().some((script) => script.name === `${name}-hot`)
-  const script = listScripts().findLast((candidate) => candidate.name === kind && hasHot(candidate))
+  const ofRules = listScripts().filter(({ parameters }) => parameters.length > 0)
+  const script = ofRules.findLast(({ name }) => name === kind)
   if (script !== undefined) return script
-  const known = [
-    ...new Set(
-      listScripts()
-        .filter(hasHot)
-        .map(({ name }) => name),
-    ),
-  ].join(', ')
+  const known = [...new Set(ofRules.map(({ name }) => name))].join(', ')
   throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(kind)}: it has ${known}`)
 }
 

@@ -4,17 +4,18 @@ import type { LimitResult } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
-import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Idempotency, Reply, Store } from '../../core/store.ts'
 import { remoteLayers } from '../remote-layers.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, type Located } from './decide-in-one-slot.ts'
+import { FullBatch, howUntil } from './full-batch.ts'
 import { sendInOrder } from './key-order.ts'
 import { DEFAULT_PREFIX, RedisKeyspace } from './redis-keyspace.ts'
 import { getScript, listScripts } from './script-catalog.ts'
-import { type How, ScriptRunner } from './script-runner.ts'
+import { ScriptRunner } from './script-runner.ts'
 import { SlotLayout } from './slot-layout.ts'
 import { TierBatch } from './tier-batch.ts'
 
@@ -72,13 +73,13 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     throw new LimiterError('INVALID_ARGUMENT', `the limit "${limit.name}" has not been registered with this store`)
   }
   let hasSlots = false
-  const decideAlone = async (
+  const decideOnce = async (
     located: readonly Located[],
     nowMs: number,
-    timeoutMs: number,
+    untilMs: number | undefined,
     idempotency?: Idempotency,
   ): Promise<readonly LimitResult[]> => {
-    const timely = runner.asking(howOf(located, timeoutMs))
+    const timely = runner.asking(howUntil(located, untilMs))
     if (!hasSlots) {
       try {
         return (await decideInOneSlot(timely, located, nowMs, idempotency)).results
@@ -91,17 +92,35 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     return decideAcrossSlots(timely, located, nowMs, idempotency)
   }
   let tierBatch: TierBatch | undefined
+  let fullBatch: FullBatch | undefined
   const joining = (keyspace: RedisKeyspace): void => {
     if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
+    if (fullBatch?.concerns(keyspace) === true) fullBatch = undefined
   }
-  const addToTiers = (located: readonly Located[], { operations, nowMs, timeoutMs }: StoreCall, reply: Reply): void => {
+  const addFull = (located: readonly Located[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
     for (const { keyspace } of located) keyspace.closeBatch()
-    if (tierBatch === undefined || !tierBatch.takes(located, nowMs)) {
-      const most = batcher.mostFor(operations)
-      tierBatch = new TierBatch(runner, most, nowMs, (alone) => decideAlone(alone, nowMs, timeoutMs))
-      tierBatch.add(located, reply)
-      batcher.open(tierBatch)
-    } else tierBatch.add(located, reply)
+    tierBatch = undefined
+    const isNew = fullBatch === undefined || !fullBatch.takes(located, nowMs)
+    if (fullBatch === undefined || isNew) {
+      const most = batcher.mostFull(located.map(({ operation }) => operation))
+      fullBatch = new FullBatch({ runner, layout, most, decideAlone: decideOnce }, nowMs)
+    }
+    fullBatch.add(located, untilMs, reply)
+    if (isNew) batcher.open(fullBatch)
+    batcher.joined(fullBatch)
+  }
+  const addHot = (located: readonly Located[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
+    for (const { keyspace } of located) keyspace.closeBatch()
+    fullBatch = undefined
+    const isNew = tierBatch === undefined || !tierBatch.takes(located, nowMs)
+    if (tierBatch === undefined || isNew) {
+      const most = batcher.mostFor(located.map(({ operation }) => operation))
+      const flush = (): void => batcher.flush()
+      tierBatch = new TierBatch({ runner, most, decideAlone: decideOnce, handOver: addFull, flush }, nowMs)
+      for (const { keyspace } of located) keyspace.noteUnanswered(tierBatch)
+    }
+    tierBatch.add(located, untilMs, reply)
+    if (isNew) batcher.open(tierBatch)
     batcher.joined(tierBatch)
   }
   return {
@@ -109,8 +128,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     isLocal: false,
     layers: remoteLayers,
     realTime: true,
-    register: (limit) =>
-      void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix, joining }, limit)),
+    register(limit) {
+      const options = { runner, batcher, layout, prefix, joining, decideAlone: decideOnce }
+      keyspaces.set(limit, new RedisKeyspace(options, limit))
+    },
     decide(call, reply) {
       const { operations, nowMs, idempotency, timeoutMs } = call
       const first = operations[0] as Operation
@@ -121,16 +142,25 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
         return undefined
       }
       const located = operations.map((operation) => ({ operation, keyspace: keyspaceOf(operation.limit) }))
+      const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
+      const isAlone = isSingle || idempotency !== undefined || hasSlots || layout.isCluster
+      const isInTime = located.map(({ keyspace }) => keyspace.isInTime(nowMs)).every(Boolean)
+      const areHot = located.map(startsHot).every(Boolean)
+      if (!isAlone && isInTime && areHot) {
+        addHot(located, nowMs, untilMs, reply)
+        return undefined
+      }
       const places = located.map(({ operation: { key }, keyspace }) => ({ keyspace, key }))
-      for (const { keyspace } of located) keyspace.isInTime(nowMs)
       sendInOrder(places, () => {
-        if (isSingle || idempotency !== undefined || hasSlots || layout.isCluster) {
-          batcher.flush()
-          decideAlone(located, nowMs, timeoutMs, idempotency).then(
-            (results) => reply.done(results),
-            (error: unknown) => reply.failed(error),
-          )
-        } else addToTiers(located, call, reply)
+        if (!isAlone) {
+          addFull(located, nowMs, untilMs, reply)
+          return
+        }
+        batcher.flush()
+        decideOnce(located, nowMs, untilMs, idempotency).then(
+          (results) => reply.done(results),
+          (error: unknown) => reply.failed(error),
+        )
       })
       return undefined
     },
@@ -146,9 +176,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 }
 
-/** How a decision is asked for that begins now: until its timeout, and by the name of its rule where there is only one. */
-function howOf([first, ...others]: readonly Located[], timeoutMs: number): How {
-  const { rule } = (first as Located).operation
-  const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
-  return { untilMs, by: others.length === 0 ? rule.kind : 'tiers' }
+function startsHot({ operation, keyspace }: Located): boolean {
+  const startsHot = keyspace.startsHotWithOthers(operation)
+  return startsHot && !operation.limit.shadow && !operation.limit.rulesVary
 }
