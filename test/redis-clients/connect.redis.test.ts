@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
 import { isNoScript } from '../../src/stores/redis/clients/is-no-script.ts'
-import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
+import type { RedisConnection } from '../../src/stores/redis/clients/redis-connection.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { freshCounter, freshKey } from './fresh-script.ts'
 import { type OpenClient, redisClients } from './redis-clients.ts'

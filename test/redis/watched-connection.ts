@@ -1,5 +1,5 @@
 import { connectionOf, type RedisClient } from '../../src/stores/redis/clients/connect.ts'
-import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
+import type { RedisConnection } from '../../src/stores/redis/clients/redis-connection.ts'
 
 /** One script call that a store has sent. */
 export interface ScriptCall {

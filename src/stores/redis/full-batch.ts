@@ -2,7 +2,6 @@ import type { Operation } from '../../core/operation.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
-import type { RedisKeyspace } from './redis-keyspace.ts'
 import type { RuleTexts } from './rule-texts.ts'
 import type { Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
@@ -17,7 +16,7 @@ export interface FullBatchOptions {
   /** How many decisions a batch may hold. */
   readonly most: number
   /** Where its keys are. */
-  readonly keyspace: Pick<RedisKeyspace, 'nameOf'>
+  readonly keyspace: { nameOf(key: string): string }
 }
 
 /** Equal operations on one key, one right after the other: they are sent once, with their number. */

@@ -2,7 +2,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import { callFailure } from './call-failure.ts'
 import { isNoScript } from './clients/is-no-script.ts'
 import { refuseUnsafeEngine } from './engine-probe.ts'
-import type { RedisConnection } from './redis-connection.ts'
+import type { RedisConnection } from './clients/redis-connection.ts'
 import type { Script } from './script-catalog.ts'
 import { TimedConnection } from './timed-connection.ts'
 

@@ -3,7 +3,7 @@ import { NoAnswer } from '../../core/no-answer.ts'
 import type { Timed, Timeouts } from '../../core/timeouts.ts'
 import { NotSent } from './clients/not-connected.ts'
 import { isOnTheMove } from './clients/server-words.ts'
-import type { Delivery, Trouble } from './redis-connection.ts'
+import type { Delivery, Trouble } from './clients/redis-connection.ts'
 
 /** What a call needs to know of its time, and who waits for it. */
 export interface TimedCallOptions {

@@ -5,7 +5,7 @@ import { useServer } from '../../../test/servers/shared-servers.ts'
 import type { Clock } from '../../core/clock.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { connectionOf } from './clients/connect.ts'
-import type { Delivery } from './redis-connection.ts'
+import type { Delivery } from './clients/redis-connection.ts'
 import { TimedConnection } from './timed-connection.ts'
 
 /** A connection that answers when it is told to, and notes what it was told to withdraw. */

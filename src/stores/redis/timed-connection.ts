@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { Timeouts } from '../../core/timeouts.ts'
-import type { RedisConnection } from './redis-connection.ts'
+import type { RedisConnection } from './clients/redis-connection.ts'
 import { TimedCall } from './timed-call.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { errorMonitor } from 'node:events'
-import type { Trouble } from '../redis-connection.ts'
+import type { Trouble } from './redis-connection.ts'
 
 /** As much of a client as tells what becomes of its connections. */
 interface Emitter {

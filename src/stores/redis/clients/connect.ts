@@ -1,10 +1,11 @@
 import { show } from '../../../core/check.ts'
 import { LimiterError } from '../../../core/limiter-error.ts'
-import type { RedisConnection } from '../redis-connection.ts'
 import { type GlideLike, glideConnection, isGlide } from './glide.ts'
 import { hasMethods } from './has-methods.ts'
-import { type IoredisLike, ioredisConnection, isIoredis, isIoredis4 } from './ioredis.ts'
+import { ioredisConnection, isIoredis, isIoredis4 } from './ioredis.ts'
+import type { IoredisLike } from './ioredis-sender.ts'
 import { isNodeRedis, isNodeRedis3, type NodeRedisLike, nodeRedisConnection } from './node-redis.ts'
+import type { RedisConnection } from './redis-connection.ts'
 
 /**
  * What may be given as a client: one of ioredis, node-redis, iovalkey or Valkey GLIDE, for a single server, Sentinel or a

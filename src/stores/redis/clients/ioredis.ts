@@ -1,19 +1,9 @@
-import type { RedisConnection } from '../redis-connection.ts'
 import { troubleOf } from './client-trouble.ts'
 import { hasMethods } from './has-methods.ts'
-import { findSender } from './ioredis-sender.ts'
+import { findSender, type IoredisLike } from './ioredis-sender.ts'
 import { notConnected } from './not-connected.ts'
+import type { RedisConnection } from './redis-connection.ts'
 import { type Send, sweep } from './sweep.ts'
-
-/** A client of ioredis or of its fork iovalkey: one server, Sentinel or Cluster. */
-export interface IoredisLike {
-  readonly isCluster: boolean
-  readonly status: string
-  readonly options?: { readonly keyPrefix?: string | undefined } | undefined
-  call(command: string, args: string[]): Promise<unknown>
-  // What it holds is untyped in ioredis too.
-  createBuiltinCommand(command: string): { string: unknown }
-}
 
 interface IoredisClusterLike extends IoredisLike {
   readonly slots: readonly (readonly string[])[]

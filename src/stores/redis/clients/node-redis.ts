@@ -1,9 +1,9 @@
-import type { Delivery, RedisConnection } from '../redis-connection.ts'
 import { troubleOf } from './client-trouble.ts'
 import { connectionLost } from './connection-lost.ts'
 import { hasMethods } from './has-methods.ts'
 import { NodeRedisSignal } from './node-redis-signal.ts'
 import { clientClosed, notConnected } from './not-connected.ts'
+import type { Delivery, RedisConnection } from './redis-connection.ts'
 import { sweep } from './sweep.ts'
 
 /** Whatever node-redis creates: a client, a pool, a cluster or a sentinel. */
