@@ -113,6 +113,8 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
   readonly #answerInstead: AnswerInstead | undefined
   #pauseMs = FIRST_PAUSE_MS
   #stop: (() => void) | undefined
+  /** Cancels what the store does for it. */
+  #cancel: ((reason: Error) => void) | undefined
   /** What went wrong last. */
   #error: unknown
 
@@ -153,6 +155,12 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
     const late = this.#calls.createLate()
     this.#calls.breaker.missed(late, this)
     this.#fail(this.#error ?? late)
+    this.#cancel?.(late)
+  }
+
+  onTimeout(cancel: (reason: Error) => void): void {
+    if (this.isOver) cancel(this.#calls.createLate())
+    else this.#cancel = cancel
   }
 
   #fail(error: unknown): void {

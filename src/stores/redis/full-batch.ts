@@ -1,6 +1,7 @@
 import type { Operation } from '../../core/operation.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
+import { Cancellation } from './cancellation.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import type { RuleTexts } from './rule-texts.ts'
 import type { Script } from './script-catalog.ts'
@@ -46,6 +47,7 @@ export class FullBatch implements Batch {
   readonly #runs: Run[] = []
   readonly #latest = new Map<string, Run>()
   readonly #members: Member[] = []
+  readonly #cancellation = new Cancellation()
   readonly #untilMs: number | undefined
   #isSent = false
 
@@ -74,6 +76,7 @@ export class FullBatch implements Batch {
   add(operation: Operation, reply: Reply): void {
     const run = this.#runOf(operation.key, encodeOperation(operation))
     this.#members.push({ run, place: run.times++, operation, reply })
+    this.#cancellation.join(reply)
   }
 
   async send(arrived: (batch: Batch) => void): Promise<void> {
@@ -112,9 +115,9 @@ export class FullBatch implements Batch {
     }
     const args = [...this.#texts.required, `${this.#nowMs}`, ...operationTexts(runs), ...this.#texts.optional]
     // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
-    const untilMs = runs.length > 1 ? 0 : this.#untilMs
+    const how = { untilMs: runs.length > 1 ? 0 : this.#untilMs, cancellation: this.#cancellation }
     try {
-      const reply = readNumbers(await runner.run(script, names, args, { untilMs }), size * NUMBERS)
+      const reply = readNumbers(await runner.run(script, names, args, how), size * NUMBERS)
       for (const run of runs) run.reply = reply
     } catch (error) {
       if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, areBySlot, error)

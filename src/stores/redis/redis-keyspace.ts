@@ -56,7 +56,7 @@ export class RedisKeyspace implements OrderedKeys {
   readonly #ownTexts: RuleTexts
   #batch: RuleBatch | undefined
   /** The hot batches that are not answered, in their order. */
-  #unanswered: RuleBatch[] = []
+  readonly #unanswered: RuleBatch[] = []
   /** Whether what comes later on some key has to wait for one of them. */
   #hasBarriers = false
   #fullBatch: FullBatch | undefined
@@ -85,9 +85,14 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** Lets a call of one operation go to the server with others of its limit: to the hot script where that can decide it. */
   add(operation: Operation, { nowMs, timeoutMs }: StoreCall, reply: Reply): void {
-    if (this.isInTime(nowMs) && this.#startsHot(operation)) {
-      this.#addHot(operation, nowMs, timeoutMs, reply)
-      return
+    const isInTime = nowMs === STORE_TIME || this.isInTime(nowMs)
+    const isOrdered = this.waiting.size === 0 && !this.#hasBarriers
+    if (isInTime && isHot(operation) && (isOrdered || !this.#isHeldBack(operation.key))) {
+      if (this.#fullLeft === 0) {
+        this.#addHot(operation, nowMs, timeoutMs, reply)
+        return
+      }
+      this.#fullLeft--
     }
     const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
     sendInOrder([{ keyspace: this, key: operation.key }], () => this.addFull(operation, nowMs, untilMs, reply))
@@ -100,7 +105,6 @@ export class RedisKeyspace implements OrderedKeys {
     if (batch === undefined || !batch.takes(texts, nowMs)) {
       batch = new FullBatch(this.#fullBatches, texts, nowMs, untilMs)
       this.#fullBatch = batch
-      this.#batcher.open(batch)
     }
     // What is hot and comes later must not go with what waits already.
     this.#batch = undefined
@@ -157,31 +161,22 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** A batch is answered: nothing of it is handed over later. */
   answered(batch: RuleBatch): void {
-    this.#unanswered = this.#unanswered.filter((other) => other !== batch)
+    this.#unanswered.splice(this.#unanswered.indexOf(batch), 1)
     this.#hasBarriers &&= this.#unanswered.some((other) => other.hasBarriers)
   }
 
   #isHeldBack(key: string): boolean {
-    if (this.waiting.size > 0 && this.waiting.has(key)) return true
-    return this.#hasBarriers && this.listPending(key).some(({ followers }) => followers !== undefined)
-  }
-
-  #startsHot(operation: Operation): boolean {
-    if (!isHot(operation) || this.#isHeldBack(operation.key)) return false
-    if (this.#fullLeft === 0) return true
-    this.#fullLeft--
-    return false
+    return this.listPending(key).some(({ followers }) => followers !== undefined)
   }
 
   #addHot(operation: Operation, nowMs: number, timeoutMs: number, reply: Reply): void {
-    const parameters = this.textsOf(operation.rule).hot
+    const { rule, blockMs } = operation
+    const parameters = rule === this.#limit.rule ? this.#ownTexts.hot : this.textsOf(rule).hot
     let batch = this.#batch
-    if (batch === undefined || !batch.takes(parameters, nowMs, operation.blockMs)) {
-      const terms = { parameters, nowMs, blockMs: operation.blockMs, timeoutMs }
-      batch = new RuleBatch(this.#batches, terms)
+    if (batch === undefined || !batch.takes(parameters, nowMs, blockMs)) {
+      batch = new RuleBatch(this.#batches, { parameters, nowMs, blockMs, timeoutMs })
       this.#batch = batch
       this.#unanswered.push(batch)
-      this.#batcher.open(batch)
     }
     // What the full script decides and comes later must not go with what waits already.
     this.#fullBatch = undefined

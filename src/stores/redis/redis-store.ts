@@ -6,6 +6,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
+import { Cancellation } from './cancellation.ts'
 import { connectionOf, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
@@ -15,7 +16,7 @@ import { DEFAULT_PREFIX, RedisKeyspace } from './redis-keyspace.ts'
 import { getScript, listScripts } from './script-catalog.ts'
 import { type How, ScriptRunner } from './script-runner.ts'
 import { SlotLayout } from './slot-layout.ts'
-import { TierBatch } from './tier-batch.ts'
+import { type DecideAlone, TierBatch } from './tier-batch.ts'
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -74,10 +75,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const decideAlone = async (
     located: readonly Located[],
     nowMs: number,
-    timeoutMs: number,
+    how: How,
     idempotency?: Idempotency,
   ): Promise<readonly LimitResult[]> => {
-    const timely = runner.asking(howOf(located, timeoutMs))
+    const timely = runner.asking(how)
     if (!hasSlots) {
       try {
         return (await decideInOneSlot(timely, located, nowMs, idempotency)).results
@@ -97,10 +98,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     for (const { keyspace } of located) keyspace.closeBatch()
     if (tierBatch === undefined || !tierBatch.takes(located, nowMs)) {
       const most = batcher.mostFor(operations)
-      tierBatch = new TierBatch(runner, most, nowMs, (alone) => decideAlone(alone, nowMs, timeoutMs))
-      tierBatch.add(located, reply)
-      batcher.open(tierBatch)
-    } else tierBatch.add(located, reply)
+      const decide: DecideAlone = (alone, waiting) => decideAlone(alone, nowMs, createHow(alone, timeoutMs, waiting))
+      tierBatch = new TierBatch(runner, most, nowMs, decide)
+    }
+    tierBatch.add(located, reply)
     batcher.joined(tierBatch)
   }
   return {
@@ -113,7 +114,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       const { operations, nowMs, idempotency, timeoutMs } = call
       const first = operations[0] as Operation
       const isSingle = operations.length === 1
-      if (timeoutMs > 0) runner.waitAtMost(timeoutMs)
       if (isSingle && idempotency === undefined && !first.limit.rulesVary) {
         keyspaceOf(first.limit).add(first, call, reply)
         return undefined
@@ -124,7 +124,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       sendInOrder(places, () => {
         if (isSingle || idempotency !== undefined || hasSlots || layout.isCluster) {
           batcher.flush()
-          decideAlone(located, nowMs, timeoutMs, idempotency).then(
+          decideAlone(located, nowMs, createHow(located, timeoutMs, reply), idempotency).then(
             (results) => reply.done(results),
             (error: unknown) => reply.failed(error),
           )
@@ -145,8 +145,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 }
 
 /** How a decision is asked for that begins now: until its timeout, and by the name of its rule where there is only one. */
-function howOf([first, ...others]: readonly Located[], timeoutMs: number): How {
+function createHow([first, ...others]: readonly Located[], timeoutMs: number, reply: Reply): How {
   const { rule } = (first as Located).operation
   const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
-  return { untilMs, by: others.length === 0 ? rule.kind : 'tiers' }
+  const cancellation = new Cancellation()
+  cancellation.join(reply)
+  return { untilMs, by: others.length === 0 ? rule.kind : 'tiers', cancellation }
 }

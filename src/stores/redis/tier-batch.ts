@@ -1,6 +1,7 @@
 import type { LimitResult } from '../../core/decision.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
+import { Cancellation } from './cancellation.ts'
 import { hasDoneNothing } from './clients/server-words.ts'
 import {
   type Located,
@@ -12,7 +13,7 @@ import {
 } from './decide-in-one-slot.ts'
 import type { RedisKeyspace } from './redis-keyspace.ts'
 import { getScript } from './script-catalog.ts'
-import type { How, ScriptRunner } from './script-runner.ts'
+import type { ScriptRunner } from './script-runner.ts'
 import { readNumbers } from './wire.ts'
 
 /** A decision over several keys, and who waits for it. */
@@ -22,7 +23,7 @@ interface Member {
 }
 
 /** Decides what cannot go with others. */
-type DecideAlone = (located: readonly Located[]) => Promise<readonly LimitResult[]>
+export type DecideAlone = (located: readonly Located[], reply: Reply) => Promise<readonly LimitResult[]>
 
 /** Decisions over the same tiers at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
 export class TierBatch implements Batch {
@@ -31,17 +32,16 @@ export class TierBatch implements Batch {
   readonly #nowMs: number
   readonly #decideAlone: DecideAlone
   readonly #members: Member[] = []
+  readonly #cancellation = new Cancellation()
+  size = 0
   #isSent = false
+  #arrived: ((batch: Batch) => void) | undefined = undefined
 
   constructor(runner: ScriptRunner, most: number, nowMs: number, decideAlone: DecideAlone) {
     this.#runner = runner
     this.most = most
     this.#nowMs = nowMs
     this.#decideAlone = decideAlone
-  }
-
-  get size(): number {
-    return this.#members.length
   }
 
   /** Whether a decision at this time may join: it has to be about the same tiers, and to go by the same rules. */
@@ -64,47 +64,71 @@ export class TierBatch implements Batch {
 
   /** Adds a decision. */
   add(located: readonly Located[], reply: Reply): void {
+    this.size++
     this.#members.push({ located, reply })
+    this.#cancellation.join(reply)
   }
 
-  async send(arrived: (batch: Batch) => void): Promise<void> {
+  send(arrived: (batch: Batch) => void): void {
     this.#isSent = true
-    const answers = this.#members.length === 1 ? undefined : await this.#sendTogether()
-    if (Array.isArray(answers)) {
-      arrived(this)
-      for (const [index, { reply }] of this.#members.entries()) reply.done(answers[index] as readonly LimitResult[])
+    this.#arrived = arrived
+    if (this.size === 1) void this.#sendApart()
+    else this.#sendTogether()
+  }
+
+  #sendTogether(): void {
+    const { located: first } = this.#members[0] as Member
+    const names: string[] = []
+    const args = [`${this.#nowMs}`, `${this.size}*`]
+    for (const { located } of this.#members) {
+      for (const one of located) {
+        names.push(nameOf(one))
+        if (located === first) args.push(...ruleTextsOf(one))
+        args.push(operationTextOf(one))
+      }
+    }
+    // Each decision is sent again by itself instead.
+    const how = { untilMs: 0, cancellation: this.#cancellation }
+    this.#runner.start(TIERS, names, args, how, {
+      done: (reply) => this.#decided(reply, first.length * NUMBERS_WITH_TIME),
+      failed: (error) => {
+        if (hasDoneNothing(error)) void this.#sendApart()
+        else this.#failed(error)
+      },
+    })
+  }
+
+  #decided(reply: unknown, each: number): void {
+    let numbers: readonly number[]
+    try {
+      numbers = readNumbers(reply, this.size * each)
+    } catch (error) {
+      this.#failed(error)
       return
     }
-    if (answers !== undefined && !hasDoneNothing(answers.error)) {
-      arrived(this)
-      for (const { reply } of this.#members) reply.failed(answers.error)
-      return
+    this.#arrived?.(this)
+    let at = 0
+    for (const { located, reply: waiting } of this.#members) {
+      waiting.done(resultsIn(numbers, at, located))
+      at += each
     }
-    const outcomes = await Promise.allSettled(this.#members.map(({ located }) => this.#decideAlone(located)))
-    arrived(this)
+  }
+
+  #failed(error: unknown): void {
+    this.#arrived?.(this)
+    for (const { reply } of this.#members) reply.failed(error)
+  }
+
+  async #sendApart(): Promise<void> {
+    const deciding = this.#members.map(({ located, reply }) => this.#decideAlone(located, reply))
+    const outcomes = await Promise.allSettled(deciding)
+    this.#arrived?.(this)
     for (const [index, { reply }] of this.#members.entries()) {
       const outcome = outcomes[index] as PromiseSettledResult<readonly LimitResult[]>
       if (outcome.status === 'fulfilled') reply.done(outcome.value)
       else reply.failed(outcome.reason)
     }
   }
-
-  /** The results of each decision, or why there are none. */
-  async #sendTogether(): Promise<(readonly LimitResult[])[] | { readonly error: unknown }> {
-    const [{ located: first }, ...others] = this.#members as [Member, ...Member[]]
-    const names = this.#members.flatMap(({ located }) => located.map(nameOf))
-    const args = [`${this.#nowMs}`, `${this.size}*`]
-    for (const one of first) args.push(...ruleTextsOf(one), operationTextOf(one))
-    for (const { located } of others) for (const one of located) args.push(operationTextOf(one))
-    const size = first.length * NUMBERS_WITH_TIME
-    try {
-      const numbers = readNumbers(await this.#runner.run(getScript('tiers'), names, args, NOT_AGAIN), this.size * size)
-      return this.#members.map(({ located }, index) => resultsIn(numbers, index * size, located))
-    } catch (error) {
-      return { error }
-    }
-  }
 }
 
-// Each decision is sent again by itself instead.
-const NOT_AGAIN: How = { untilMs: 0 }
+const TIERS = getScript('tiers')

@@ -72,6 +72,11 @@ export class DecisionReply {
     wrongReply(reply, `the answers to ${size} requests in whole numbers`)
   }
 
+  /** Whether everything is allowed at once. */
+  get isAllowed(): boolean {
+    return this.#starts === undefined
+  }
+
   /** Whether the script has decided nothing in this place, and written nothing. */
   isHandedOver(place: number): boolean {
     return this.#starts !== undefined && this.#numbers[this.#starts[place] as number] === STATUS.handedOver
