@@ -55,7 +55,7 @@ export function decideCall(
   nowMs: number,
   idempotency?: Idempotency,
   timeoutMs = 0,
-  givesUp = timeoutMs > 0,
+  givesUp: boolean = timeoutMs > 0,
 ): readonly LimitResult[] | Promise<readonly LimitResult[]> {
   let results: readonly LimitResult[] | undefined
   const later = new Promise<readonly LimitResult[]>((done, failed) => {

@@ -16,7 +16,7 @@ type Given = Pick<PendingCommandOptions, 'connection'> & Partial<PendingCommandO
 /** Sends a command, and says how that ends. */
 const send = (key: string, given: Given): Promise<unknown> =>
   new Promise<unknown>((done, failed) => {
-    new PendingCommand(['GET', key], { key, done, failed, ...given }).send()
+    new PendingCommand(['GET', key], { key, ...given }, { done, failed }).send()
   }).catch((error: Error) => error.message)
 
 /** A caller that gives up when it is told to. */

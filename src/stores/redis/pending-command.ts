@@ -4,7 +4,13 @@ import { NotSent } from './clients/not-connected.ts'
 import type { Delivery, RedisConnection } from './clients/redis-connection.ts'
 import { isOnTheMove } from './clients/server-words.ts'
 
-/** What a command needs to know on its way, and who waits for its reply. */
+/** Who waits for the reply to a command. */
+export interface Answer {
+  done(reply: unknown): void
+  failed(error: unknown): void
+}
+
+/** What a command needs to know on its way. */
 export interface PendingCommandOptions {
   readonly connection: RedisConnection
   readonly key: string
@@ -16,8 +22,8 @@ export interface PendingCommandOptions {
   readonly clock?: Clock | undefined
   /** What to send after an error that says that nothing has run. */
   replaceAfter?(error: unknown): readonly string[] | undefined
-  done(reply: unknown): void
-  failed(error: unknown): void
+  /** An error as it is told to who waits. */
+  explain?(error: unknown): Error
 }
 
 /** The pause before a command is sent again, twice as long each time after, up to the longest. */
@@ -28,15 +34,17 @@ const PATIENCE_MS = 1_000
 /** A command that was not answered yet. It tells who waits once, and is written once at most, unless nothing has run. */
 export class PendingCommand implements Delivery {
   readonly #options: PendingCommandOptions
+  readonly #answer: Answer
   #command: readonly string[]
   #isOver = false
   #withdraw: (() => void) | undefined
   #pauseMs = FIRST_PAUSE_MS
   #untilMs: number | undefined
 
-  constructor(command: readonly string[], options: PendingCommandOptions) {
+  constructor(command: readonly string[], options: PendingCommandOptions, answer: Answer) {
     this.#command = command
     this.#options = options
+    this.#answer = answer
     this.#untilMs = options.untilMs
     options.cancellation?.add(this)
   }
@@ -54,8 +62,8 @@ export class PendingCommand implements Delivery {
         (reply) => {
           if (this.#isOver) return
           this.#isOver = true
-          connection.trouble?.over()
-          this.#options.done(reply)
+          if (connection.trouble?.error !== undefined) connection.trouble.over()
+          this.#answer.done(reply)
         },
         (error: unknown) => this.#failed(error),
       )
@@ -68,13 +76,12 @@ export class PendingCommand implements Delivery {
   withdraw(reason: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    const { connection, failed } = this.#options
     try {
       this.#withdraw?.()
     } catch {
       // What the connection makes of it is no concern of those who wait.
     }
-    failed(connection.trouble?.error ?? reason)
+    this.#tell(this.#options.connection.trouble?.error ?? reason)
   }
 
   #failed(error: unknown): void {
@@ -88,12 +95,15 @@ export class PendingCommand implements Delivery {
   }
 
   #end(error: unknown): void {
-    const { connection, failed } = this.#options
-    const { trouble } = connection
+    const { trouble } = this.#options.connection
     this.#isOver = true
     // Some clients send commands although the server has refused their password, and say that right after.
-    if (trouble !== undefined && isKeptOut(error)) setImmediate(() => failed(trouble.error ?? error))
-    else failed(error)
+    if (trouble !== undefined && isKeptOut(error)) setImmediate(() => this.#tell(trouble.error ?? error))
+    else this.#tell(error)
+  }
+
+  #tell(error: unknown): void {
+    this.#answer.failed(this.#options.explain?.(error) ?? error)
   }
 
   #sendLater(error: unknown): void {

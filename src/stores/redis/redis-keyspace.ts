@@ -22,8 +22,13 @@ export interface KeyspaceOptions {
   readonly batcher: BatchScheduler
   readonly layout: SlotLayout
   readonly prefix: string
-  /** To be called when a decision on a keyspace joins a batch: what is decided over several limits later must not go before it. */
-  readonly joining: (keyspace: RedisKeyspace) => void
+  readonly tiers: OpenTiers
+}
+
+/** The batch of decisions over several limits that others may still join. */
+export interface OpenTiers {
+  /** When a decision on one of its keyspaces joins another batch, nothing joins it any more: that must not go before this. */
+  batch: { concerns(keyspace: RedisKeyspace): boolean } | undefined
 }
 
 /** What keys start with, unless the store is told otherwise. */
@@ -31,11 +36,8 @@ export const DEFAULT_PREFIX = 'sluice:'
 
 /** What a key of a limit is called on the server. With a tag, the keys of one subject lie in one slot of a Cluster. */
 export function redisKey(prefix: string, limit: Limit, key: string): string {
-  return nameKey(`${prefix}${encodeScope(limit)}:`, limit, key)
-}
-
-function nameKey(start: string, { hashTag }: Limit, key: string): string {
-  return hashTag && key !== '' ? `${start}{${key}}` : start + key
+  const start = `${prefix}${encodeScope(limit)}:`
+  return limit.hashTag && key !== '' ? `${start}{${key}}` : start + key
 }
 
 /** The keys of one limit on Redis. */
@@ -49,7 +51,7 @@ export class RedisKeyspace implements OrderedKeys {
   readonly waiting: Map<string, Waiting> = new Map()
   readonly #limit: Limit
   readonly #batcher: BatchScheduler
-  readonly #joining: KeyspaceOptions['joining']
+  readonly #tiers: OpenTiers
   readonly #batches: RuleBatchOptions
   readonly #fullBatches: FullBatchOptions
   readonly #texts = new WeakMap<Rule, RuleTexts>()
@@ -67,7 +69,7 @@ export class RedisKeyspace implements OrderedKeys {
   /** The latest time of a caller's clock. */
   #latestMs = 0
 
-  constructor({ runner, layout, batcher, prefix, joining }: KeyspaceOptions, limit: Limit) {
+  constructor({ runner, layout, batcher, prefix, tiers }: KeyspaceOptions, limit: Limit) {
     const { rule } = limit
     const script = findScript(rule.kind)
     const hot = getScript(`${rule.kind}-hot`)
@@ -77,7 +79,7 @@ export class RedisKeyspace implements OrderedKeys {
     this.start = `${prefix}${encodeScope(limit)}:`
     this.#limit = limit
     this.#batcher = batcher
-    this.#joining = joining
+    this.#tiers = tiers
     this.#batches = { runner, layout, script: hot, keyspace: this, most }
     this.#fullBatches = { runner, layout, script, keyspace: this, most }
     this.#ownTexts = ruleTexts(rule, script, hot)
@@ -108,7 +110,7 @@ export class RedisKeyspace implements OrderedKeys {
     }
     // What is hot and comes later must not go with what waits already.
     this.#batch = undefined
-    this.#joining(this)
+    if (this.#tiers.batch?.concerns(this) === true) this.#tiers.batch = undefined
     batch.add(operation, reply)
     this.#batcher.joined(batch)
   }
@@ -180,14 +182,14 @@ export class RedisKeyspace implements OrderedKeys {
     }
     // What the full script decides and comes later must not go with what waits already.
     this.#fullBatch = undefined
-    this.#joining(this)
+    if (this.#tiers.batch?.concerns(this) === true) this.#tiers.batch = undefined
     batch.add(operation, reply)
     this.#batcher.joined(batch)
   }
 
   /** What a key is called on the server. */
   nameOf(key: string): string {
-    return nameKey(this.start, this.#limit, key)
+    return this.#limit.hashTag && key !== '' ? `${this.start}{${key}}` : this.start + key
   }
 
   /** A rule's parameters as its script takes them. */

@@ -66,11 +66,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const batcher = new BatchScheduler(wholeNumber('maxBatch', maxBatch, 1, 1_000))
   const layout = new SlotLayout(connection.isCluster === true, connection.keepsKeysApart !== true)
   const keyspaces = new WeakMap<Limit, RedisKeyspace>()
-  const keyspaceOf = (limit: Limit): RedisKeyspace => {
-    const known = keyspaces.get(limit)
-    if (known !== undefined) return known
-    throw new LimiterError('INVALID_ARGUMENT', `the limit "${limit.name}" has not been registered with this store`)
-  }
+  const findKeyspace = (limit: Limit): RedisKeyspace => keyspaces.get(limit) ?? refuseUnregistered(limit)
   let hasSlots = false
   const decideAlone = async (
     located: readonly Located[],
@@ -90,35 +86,33 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     }
     return decideAcrossSlots(timely, located, nowMs, idempotency)
   }
-  let tierBatch: TierBatch | undefined
-  const joining = (keyspace: RedisKeyspace): void => {
-    if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
-  }
+  const tiers: { batch: TierBatch | undefined } = { batch: undefined }
   const addToTiers = (located: readonly Located[], { operations, nowMs, timeoutMs }: StoreCall, reply: Reply): void => {
     for (const { keyspace } of located) keyspace.closeBatch()
-    if (tierBatch === undefined || !tierBatch.takes(located, nowMs)) {
+    if (tiers.batch === undefined || !tiers.batch.takes(located, nowMs)) {
       const most = batcher.mostFor(operations)
       const decide: DecideAlone = (alone, waiting) => decideAlone(alone, nowMs, createHow(alone, timeoutMs, waiting))
-      tierBatch = new TierBatch(runner, most, nowMs, decide)
+      tiers.batch = new TierBatch(runner, most, nowMs, decide)
     }
-    tierBatch.add(located, reply)
-    batcher.joined(tierBatch)
+    tiers.batch.add(located, reply)
+    batcher.joined(tiers.batch)
   }
   return {
     name: 'redis',
     isLocal: false,
     realTime: true,
     register: (limit) =>
-      void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix, joining }, limit)),
+      void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix, tiers }, limit)),
     decide(call, reply) {
       const { operations, nowMs, idempotency, timeoutMs } = call
       const first = operations[0] as Operation
       const isSingle = operations.length === 1
       if (isSingle && idempotency === undefined && !first.limit.rulesVary) {
-        keyspaceOf(first.limit).add(first, call, reply)
+        const keyspace = keyspaces.get(first.limit) ?? refuseUnregistered(first.limit)
+        keyspace.add(first, call, reply)
         return undefined
       }
-      const located = operations.map((operation) => ({ operation, keyspace: keyspaceOf(operation.limit) }))
+      const located = operations.map((operation) => ({ operation, keyspace: findKeyspace(operation.limit) }))
       const places = located.map(({ operation: { key }, keyspace }) => ({ keyspace, key }))
       for (const { keyspace } of located) keyspace.isInTime(nowMs)
       sendInOrder(places, () => {
@@ -134,7 +128,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     },
     clear(limit) {
       batcher.flush()
-      return runner.sweep(keyspaceOf(limit).start)
+      return runner.sweep(findKeyspace(limit).start)
     },
     trouble: () => runner.trouble(),
     async warmUp() {
@@ -142,6 +136,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       await Promise.all(Array.from(newest, (script) => runner.load(script)))
     },
   }
+}
+
+function refuseUnregistered({ name }: Limit): never {
+  throw new LimiterError('INVALID_ARGUMENT', `the limit "${name}" has not been registered with this store`)
 }
 
 /** How a decision is asked for that begins now: until its timeout, and by the name of its rule where there is only one. */

@@ -5,7 +5,7 @@ import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
 import { Cancellation } from './cancellation.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
-import { type OrderedKeys, type Pending, releaseFollowers, type Waiting } from './key-order.ts'
+import { type OrderedKeys, type Pending, releaseFollowers } from './key-order.ts'
 import type { Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
@@ -46,48 +46,19 @@ export interface RuleBatchTerms {
 }
 
 /** The decisions of a batch on one key, in their order. */
-class KeyRun implements Pending {
-  followers: Waiting[] | undefined = undefined
+interface KeyRun extends Pending {
   readonly key: string
   readonly name: string
-  size = 0
+  size: number
+  /** The cost of its latest decisions, and how many of them there are. */
+  cost: string
+  times: number
+  /** The costs before that, as the script takes them. */
+  earlier: string[] | undefined
   /** The reply that its answers are in, from the place `first` on; absent when it failed. */
-  reply: DecisionReply | undefined = undefined
-  first = 0
-  failure: unknown = undefined
-  #cost: string
-  #times = 0
-  #earlier: string[] | undefined = undefined
-
-  constructor(key: string, name: string, cost: string) {
-    this.key = key
-    this.name = name
-    this.#cost = cost
-  }
-
-  /** Adds a decision, and answers its place. */
-  add(cost: string): number {
-    if (cost !== this.#cost) {
-      this.#earlier ??= []
-      this.#earlier.push(this.#times === 1 ? this.#cost : `${this.#times}*${this.#cost}`)
-      this.#cost = cost
-      this.#times = 0
-    }
-    this.#times++
-    return this.size++
-  }
-
-  /** Adds its name and its costs to those that the script takes: once for all that cost the same, one right after the other. */
-  encode(names: string[], costs: string[]): void {
-    if (this.#earlier !== undefined) {
-      for (const cost of this.#earlier) {
-        names.push(this.name)
-        costs.push(cost)
-      }
-    }
-    names.push(this.name)
-    costs.push(this.#times === 1 ? this.#cost : `${this.#times}*${this.#cost}`)
-  }
+  reply: DecisionReply | undefined
+  first: number
+  failure: unknown
 }
 
 /** An operation of a run, and who waits for its result. */
@@ -140,14 +111,16 @@ export class RuleBatch implements Batch {
     const cost = encodeCost(operation)
     let run = this.find(key)
     if (run === undefined) {
-      run = new KeyRun(key, this.#options.keyspace.nameOf(key), cost)
-      if (this.#runs.push(run) > 1) {
-        this.#byKey ??= new Map()
-        this.#byKey.set(key, run)
-      }
+      run = this.#open(key, cost)
+    } else if (cost !== run.cost) {
+      run.earlier ??= []
+      run.earlier.push(encodeTimes(run))
+      run.cost = cost
+      run.times = 0
     }
+    run.times++
     this.size++
-    this.#members.push({ run, place: run.add(cost), operation, reply })
+    this.#members.push({ run, place: run.size++, operation, reply })
     this.#cancellation.join(reply)
   }
 
@@ -155,6 +128,26 @@ export class RuleBatch implements Batch {
   find(key: string): KeyRun | undefined {
     const first = this.#runs[0]
     return first === undefined || first.key === key ? first : this.#byKey?.get(key)
+  }
+
+  #open(key: string, cost: string): KeyRun {
+    const run: KeyRun = {
+      followers: undefined,
+      key,
+      name: this.#options.keyspace.nameOf(key),
+      size: 0,
+      cost,
+      times: 0,
+      earlier: undefined,
+      reply: undefined,
+      first: 0,
+      failure: undefined,
+    }
+    if (this.#runs.push(run) > 1) {
+      this.#byKey ??= new Map()
+      this.#byKey.set(key, run)
+    }
+    return run
   }
 
   /** Lets what comes later on a key of this batch wait for these. */
@@ -168,7 +161,7 @@ export class RuleBatch implements Batch {
     this.#isSent = true
     this.#arrived = arrived
     const { layout } = this.#options
-    this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)
+    this.#sendGroups(layout.isCluster ? layout.grouped(this.#runs) : [this.#runs], layout.isCluster)
   }
 
   #sendGroups(groups: readonly (readonly KeyRun[])[], areBySlot: boolean): void {
@@ -183,7 +176,15 @@ export class RuleBatch implements Batch {
     const costs: string[] = []
     let size = 0
     for (const run of runs) {
-      run.encode(names, costs)
+      // Once for all that cost the same, one right after the other.
+      if (run.earlier !== undefined) {
+        for (const cost of run.earlier) {
+          names.push(run.name)
+          costs.push(cost)
+        }
+      }
+      names.push(run.name)
+      costs.push(encodeTimes(run))
       run.first = size
       size += run.size
     }
@@ -229,7 +230,13 @@ export class RuleBatch implements Batch {
     keyspace.answered(this)
     const handedOver = this.#mayHandOver ? this.#handOver() : 0
     keyspace.noteHandedOver(handedOver, this.size)
-    if (this.#releaseFollowers() || handedOver > 0) keyspace.flush()
+    let isWaitedFor = handedOver > 0
+    for (const run of this.#runs) {
+      if (run.followers === undefined) continue
+      isWaitedFor = true
+      releaseFollowers(run)
+    }
+    if (isWaitedFor) keyspace.flush()
     this.#arrived?.(this)
     for (const { run, place, reply } of this.#members) {
       const result = run.reply?.result(run.first + place)
@@ -251,19 +258,12 @@ export class RuleBatch implements Batch {
     return handedOver
   }
 
-  // Few have followers.
-  #releaseFollowers(): boolean {
-    let hasFollowers = false
-    for (const run of this.#runs) {
-      if (run.followers === undefined) continue
-      hasFollowers = true
-      releaseFollowers(run)
-    }
-    return hasFollowers
-  }
-
   // What is sent when the caller has given up would count for no one.
   #isTooLate(): boolean {
     return this.#untilMs !== undefined && timerNowMs(undefined) >= this.#untilMs
   }
+}
+
+function encodeTimes({ times, cost }: KeyRun): string {
+  return times === 1 ? cost : `${times}*${cost}`
 }

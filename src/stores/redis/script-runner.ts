@@ -4,7 +4,7 @@ import type { Cancellation } from './cancellation.ts'
 import { isNoScript } from './clients/is-no-script.ts'
 import type { RedisConnection } from './clients/redis-connection.ts'
 import { refuseUnsafeEngine } from './engine-probe.ts'
-import { PendingCommand } from './pending-command.ts'
+import { type Answer, PendingCommand } from './pending-command.ts'
 import type { Script } from './script-catalog.ts'
 
 /** What runs scripts, and asks plain questions about one key. */
@@ -23,12 +23,6 @@ export interface How {
   readonly by?: string | undefined
   /** Withdraws it when no caller waits any more. */
   readonly cancellation?: Cancellation | undefined
-}
-
-/** Who waits for a script's reply. */
-export interface Answer {
-  done(reply: unknown): void
-  failed(error: unknown): void
 }
 
 /** Runs scripts by their SHA-1 and sees to it that the servers know them. What fails is told as a `LimiterError`. */
@@ -75,8 +69,27 @@ export class ScriptRunner {
 
   /** As `run`, without a promise: each of them would let every decision wait a little longer. */
   start(script: Script, keys: readonly string[], args: readonly string[], how: How, answer: Answer): void {
-    if (this.#isEngineSafe) this.#send(script, keys, args, how, answer)
-    else void this.#sendFirst(script, keys, args, how, answer)
+    if (!this.#isEngineSafe) {
+      void this.#startFirst(script, keys, args, how, answer)
+      return
+    }
+    const { untilMs, cancellation, by = script.name } = how
+    if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
+    const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
+    const options = {
+      connection: this.#connection,
+      key: keys[0] as string,
+      untilMs,
+      cancellation,
+      replaceAfter: (error: unknown) => {
+        // Only a missing script is safe to send again: any other failure may already have counted.
+        if (!isNoScript(error)) return undefined
+        this.#loadInBackground(script)
+        return ['EVAL', script.source, ...command.slice(2)]
+      },
+      explain: (cause: unknown) => undecided(by, keys, cause),
+    }
+    new PendingCommand(command, options, answer).send()
   }
 
   async #ask(key: string, command: readonly [string, ...string[]], how: How): Promise<unknown> {
@@ -90,7 +103,7 @@ export class ScriptRunner {
   #sendPlain(key: string, command: readonly string[], { untilMs, cancellation }: How): Promise<unknown> {
     const connection = this.#connection
     return new Promise((done, failed) => {
-      new PendingCommand(command, { connection, key, untilMs, cancellation, done, failed }).send()
+      new PendingCommand(command, { connection, key, untilMs, cancellation }, { done, failed }).send()
     })
   }
 
@@ -108,7 +121,7 @@ export class ScriptRunner {
     }
   }
 
-  async #sendFirst(
+  async #startFirst(
     script: Script,
     keys: readonly string[],
     args: readonly string[],
@@ -122,27 +135,7 @@ export class ScriptRunner {
       answer.failed(undecided(how.by ?? script.name, keys, cause))
       return
     }
-    this.#send(script, keys, args, how, answer)
-  }
-
-  #send(script: Script, keys: readonly string[], args: readonly string[], how: How, answer: Answer): void {
-    const { untilMs, cancellation, by = script.name } = how
-    if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
-    const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
-    new PendingCommand(command, {
-      connection: this.#connection,
-      key: keys[0] as string,
-      untilMs,
-      cancellation,
-      replaceAfter: (error) => {
-        // Only a missing script is safe to send again: any other failure may already have counted.
-        if (!isNoScript(error)) return undefined
-        this.#loadInBackground(script)
-        return ['EVAL', script.source, ...command.slice(2)]
-      },
-      done: (reply) => answer.done(reply),
-      failed: (cause) => answer.failed(undecided(by, keys, cause)),
-    }).send()
+    this.start(script, keys, args, how, answer)
   }
 
   // Once for all who ask meanwhile, and again only when it failed.

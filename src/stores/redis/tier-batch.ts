@@ -72,14 +72,9 @@ export class TierBatch implements Batch {
   send(arrived: (batch: Batch) => void): void {
     this.#isSent = true
     this.#arrived = arrived
-    if (this.size === 1) void this.#sendApart()
-    else this.#sendTogether()
-  }
-
-  #sendTogether(): void {
     const { located: first } = this.#members[0] as Member
     const names: string[] = []
-    const args = [`${this.#nowMs}`, `${this.size}*`]
+    const args = [`${this.#nowMs}`, this.size === 1 ? '0' : `${this.size}*`]
     for (const { located } of this.#members) {
       for (const one of located) {
         names.push(nameOf(one))

@@ -11,7 +11,8 @@ export function encodeCall(
   costs: readonly string[],
 ): readonly string[] {
   const [first] = costs as readonly [string, ...string[]]
-  const isShared = costs.every((cost) => cost === first)
+  let isShared = true
+  for (const cost of costs) isShared &&= cost === first
   if (!isShared || first !== '1') return [...parameters, `${nowMs}`, `${blockMs}`, ...(isShared ? [first] : costs)]
   if (blockMs !== 0) return [...parameters, `${nowMs}`, `${blockMs}`]
   return nowMs === STORE_TIME ? parameters : [...parameters, `${nowMs}`]

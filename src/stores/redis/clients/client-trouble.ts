@@ -24,17 +24,13 @@ const TROUBLES = new WeakMap<object, ClientTrouble>()
  * meanwhile. Whoever only waits for those learns nothing.
  */
 class ClientTrouble implements Trouble {
-  #error: Error | undefined
+  error: Error | undefined
   #client: Emitter | undefined
   readonly #listenToo: ((client: object) => void) | undefined
 
   constructor(client: Emitter, listenToo: ((client: object) => void) | undefined) {
     this.#client = client
     this.#listenToo = listenToo
-  }
-
-  get error(): Error | undefined {
-    return this.#error
   }
 
   listen(): void {
@@ -49,11 +45,11 @@ class ClientTrouble implements Trouble {
 
   /** Notes an error of the client, if it is one that keeps it out. */
   readonly hear = (error: unknown): void => {
-    if (isKeptOut(error)) this.#error = error
+    if (isKeptOut(error)) this.error = error
   }
 
   over(): void {
-    this.#error = undefined
+    this.error = undefined
   }
 }
 

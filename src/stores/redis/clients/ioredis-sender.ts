@@ -70,7 +70,7 @@ class CommandSender {
 
   // Not `call`, which automatic pipelining takes part in: a pipeline of which only some keys have moved is not redirected, iovalkey
   // would pipeline by the slot of the script's hash instead of the key's, and we have pipelines of our own.
-  send(given: readonly string[], delivery?: Delivery): Promise<unknown> {
+  readonly send = (_key: string | undefined, given: readonly string[], delivery?: Delivery): Promise<unknown> => {
     const client = this.#client
     if (!this.#isListening) this.#listen()
     // It would write it behind its QUIT, where no server reads it.

@@ -33,9 +33,9 @@ function singleConnection(client: IoredisLike): RedisConnection {
   const sender = findSender(client)
   return {
     trouble: troubleOf(client),
-    send: (_key, command, delivery) => sender.send(command, delivery),
-    sendToAll: (command) => sender.send(command),
-    sweep: (start) => sweep((command) => sender.send(command), start, client.options?.keyPrefix),
+    send: sender.send,
+    sendToAll: (command) => sender.send(undefined, command),
+    sweep: (start) => sweep((command) => sender.send(undefined, command), start, client.options?.keyPrefix),
   }
 }
 
@@ -43,7 +43,7 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
   const sender = findSender(client)
   const primaries = async (): Promise<readonly IoredisLike[]> => {
     // Until it is ready, a cluster takes the nodes that it starts with for primaries. It queues a command until then.
-    if (client.status !== 'ready') await sender.send(['PING'])
+    if (client.status !== 'ready') await sender.send(undefined, ['PING'])
     const nodes = client.nodes('master')
     // A node that is lost is no longer listed, but still named as the owner of its slots.
     const owners = new Set(client.slots.flatMap((keys) => keys.slice(0, 1)))
@@ -53,7 +53,7 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
   return {
     isCluster: true,
     trouble: troubleOf(client),
-    send: (_key, command, delivery) => sender.send(command, delivery),
+    send: sender.send,
     sendToAll: async (command) => {
       const [name, ...args] = command as [string, ...string[]]
       const nodes = await primaries()
