@@ -7,7 +7,7 @@ import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
 import { Cancellation } from './cancellation.ts'
-import { connectionOf, type RedisClient } from './clients/connect.ts'
+import { openConnection, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, type Located } from './decide-in-one-slot.ts'
@@ -61,7 +61,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     const got = show(garnetLuaTransactions)
     throw new LimiterError('INVALID_OPTION', `garnetLuaTransactions must be true or false, got ${got}`)
   }
-  const connection = connectionOf(client)
+  const connection = openConnection(client)
   const runner = new ScriptRunner(connection, garnetLuaTransactions)
   const batcher = new BatchScheduler(wholeNumber('maxBatch', maxBatch, 1, 1_000))
   const layout = new SlotLayout(connection.isCluster === true, connection.keepsKeysApart !== true)

@@ -11,7 +11,7 @@ interface Emitter {
  *
  * @param listenToo listens to something else of the client as soon as a store listens.
  */
-export function troubleOf(client: object, listenToo?: (client: object) => void): ClientTrouble {
+export function findTrouble(client: object, listenToo?: (client: object) => void): ClientTrouble {
   const known = TROUBLES.get(client) ?? new ClientTrouble(client as Emitter, listenToo)
   TROUBLES.set(client, known)
   return known

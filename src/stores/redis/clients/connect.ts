@@ -17,7 +17,7 @@ export type RedisClient = IoredisLike | NodeRedisLike | GlideLike | RedisConnect
  * Recognises a client by its methods. Nothing is sent and nothing on the client changes, so it need not be connected yet;
  * its settings, its connecting and its closing stay with whoever made it.
  */
-export function connectionOf(client: unknown): RedisConnection {
+export function openConnection(client: unknown): RedisConnection {
   if (isConnection(client)) return client
   // First: it has the methods of other clients too.
   if (isIoredis4(client)) throw refused(client)

@@ -1,5 +1,5 @@
 import { NoAnswer } from '../../../core/no-answer.ts'
-import { troubleOf } from './client-trouble.ts'
+import { findTrouble } from './client-trouble.ts'
 import { connectionLost } from './connection-lost.ts'
 import { listenToErrors } from './ioredis-errors.ts'
 import { clientClosed, NotSent } from './not-connected.ts'
@@ -58,14 +58,14 @@ class CommandSender {
   readonly #written = new Set<IoredisCommand>()
   // One function for all commands, which ioredis calls as their method.
   readonly #write: IoredisCommand['toWritable'] = writerInto(this.#written)
-  readonly #trouble: ReturnType<typeof troubleOf>
+  readonly #trouble: ReturnType<typeof findTrouble>
   #isListening = false
 
   constructor(client: IoredisSender) {
     this.#client = client
     this.#Command = findCommandClass(client)
     this.#options = { keyPrefix: client.options?.keyPrefix, replyEncoding: 'utf8' }
-    this.#trouble = troubleOf(client, listenToErrors)
+    this.#trouble = findTrouble(client, listenToErrors)
   }
 
   // Not `call`, which automatic pipelining takes part in: a pipeline of which only some keys have moved is not redirected, iovalkey

@@ -1,4 +1,4 @@
-import { troubleOf } from './client-trouble.ts'
+import { findTrouble } from './client-trouble.ts'
 import { hasMethods } from './has-methods.ts'
 import { findSender, type IoredisLike } from './ioredis-sender.ts'
 import { notConnected } from './not-connected.ts'
@@ -32,7 +32,7 @@ export function ioredisConnection(client: IoredisLike): RedisConnection {
 function singleConnection(client: IoredisLike): RedisConnection {
   const sender = findSender(client)
   return {
-    trouble: troubleOf(client),
+    trouble: findTrouble(client),
     send: sender.send,
     sendToAll: (command) => sender.send(undefined, command),
     sweep: (start) => sweep((command) => sender.send(undefined, command), start, client.options?.keyPrefix),
@@ -52,7 +52,7 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
   }
   return {
     isCluster: true,
-    trouble: troubleOf(client),
+    trouble: findTrouble(client),
     send: sender.send,
     sendToAll: async (command) => {
       const [name, ...args] = command as [string, ...string[]]
