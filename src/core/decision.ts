@@ -25,7 +25,7 @@ export interface LimitResult {
    * `Infinity` when it never will.
    */
   readonly retryAfterMs: number
-  /** Time until the key is untouched again. */
+  /** Time until the key is untouched again, with reservations at the latest. */
   readonly resetAfterMs: number
   /** How long an admitted request should wait before it goes on, so that the outflow is even. Zero unless the rule queues. */
   readonly delayMs: number

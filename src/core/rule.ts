@@ -57,6 +57,26 @@ export interface Rule<State extends RuleState = RuleState> {
    * fresh sooner so. That is kept even when nothing is taken. Absent: such a state is read as it is.
    */
   adopt?(state: State, nowMs: number): State | undefined
+  /** Quicker ways to give back, of a rule whose states can be long. Absent: `adjust` is quick enough. */
+  readonly bulk?: BulkRefunds<State>
+  /** The most reservations of one key at once. @default 1_000 */
+  readonly mostHolds?: number
+}
+
+/** A part of the limit that was taken at a time, and how much of it may go back. */
+export interface Taken {
+  readonly takenMs: number
+  readonly left: number
+}
+
+/** Answers on many refunds, in the time that one refund takes. */
+export interface BulkRefunds<State extends RuleState = RuleState> {
+  /** The state after each of `taken` has been given back, as `adjust` does one after the other. */
+  refund(state: State, nowMs: number, taken: readonly Taken[]): State | undefined
+  /** How much `adjust` would give back of what was taken at `takenMs`. */
+  countTaken(state: State, nowMs: number, takenMs: number): number
+  /** `retryAfterMs` of a step on the state after a refund. Absent: nothing is quicker than both. */
+  retryAfterMs?(state: State, nowMs: number, cost: number, taken: readonly Taken[]): number
 }
 
 /** What a rule remembers of a key. */

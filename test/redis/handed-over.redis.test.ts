@@ -46,7 +46,7 @@ describe.each(topologies)('on %s', (_, open) => {
     Promise.all(actions.map((action) => limit.decide(key, action, NOW_MS)))
   const remaining = (results: readonly LimitResult[]): number[] => results.map((result) => result.remaining)
   /** Which scripts the calls went to. */
-  const scripts = (): string[] => watched.calls.map(({ args }) => (args[3] === `${NOW_MS}` ? 'full' : 'hot'))
+  const scripts = (): string[] => watched.calls.map(({ args }) => (args[0] === `${NOW_MS}` ? 'full' : 'hot'))
 
   it('a key with a hold is decided by the full script, and the others of the call by the hot one', async () => {
     await ask([hold(1, 4)])

@@ -90,7 +90,7 @@ it('no name, key or id that anybody sends becomes part of a script, or leaves it
       expect(count).toMatch(/^[1-9]\d*$/)
       for (const key of rest.slice(0, Number(count))) expect(key).toMatch(OUR_KEY)
       // What follows the keys are numbers, and words of ours.
-      for (const argument of rest.slice(Number(count))) expect(argument).toMatch(/^[\w:*=.-]*$/)
+      for (const argument of rest.slice(Number(count))) expect(argument).toMatch(/^[\w:*@=.-]*$/)
     }
   }
   expect(sent.length).toBeGreaterThan(HOSTILE.length * 10)

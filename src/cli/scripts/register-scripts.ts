@@ -29,8 +29,8 @@ export const registerScripts: RegisterCommand = (program, terminal) => {
 
 function composeListJson(): string {
   const listed = listScripts().map((script) => {
-    const { name, version, sha1, source, required, optional } = script
-    return { name, version, sha1, bytes: Buffer.byteLength(source), required, optional, purpose: readPurpose(script) }
+    const { name, version, sha1, source, parameters } = script
+    return { name, version, sha1, bytes: Buffer.byteLength(source), parameters, purpose: readPurpose(script) }
   })
   return `${JSON.stringify({ scripts: listed }, null, 2)}\n`
 }

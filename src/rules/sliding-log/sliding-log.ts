@@ -40,6 +40,7 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     refunds: 'by-time',
     windowMs: parameters.windowMs,
     replenishes: 'gradually',
+    mostHolds: 200,
     share: (instances) => slidingLog({ ...parameters, ...shareLimit(parameters, instances) }),
     ...createSlidingLog(parameters),
   }

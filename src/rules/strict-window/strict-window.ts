@@ -5,6 +5,7 @@ import { outliveRequests } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
 import {
   adjustStrictWindow,
+  bulkStrictWindow,
   createCompactStrictWindowCodec,
   createStrictWindowCodec,
   readStrictWindow,
@@ -61,6 +62,7 @@ export function strictWindow(options: StrictWindowOptions): Rule {
       parameters,
       readCounting: (state) => readStrictWindow(parameters, state),
     }),
+    bulk: bulkStrictWindow,
   }
   return rule
 }

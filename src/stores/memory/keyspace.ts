@@ -195,7 +195,7 @@ export class Keyspace {
       this.#forgetBlock(nowMs)
       this.#assertRoom(this.#blocks, key, 'blocks')
     }
-    if (transition.holds !== found.holds && transition.holds?.length)
+    if (transition.holds !== found.holds && transition.holds !== undefined)
       this.#assertRoom(this.#holds, key, 'keys with holds')
     const isNew = !found.isKept && transition.state !== undefined && transition.state !== found.state
     return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
@@ -217,9 +217,7 @@ export class Keyspace {
       writeKept(this.#blocks, key, block && { ...block, freshMs: nowMs + lastsMs }, nowMs, lastsMs)
     }
     if (holds !== found.holds || (changed && holds !== undefined)) {
-      const list = holds?.length
-        ? { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
-        : undefined
+      const list = holds && { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
       writeKept(this.#holds, key, list, nowMs, lastsMs)
     }
     if (found.shared) this.shared++

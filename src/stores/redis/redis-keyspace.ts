@@ -7,11 +7,12 @@ import type { Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Reply, StoreCall } from '../../core/store.ts'
 import type { BatchScheduler } from './batch-scheduler.ts'
-import { FullBatch, type FullBatchOptions } from './full-batch.ts'
-import { type OrderedKeys, type Pending, sendInOrder, type Waiting } from './key-order.ts'
+import type { Located } from './decide-in-one-slot.ts'
+import { type DecideAlone, FullBatch, type FullBatchOptions } from './full-batch.ts'
+import { type HotBatch, type OrderedKeys, type Pending, sendInOrder, type Waiting } from './key-order.ts'
 import { RuleBatch, type RuleBatchOptions } from './rule-batch.ts'
-import { type RuleTexts, ruleTexts } from './rule-texts.ts'
-import { getScript, listScripts, type Script } from './script-catalog.ts'
+import { encodeRule, type RuleTexts } from './rule-texts.ts'
+import { listScripts, type Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
 import { isHot } from './wire.ts'
@@ -22,13 +23,20 @@ export interface KeyspaceOptions {
   readonly batcher: BatchScheduler
   readonly layout: SlotLayout
   readonly prefix: string
-  readonly tiers: OpenTiers
+  readonly joint: JointBatches
+  readonly decideAlone: DecideAlone
 }
 
-/** The batch of decisions over several limits that others may still join. */
-export interface OpenTiers {
-  /** When a decision on one of its keyspaces joins another batch, nothing joins it any more: that must not go before this. */
-  batch: { concerns(keyspace: RedisKeyspace): boolean } | undefined
+/** A batch of decisions over several limits that others may still join. */
+interface JointBatch {
+  /** Whether a key of this keyspace waits there. */
+  concerns(keyspace: RedisKeyspace): boolean
+}
+
+/** When a decision on one of their keyspaces joins another batch, nothing joins these any more: that must not go before it. */
+export interface JointBatches {
+  hot: JointBatch | undefined
+  full: JointBatch | undefined
 }
 
 /** What keys start with, unless the store is told otherwise. */
@@ -51,14 +59,14 @@ export class RedisKeyspace implements OrderedKeys {
   readonly waiting: Map<string, Waiting> = new Map()
   readonly #limit: Limit
   readonly #batcher: BatchScheduler
-  readonly #tiers: OpenTiers
+  readonly #joint: JointBatches
   readonly #batches: RuleBatchOptions
   readonly #fullBatches: FullBatchOptions
   readonly #texts = new WeakMap<Rule, RuleTexts>()
   readonly #ownTexts: RuleTexts
   #batch: RuleBatch | undefined
   /** The hot batches that are not answered, in their order. */
-  readonly #unanswered: RuleBatch[] = []
+  readonly #unanswered: HotBatch[] = []
   /** Whether what comes later on some key has to wait for one of them. */
   #hasBarriers = false
   #fullBatch: FullBatch | undefined
@@ -69,32 +77,26 @@ export class RedisKeyspace implements OrderedKeys {
   /** The latest time of a caller's clock. */
   #latestMs = 0
 
-  constructor({ runner, layout, batcher, prefix, tiers }: KeyspaceOptions, limit: Limit) {
+  constructor({ runner, layout, batcher, prefix, joint, decideAlone }: KeyspaceOptions, limit: Limit) {
     const { rule } = limit
     const script = findScript(rule.kind)
-    const hot = getScript(`${rule.kind}-hot`)
     const most = batcher.mostFor([limit])
     this.by = rule.kind
     this.lastRemaining = rule.limit
     this.start = `${prefix}${encodeScope(limit)}:`
     this.#limit = limit
     this.#batcher = batcher
-    this.#tiers = tiers
-    this.#batches = { runner, layout, script: hot, keyspace: this, most }
-    this.#fullBatches = { runner, layout, script, keyspace: this, most }
-    this.#ownTexts = ruleTexts(rule, script, hot)
+    this.#joint = joint
+    this.#batches = { runner, layout, script, keyspace: this, most }
+    this.#fullBatches = { runner, layout, most, decideAlone }
+    this.#ownTexts = encodeRule(rule, script)
   }
 
   /** Lets a call of one operation go to the server with others of its limit: to the hot script where that can decide it. */
   add(operation: Operation, { nowMs, timeoutMs }: StoreCall, reply: Reply): void {
-    const isInTime = nowMs === STORE_TIME || this.isInTime(nowMs)
-    const isOrdered = this.waiting.size === 0 && !this.#hasBarriers
-    if (isInTime && isHot(operation) && (isOrdered || !this.#isHeldBack(operation.key))) {
-      if (this.#fullLeft === 0) {
-        this.#addHot(operation, nowMs, timeoutMs, reply)
-        return
-      }
-      this.#fullLeft--
+    if ((nowMs === STORE_TIME || this.isInTime(nowMs)) && this.startsHot(operation)) {
+      this.#addHot(operation, nowMs, timeoutMs, reply)
+      return
     }
     const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
     sendInOrder([{ keyspace: this, key: operation.key }], () => this.addFull(operation, nowMs, untilMs, reply))
@@ -102,16 +104,16 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** Lets an operation go to the full script. Nothing that came before it on its key is still to come there. */
   addFull(operation: Operation, nowMs: number, untilMs: number | undefined, reply: Reply): void {
-    const texts = this.textsOf(operation.rule)
+    const located: readonly Located[] = [{ operation, keyspace: this }]
     let batch = this.#fullBatch
-    if (batch === undefined || !batch.takes(texts, nowMs)) {
-      batch = new FullBatch(this.#fullBatches, texts, nowMs, untilMs)
+    if (batch === undefined || !batch.takes(located, nowMs)) {
+      batch = new FullBatch(this.#fullBatches, nowMs)
       this.#fullBatch = batch
     }
     // What is hot and comes later must not go with what waits already.
     this.#batch = undefined
-    if (this.#tiers.batch?.concerns(this) === true) this.#tiers.batch = undefined
-    batch.add(operation, reply)
+    this.#closeJoint()
+    batch.add(located, untilMs, reply)
     this.#batcher.joined(batch)
   }
 
@@ -150,25 +152,45 @@ export class RedisKeyspace implements OrderedKeys {
   listPending(key: string): readonly Pending[] {
     const waiting = this.waiting.get(key)
     if (waiting !== undefined) return [waiting]
-    return this.#unanswered.map((batch) => batch.find(key)).filter((run) => run !== undefined)
+    return this.#unanswered.map((batch) => batch.find(key, this)).filter((run) => run !== undefined)
   }
 
   /** A decision on a key was handed over: later ones that are under way will be too, and what comes then has to wait for them. */
   holdBack(key: string): void {
-    const batch = this.#unanswered.findLast((other) => other.find(key) !== undefined)
+    const batch = this.#unanswered.findLast((other) => other.find(key, this) !== undefined)
     if (batch === undefined) return
     batch.holdBack(key)
     this.#hasBarriers = true
   }
 
+  /** A batch over several limits has a decision on a key of this one. */
+  noteUnanswered(batch: HotBatch): void {
+    this.#unanswered.push(batch)
+  }
+
   /** A batch is answered: nothing of it is handed over later. */
-  answered(batch: RuleBatch): void {
+  answered(batch: HotBatch): void {
     this.#unanswered.splice(this.#unanswered.indexOf(batch), 1)
     this.#hasBarriers &&= this.#unanswered.some((other) => other.hasBarriers)
   }
 
   #isHeldBack(key: string): boolean {
     return this.listPending(key).some(({ followers }) => followers !== undefined)
+  }
+
+  #closeJoint(): void {
+    const joint = this.#joint
+    if (joint.hot?.concerns(this) === true) joint.hot = undefined
+    if (joint.full?.concerns(this) === true) joint.full = undefined
+  }
+
+  /** Whether an operation starts at a hot script. */
+  startsHot(operation: Operation): boolean {
+    if (!isHot(operation)) return false
+    if ((this.waiting.size > 0 || this.#hasBarriers) && this.#isHeldBack(operation.key)) return false
+    if (this.#fullLeft === 0) return true
+    this.#fullLeft--
+    return false
   }
 
   #addHot(operation: Operation, nowMs: number, timeoutMs: number, reply: Reply): void {
@@ -182,7 +204,7 @@ export class RedisKeyspace implements OrderedKeys {
     }
     // What the full script decides and comes later must not go with what waits already.
     this.#fullBatch = undefined
-    if (this.#tiers.batch?.concerns(this) === true) this.#tiers.batch = undefined
+    this.#closeJoint()
     batch.add(operation, reply)
     this.#batcher.joined(batch)
   }
@@ -192,26 +214,20 @@ export class RedisKeyspace implements OrderedKeys {
     return this.#limit.hashTag && key !== '' ? `${this.start}{${key}}` : this.start + key
   }
 
-  /** A rule's parameters as its script takes them. */
+  /** A rule as the scripts take it. */
   textsOf(rule: Rule): RuleTexts {
     if (rule === this.#limit.rule) return this.#ownTexts
-    const known = this.#texts.get(rule) ?? ruleTexts(rule, this.#fullBatches.script, this.#batches.script)
+    const known = this.#texts.get(rule) ?? encodeRule(rule, this.#batches.script)
     this.#texts.set(rule, known)
     return known
   }
 }
 
 function findScript(kind: string): Script {
-  const hasHot = ({ name }: Script): boolean => listScripts().some((script) => script.name === `${name}-hot`)
-  const script = listScripts().findLast((candidate) => candidate.name === kind && hasHot(candidate))
+  const ofRules = listScripts().filter(({ parameters }) => parameters.length > 0)
+  const script = ofRules.findLast(({ name }) => name === kind)
   if (script !== undefined) return script
-  const known = [
-    ...new Set(
-      listScripts()
-        .filter(hasHot)
-        .map(({ name }) => name),
-    ),
-  ].join(', ')
+  const known = [...new Set(ofRules.map(({ name }) => name))].join(', ')
   throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(kind)}: it has ${known}`)
 }
 

@@ -185,7 +185,7 @@ describe('a script', () => {
       if (name === 'EVALSHA') throw new Error('ERR the connection broke after NOSCRIPT was spelt out')
       return reply
     })
-    await redis.script('LOAD', getScript('fixed-window-hot').source)
+    await redis.script('LOAD', getScript('fixed-window').source)
     await expect(limiterOn(broken).consume('a')).rejects.toMatchObject({
       name: 'LimiterError',
       code: 'STORE_FAILED',
@@ -218,7 +218,7 @@ describe('an engine', () => {
     const garnet = ownConnection(redis, async (_key, [name = '', ...args]) =>
       name === 'EVAL' ? 1 : redis.call(name, args),
     )
-    await redis.script('LOAD', getScript('fixed-window-hot').source)
+    await redis.script('LOAD', getScript('fixed-window').source)
     await expect(limiterOn(garnet).consume('a')).rejects.toMatchObject({
       code: 'UNSAFE_ENGINE',
       message:
@@ -232,7 +232,7 @@ describe('an engine', () => {
   })
 
   it('that does not let itself be asked is not refused', async () => {
-    await redis.script('LOAD', getScript('fixed-window-hot').source)
+    await redis.script('LOAD', getScript('fixed-window').source)
     await redis.call('ACL', 'SETUSER', 'bare', 'on', '>secret', '~sluice:*', '+evalsha', '+get', '+set', '+time')
     const bare = new Redis(server.port, server.host, { username: 'bare', password: 'secret', enableReadyCheck: false })
     expect((await limiterOn(bare).consume('a')).remaining).toBe(9)

@@ -4,19 +4,19 @@ import type { LimitResult } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
-import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Idempotency, Reply, Store } from '../../core/store.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
-import { Cancellation } from './cancellation.ts'
 import { openConnection, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, type Located } from './decide-in-one-slot.ts'
+import { FullBatch, howUntil } from './full-batch.ts'
 import { sendInOrder } from './key-order.ts'
 import { DEFAULT_PREFIX, RedisKeyspace } from './redis-keyspace.ts'
 import { getScript, listScripts } from './script-catalog.ts'
-import { type How, ScriptRunner } from './script-runner.ts'
+import { ScriptRunner } from './script-runner.ts'
 import { SlotLayout } from './slot-layout.ts'
-import { type DecideAlone, TierBatch } from './tier-batch.ts'
+import { TierBatch } from './tier-batch.ts'
 
 /** Options of `redisStore`. */
 export interface RedisStoreOptions {
@@ -68,13 +68,14 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const keyspaces = new WeakMap<Limit, RedisKeyspace>()
   const findKeyspace = (limit: Limit): RedisKeyspace => keyspaces.get(limit) ?? refuseUnregistered(limit)
   let hasSlots = false
-  const decideAlone = async (
+  const decideOnce = async (
     located: readonly Located[],
     nowMs: number,
-    how: How,
+    untilMs: number | undefined,
+    reply: Reply,
     idempotency?: Idempotency,
   ): Promise<readonly LimitResult[]> => {
-    const timely = runner.asking(how)
+    const timely = runner.asking(howUntil(located, untilMs, reply))
     if (!hasSlots) {
       try {
         return (await decideInOneSlot(timely, located, nowMs, idempotency)).results
@@ -86,43 +87,64 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     }
     return decideAcrossSlots(timely, located, nowMs, idempotency)
   }
-  const tiers: { batch: TierBatch | undefined } = { batch: undefined }
-  const addToTiers = (located: readonly Located[], { operations, nowMs, timeoutMs }: StoreCall, reply: Reply): void => {
+  const joint: { hot: TierBatch | undefined; full: FullBatch | undefined } = { hot: undefined, full: undefined }
+  const addFull = (located: readonly Located[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
     for (const { keyspace } of located) keyspace.closeBatch()
-    if (tiers.batch === undefined || !tiers.batch.takes(located, nowMs)) {
-      const most = batcher.mostFor(operations)
-      const decide: DecideAlone = (alone, waiting) => decideAlone(alone, nowMs, createHow(alone, timeoutMs, waiting))
-      tiers.batch = new TierBatch(runner, most, nowMs, decide)
+    joint.hot = undefined
+    if (joint.full === undefined || !joint.full.takes(located, nowMs)) {
+      const most = batcher.mostFor(located.map(({ operation }) => operation))
+      joint.full = new FullBatch({ runner, layout, most, decideAlone: decideOnce }, nowMs)
     }
-    tiers.batch.add(located, reply)
-    batcher.joined(tiers.batch)
+    joint.full.add(located, untilMs, reply)
+    batcher.joined(joint.full)
+  }
+  const flush = (): void => batcher.flush()
+  const addHot = (located: readonly Placed[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
+    for (const { keyspace } of located) keyspace.closeBatch()
+    joint.full = undefined
+    if (joint.hot === undefined || !joint.hot.takes(located, nowMs)) {
+      const most = batcher.mostFor(located.map(({ operation }) => operation))
+      joint.hot = new TierBatch({ runner, most, decideAlone: decideOnce, handOver: addFull, flush }, nowMs)
+      for (const { keyspace } of located) keyspace.noteUnanswered(joint.hot)
+    }
+    joint.hot.add(located, untilMs, reply)
+    batcher.joined(joint.hot)
   }
   return {
     name: 'redis',
     isLocal: false,
     realTime: true,
-    register: (limit) =>
-      void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix, tiers }, limit)),
+    register(limit) {
+      const options = { runner, batcher, layout, prefix, joint, decideAlone: decideOnce }
+      keyspaces.set(limit, new RedisKeyspace(options, limit))
+    },
     decide(call, reply) {
       const { operations, nowMs, idempotency, timeoutMs } = call
       const first = operations[0] as Operation
       const isSingle = operations.length === 1
       if (isSingle && idempotency === undefined && !first.limit.rulesVary) {
-        const keyspace = keyspaces.get(first.limit) ?? refuseUnregistered(first.limit)
-        keyspace.add(first, call, reply)
+        findKeyspace(first.limit).add(first, call, reply)
         return undefined
       }
       const located = operations.map((operation) => ({ operation, keyspace: findKeyspace(operation.limit) }))
+      const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
+      const isAlone = isSingle || idempotency !== undefined || hasSlots || layout.isCluster
+      const isInTime = located.map(({ keyspace }) => keyspace.isInTime(nowMs)).every(Boolean)
+      if (!isAlone && isInTime && located.every(startsHot)) {
+        addHot(located, nowMs, untilMs, reply)
+        return undefined
+      }
       const places = located.map(({ operation: { key }, keyspace }) => ({ keyspace, key }))
-      for (const { keyspace } of located) keyspace.isInTime(nowMs)
       sendInOrder(places, () => {
-        if (isSingle || idempotency !== undefined || hasSlots || layout.isCluster) {
-          batcher.flush()
-          decideAlone(located, nowMs, createHow(located, timeoutMs, reply), idempotency).then(
-            (results) => reply.done(results),
-            (error: unknown) => reply.failed(error),
-          )
-        } else addToTiers(located, call, reply)
+        if (!isAlone) {
+          addFull(located, nowMs, untilMs, reply)
+          return
+        }
+        batcher.flush()
+        decideOnce(located, nowMs, untilMs, reply, idempotency).then(
+          (results) => reply.done(results),
+          (error: unknown) => reply.failed(error),
+        )
       })
       return undefined
     },
@@ -138,15 +160,16 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 }
 
+/** An operation, and the keyspace of its key. */
+interface Placed {
+  readonly operation: Operation
+  readonly keyspace: RedisKeyspace
+}
+
 function refuseUnregistered({ name }: Limit): never {
   throw new LimiterError('INVALID_ARGUMENT', `the limit "${name}" has not been registered with this store`)
 }
 
-/** How a decision is asked for that begins now: until its timeout, and by the name of its rule where there is only one. */
-function createHow([first, ...others]: readonly Located[], timeoutMs: number, reply: Reply): How {
-  const { rule } = (first as Located).operation
-  const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
-  const cancellation = new Cancellation()
-  cancellation.join(reply)
-  return { untilMs, by: others.length === 0 ? rule.kind : 'tiers', cancellation }
+function startsHot({ operation, keyspace }: Placed): boolean {
+  return !operation.limit.shadow && !operation.limit.rulesVary && keyspace.startsHot(operation)
 }

@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { argumentNames } from '../../scripts/lua/assemble.mjs'
-import { ruleNames } from '../../scripts/lua/read-rule.mjs'
+import { readRule, ruleNames } from '../../scripts/lua/read-rule.mjs'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
@@ -25,7 +24,7 @@ const BUCKET = 'token-bucket 10 5 1000 -'
 /** Runs the script as a person would: keys, and the arguments of tiers in one text. */
 async function run(keys: readonly string[], tiers: string, idMs = '0', nowMs = NOW): Promise<number[]> {
   const args = tiers.split(' ').filter((word) => word !== '')
-  return (await redis.eval(getScript('tiers').source, keys.length, ...keys, nowMs, idMs, ...args)) as number[]
+  return (await redis.eval(getScript('sluice').source, keys.length, ...keys, nowMs, idMs, ...args)) as number[]
 }
 
 /** What the script says, if it has left the server as it was. */
@@ -65,7 +64,10 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
   })
 
   it.each(ruleNames())('a parameter of %s is missing or wrong', async (name) => {
-    const { required, optional } = argumentNames(name)
+    const { parameters } = readRule(name)
+    const names = (isRequired: boolean): string[] =>
+      parameters.filter(({ fallback }) => (fallback === undefined) === isRequired).map((parameter) => parameter.name)
+    const [required, optional] = [names(true), names(false)]
     const numbers = required.map((parameter): string => (parameter.endsWith('Ms') ? '60000' : '10'))
     for (const [index, parameter] of required.entries()) {
       const wanted = `ERR sluice: ${parameter} must be a whole number of at least 1, got `
@@ -89,7 +91,7 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
         new RegExp(`^ERR sluice: ${parameter} must be .+, got 1\\.5$`),
       )
     }
-    expect(await run(['a'], [name, ...numbers, ...optional.map(() => '-'), '1'].join(' '))).toHaveLength(6)
+    expect(await run(['a'], [name, ...numbers, ...optional.map(() => '-'), '1'].join(' '))).toHaveLength(3)
   })
 
   it('products leave the exact whole numbers', async () => {
@@ -146,19 +148,19 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
     expect(await refusal(keys, `${WINDOW} 1 `.repeat(1_001))).toBe(
       'ERR sluice: one call decides 1 to 1000 keys, got 1001',
     )
-    expect(await run(keys.slice(1), `${WINDOW} 1 `.repeat(1_000))).toHaveLength(6_000)
+    expect(await run(keys.slice(1), `${WINDOW} 1 `.repeat(1_000))).toHaveLength(3_000)
   })
 
   it('a key holds something else', async () => {
     const both = `${WINDOW} 1 ${BUCKET} 1`
-    const any = 'ERR sluice: a key holds something else than a state of this rule, and it was left as it is'
+    const any = /^WRONGTYPE /
     await redis.set('a', 'a session')
     expect(await refusal(['a', 'b'], both)).toBe(FOREIGN)
     expect(await refusal(['b', 'a'], both)).toBe(FOREIGN)
     await redis.rpush('list', 'an entry')
-    expect(await refusal(['list', 'b'], both)).toBe(any)
-    expect(await refusal(['b', 'list'], both)).toBe(any)
-    expect(await refusal(['b', 'list'], `${WINDOW} 1`, '1000')).toBe(any)
+    expect(await refusal(['list', 'b'], both)).toMatch(any)
+    expect(await refusal(['b', 'list'], both)).toMatch(any)
+    expect(await refusal(['b', 'list'], `${WINDOW} 1`, '1000')).toMatch(any)
     await redis.set('a', doubles(-5.5, ...Array<number>(24).fill(1)))
     expect(await refusal(['a', 'b'], both)).toBe(FOREIGN)
     expect(await refusal(['a', 'b'], `sliding-log 10 1000 - changing:1 ${BUCKET} 1`)).toBe(FOREIGN)
@@ -169,7 +171,7 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
   it('the key of an id holds no answer, or one for other tiers', async () => {
     const other =
       'ERR sluice: the key of the id holds something else than an answer for as many tiers, and it was left as it is'
-    for (const text of ['a session', 'x'.repeat(16), 'x'.repeat(56), '', '0'.repeat(56)]) {
+    for (const text of ['a session', 'x'.repeat(16), 'x'.repeat(32), '', '0'.repeat(32)]) {
       await redis.set('id', text)
       expect(await refusal(['a', 'id'], `${WINDOW} 1`, '1000')).toBe(other)
     }
@@ -188,7 +190,7 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
     await redis.set('id', answer)
     // Also when it is over: with a caller's time it lies there for a while.
     expect(await refusal(['a', 'b', 'id'], `${WINDOW} 1 ${BUCKET} 1`, '1000', '1700000001000')).toBe(other)
-    expect((await run(['a', 'id'], `${WINDOW} 1`, '1000', '1700000001000')).slice(0, 2)).toEqual([1, 98])
+    expect((await run(['a', 'id'], `${WINDOW} 1`, '1000', '1700000001000'))[0]).toBe(98)
   })
 
   it('the parameters that a state was counted by are not those of this rule', async () => {
@@ -219,11 +221,11 @@ it('takes costs that are spelt in another way from all tiers or from none', asyn
   for (const cost of ['+2', '2e0', '0x2', '2.0', '2:blockFor:1', '0x2:blockFor:1', 'reserve:2:1:1000']) {
     await redis.flushall()
     const refused = await run(['a', 'b'], `${BUCKET} ${cost} ${WINDOW} 101`)
-    expect(refused, cost).toEqual([...[1, 10, 0, 0, 0], ...[0, 100, -1, 0, 0], Number(NOW), Number(NOW)])
+    expect(refused, cost).toEqual([10, 0, 0, ...[-1, 100, 0, -1]])
     expect(await redis.dbsize()).toBe(0)
     const taken = await run(['a', 'b'], `${BUCKET} ${cost} ${WINDOW} 100`)
     // A minute of 100 of which 20 seconds are over.
-    expect(taken, cost).toEqual([...[1, 8, 200, taken[3], 0], ...[1, 0, 40_000, 100_000, 0], Number(NOW), Number(NOW)])
+    expect(taken, cost).toEqual([8, taken[1], 200, ...[0, 100_000, 40_000]])
   }
 })
 
@@ -231,14 +233,14 @@ it('tells when more passes, however the cost is spelt', async () => {
   for (const cost of ['2', '+2', '0x2', '2:blockFor:1', 'reserve:2:1:90000']) {
     await redis.flushall()
     const refused = await run(['a', 'b'], `${BUCKET} ${cost} ${WINDOW} 101`)
-    expect(refused, cost).toEqual([...[1, 10, 0, 0, 0], ...[0, 100, -1, 0, 0], Number(NOW), Number(NOW)])
+    expect(refused, cost).toEqual([10, 0, 0, ...[-1, 100, 0, -1]])
     expect(await redis.dbsize()).toBe(0)
     // A minute of 100 of which 20 seconds are over: in the next one a single request counts for nothing.
     const taken = await run(['a', 'b'], `${BUCKET} ${cost} ${WINDOW} shadow:1`)
-    expect(taken, cost).toEqual([...[1, 8, 200, taken[3], 0], ...[1, 99, 40_000, 100_000, 0], Number(NOW), Number(NOW)])
+    expect(taken, cost).toEqual([8, taken[1], 200, ...[99, 100_000, 40_000]])
     // Refused by the other: the bucket is only looked at, and still tells.
     const again = await run(['a', 'b'], `${BUCKET} 1 ${WINDOW} 101`)
-    expect(again.slice(0, 3), cost).toEqual([1, 8, 200])
+    expect([again[0], again[2]], cost).toEqual([8, 200])
   }
 })
 
@@ -246,17 +248,12 @@ it('tells the time of a decision', async () => {
   // Ten seconds before the window that the key is in, by a rule whose windows start elsewhere: it is decided at the start of the old.
   const [start, before] = [1_699_999_980_000, '1699999970000']
   await run(['a'], 'fixed-window 10 60000 - - changing:1')
-  expect((await run(['a'], 'fixed-window 10 11000 - - changing:1', '0', before)).at(-1)).toBe(start)
+  expect((await run(['a'], 'fixed-window 10 11000 - - changing:1', '1@', before)).at(-1)).toBe(start)
 })
 
 it('blocks nobody in the shadow', async () => {
   const both = `${BUCKET} shadow:10:blockFor:5000 ${WINDOW} 1`
   await run(['a', 'b'], both)
-  expect(await run(['a', 'b'], both)).toEqual([
-    ...[0, 0, 2_000, 2_000, 0],
-    ...[1, 98, 40_000, 100_000, 0],
-    Number(NOW),
-    Number(NOW),
-  ])
-  expect(await run(['a'], `${BUCKET} peek:10`)).toEqual([0, 0, 2_000, 2_000, 0, Number(NOW)])
+  expect(await run(['a', 'b'], both)).toEqual([...[-1, 0, 2_000, 2_000], ...[98, 100_000, 40_000]])
+  expect(await run(['a'], `${BUCKET} peek:10`)).toEqual([-1, 0, 2_000, 2_000])
 })
