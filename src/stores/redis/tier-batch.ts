@@ -35,7 +35,7 @@ export class TierBatch implements Batch {
   readonly #cancellation = new Cancellation()
   size = 0
   #isSent = false
-  #arrived: ((batch: Batch) => void) | undefined = undefined
+  #arrived!: (batch: Batch) => void
 
   constructor(runner: ScriptRunner, most: number, nowMs: number, decideAlone: DecideAlone) {
     this.#runner = runner
@@ -101,7 +101,7 @@ export class TierBatch implements Batch {
       this.#failed(error)
       return
     }
-    this.#arrived?.(this)
+    this.#arrived(this)
     let at = 0
     for (const { located, reply: waiting } of this.#members) {
       waiting.done(resultsIn(numbers, at, located))
@@ -110,14 +110,14 @@ export class TierBatch implements Batch {
   }
 
   #failed(error: unknown): void {
-    this.#arrived?.(this)
+    this.#arrived(this)
     for (const { reply } of this.#members) reply.failed(error)
   }
 
   async #sendApart(): Promise<void> {
     const deciding = this.#members.map(({ located, reply }) => this.#decideAlone(located, reply))
     const outcomes = await Promise.allSettled(deciding)
-    this.#arrived?.(this)
+    this.#arrived(this)
     for (const [index, { reply }] of this.#members.entries()) {
       const outcome = outcomes[index] as PromiseSettledResult<readonly LimitResult[]>
       if (outcome.status === 'fulfilled') reply.done(outcome.value)
