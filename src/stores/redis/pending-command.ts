@@ -60,9 +60,9 @@ export class PendingCommand implements Delivery {
       const sent = connection.send(key, this.#command, cancellation === undefined ? undefined : this)
       Promise.resolve(sent).then(
         (reply) => {
+          if (connection.trouble?.error !== undefined) connection.trouble.over()
           if (this.#isOver) return
           this.#isOver = true
-          if (connection.trouble?.error !== undefined) connection.trouble.over()
           this.#answer.done(reply)
         },
         (error: unknown) => this.#failed(error),

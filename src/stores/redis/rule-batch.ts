@@ -87,7 +87,7 @@ export class RuleBatch implements Batch {
   /** All but the first: most batches of a quiet process have no other. */
   #byKey: Map<string, KeyRun> | undefined = undefined
   #isSent = false
-  #arrived: ((batch: Batch) => void) | undefined = undefined
+  #arrived!: (batch: Batch) => void
   /** How many calls of the script are not answered. */
   #calls = 0
   #mayHandOver = false
@@ -237,7 +237,7 @@ export class RuleBatch implements Batch {
       releaseFollowers(run)
     }
     if (isWaitedFor) keyspace.flush()
-    this.#arrived?.(this)
+    this.#arrived(this)
     for (const { run, place, reply } of this.#members) {
       const result = run.reply?.result(run.first + place)
       if (result !== undefined) reply.done([result])

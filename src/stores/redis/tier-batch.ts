@@ -42,7 +42,7 @@ export class TierBatch implements Batch, Pending {
   readonly #members: Member[] = []
   readonly #cancellation = new Cancellation()
   #isSent = false
-  #arrived: ((batch: Batch) => void) | undefined = undefined
+  #arrived!: (batch: Batch) => void
 
   constructor(options: TierBatchOptions, nowMs: number) {
     this.#options = options
@@ -127,7 +127,7 @@ export class TierBatch implements Batch, Pending {
 
   #answer(answers: readonly Answer[]): void {
     this.#handOver(answers)
-    this.#arrived?.(this)
+    this.#arrived(this)
     for (const [index, { reply }] of this.#members.entries()) {
       const answer = answers[index] as Answer
       if (answer === undefined) continue
