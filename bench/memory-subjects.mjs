@@ -13,18 +13,18 @@ const START_MS = 1_700_000_000_000
  * loop; `expire()`, after which nothing that was held counts any more, or 'by itself' with the real time, or 'never'.
  */
 export const subjects = {
-  'sluice fixedWindow': sluice(({ fixedWindow }) => fixedWindow({ limit: LIMIT, windowMs: WINDOW_MS })),
-  'sluice slidingWindow': sluice(({ slidingWindow }) => slidingWindow({ limit: LIMIT, windowMs: WINDOW_MS })),
+  'sluice fixedWindow': sluice(({ fixedWindow }) => fixedWindow({ limit: LIMIT, window: WINDOW_MS })),
+  'sluice slidingWindow': sluice(({ slidingWindow }) => slidingWindow({ limit: LIMIT, window: WINDOW_MS })),
   'sluice slidingWindow, maxKeys 16,000,000': sluice(
-    ({ slidingWindow }) => slidingWindow({ limit: LIMIT, windowMs: WINDOW_MS }),
+    ({ slidingWindow }) => slidingWindow({ limit: LIMIT, window: WINDOW_MS }),
     16_000_000,
   ),
   // One token takes a whole window to come back, or the keys would be fresh again before all have arrived.
-  'sluice tokenBucket': sluice(({ tokenBucket }) => tokenBucket({ capacity: LIMIT, refill: 1, periodMs: WINDOW_MS })),
-  'sluice leakyBucket': sluice(({ leakyBucket }) => leakyBucket({ capacity: LIMIT, leak: 1, periodMs: WINDOW_MS })),
-  'sluice strictWindow': sluice(({ strictWindow }) => strictWindow({ limit: LIMIT, windowMs: WINDOW_MS })),
-  'sluice slidingLog': sluice(({ slidingLog }) => slidingLog({ limit: LIMIT, windowMs: WINDOW_MS })),
-  'sluice concurrency': sluice(({ concurrency }) => concurrency({ limit: LIMIT, leaseMs: WINDOW_MS })),
+  'sluice tokenBucket': sluice(({ tokenBucket }) => tokenBucket({ capacity: LIMIT, refill: 1, period: WINDOW_MS })),
+  'sluice leakyBucket': sluice(({ leakyBucket }) => leakyBucket({ capacity: LIMIT, leak: 1, period: WINDOW_MS })),
+  'sluice strictWindow': sluice(({ strictWindow }) => strictWindow({ limit: LIMIT, window: WINDOW_MS })),
+  'sluice slidingLog': sluice(({ slidingLog }) => slidingLog({ limit: LIMIT, window: WINDOW_MS })),
+  'sluice concurrency': sluice(({ concurrency }) => concurrency({ limit: LIMIT, lease: WINDOW_MS })),
   'express-rate-limit': expressRateLimit,
   'rate-limiter-flexible': rateLimiterFlexible,
   'hono-rate-limiter': honoRateLimiter,

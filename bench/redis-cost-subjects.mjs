@@ -28,8 +28,8 @@ const OUTCOMES = ['allowed', 'refused']
 export function subjectsOn(redis) {
   // Each decision is to be a call of its own.
   const store = redisStore(redis, { maxBatch: 1 })
-  const window = { limit: LIMIT, windowMs: HOUR_MS }
-  const bucket = { capacity: LIMIT, periodMs: HOUR_MS }
+  const window = { limit: LIMIT, window: HOUR_MS }
+  const bucket = { capacity: LIMIT, period: HOUR_MS }
   const both = (name, rule, fill) => OUTCOMES.map((outcome) => ruleSubject(redis, store, name, rule, outcome, fill))
   const strict = (slices) => both(`strictWindow, ${slices} slices`, strictWindow({ ...window, slices }), fillSlices)
   const log = (limit) => both(`slidingLog, ${number(limit)} entries`, slidingLog({ ...window, limit }), fillLine)
@@ -41,7 +41,7 @@ export function subjectsOn(redis) {
     ...both('leakyBucket, shape', leakyBucket({ ...bucket, leak: LIMIT, mode: 'shape' }), fillHalf),
     ...[10, 60].flatMap(strict),
     ...ENTRIES.flatMap(log),
-    ...both('concurrency, 10 at work', concurrency({ limit: 10, leaseMs: HOUR_MS }), fillLine),
+    ...both('concurrency, 10 at work', concurrency({ limit: 10, lease: HOUR_MS }), fillLine),
     ...[1, 10, 100].flatMap((holds) =>
       both(`tokenBucket, ${holds} pending`, tokenBucket({ ...bucket, refill: LIMIT }), fillHolds(holds)).map(
         // The hot script hands them over, one by one.
@@ -57,11 +57,11 @@ export function subjectsOn(redis) {
 }
 
 function ruleSubject(redis, store, name, rule, outcome, fill) {
-  const script = getScript(`${rule.kind}-hot`)
+  const script = getScript(rule.kind)
   const limiterOf = (clock) => createLimiter({ name: LIMITER, rule, store, denialCacheMs: 0, ...clock })
   const limiter = limiterOf({})
   const keyOf = (user) => `sluice:${encodeScope({ limiter: LIMITER, rule })}:${user}`
-  const parameters = script.required.map((option) => rule.parameters[option])
+  const parameters = script.parameters.map((option) => rule.parameters[option])
   const isAllowed = outcome === 'allowed'
   return {
     name,
@@ -81,9 +81,9 @@ function ruleSubject(redis, store, name, rule, outcome, fill) {
 function tiersSubject(store, count, outcome, name = `tiers, ${count} of them`, idMs = 0) {
   const isAllowed = outcome === 'allowed'
   const mix = {
-    user: slidingWindow({ limit: LIMIT, windowMs: HOUR_MS }),
-    ip: tokenBucket({ capacity: LIMIT, refill: LIMIT, periodMs: HOUR_MS }),
-    all: fixedWindow({ limit: LIMIT, windowMs: HOUR_MS }),
+    user: slidingWindow({ limit: LIMIT, window: HOUR_MS }),
+    ip: tokenBucket({ capacity: LIMIT, refill: LIMIT, period: HOUR_MS }),
+    all: fixedWindow({ limit: LIMIT, window: HOUR_MS }),
   }
   const limits = Object.entries(mix)
     .slice(0, count)
@@ -105,7 +105,7 @@ function tiersSubject(store, count, outcome, name = `tiers, ${count} of them`, i
     name,
     outcome,
     keysOf,
-    source: getScript('tiers').source,
+    source: getScript(idMs > 0 ? 'sluice' : count === 1 ? mix.user.kind : 'tiers').source,
     async fill(user) {
       await ask(user, () => taking(LIMIT / 2))
       const overfull = { type: 'charge', amount: LIMIT / 2 + 20 }
@@ -124,7 +124,7 @@ function fillHolds(count) {
   return async (at, user, isAllowed) => {
     const limiter = at(Date.now())
     for (let index = 0; index < count; index++) {
-      await limiter.reserve(user, { estimate: LIMIT / 2 / count, holdMs: HOUR_MS })
+      await limiter.reserve(user, { estimate: LIMIT / 2 / count, expiresIn: HOUR_MS })
     }
     if (!isAllowed) await overfill(limiter, user)
   }

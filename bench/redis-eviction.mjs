@@ -51,14 +51,14 @@ async function rowOf(policy) {
   await redis.config('RESETSTAT')
   const store = redisStore(redis)
   await store.warmUp()
-  const rule = slidingWindow({ limit: LIMIT, windowMs: 3_600_000 })
+  const rule = slidingWindow({ limit: LIMIT, window: 3_600_000 })
   const limiter = createLimiter({
     name: 'api',
     rule,
     store,
     instances: 1,
-    denialCacheMs: 0,
-    deadlineMs: 60_000,
+    denialCache: false,
+    timeout: 60_000,
     onStoreFailure: 'throw',
   })
   // What is said by the counts need not be said in words too.

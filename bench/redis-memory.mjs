@@ -24,8 +24,8 @@ const MANY = 100_000
 const AT_ONCE = 2_000
 const SAMPLES = 200
 const LIMIT = 10_000
-const window = { limit: LIMIT, windowMs: HOUR_MS }
-const bucket = { capacity: LIMIT, periodMs: HOUR_MS }
+const window = { limit: LIMIT, window: HOUR_MS }
+const bucket = { capacity: LIMIT, period: HOUR_MS }
 const user = (index) => `user:${String(index).padStart(7, '0')}`
 const uuid = (index) => `2f1c9a4e-7b35-4d0e-9c11-${String(index).padStart(12, '0')}`
 
@@ -42,12 +42,12 @@ const SUBJECTS = [
   { name: 'slidingLog, 10 entries', rule: slidingLog(window), times: 10, keys: 20_000 },
   { name: 'slidingLog, 100 entries', rule: slidingLog(window), times: 100, keys: 2_000 },
   { name: 'slidingLog, 1,000 entries', rule: slidingLog(window), times: 1_000, keys: 200 },
-  { name: 'concurrency, 1 at work', rule: concurrency({ limit: LIMIT, leaseMs: HOUR_MS }) },
-  { name: 'concurrency, 10 at work', rule: concurrency({ limit: LIMIT, leaseMs: HOUR_MS }), times: 10, keys: 20_000 },
+  { name: 'concurrency, 1 at work', rule: concurrency({ limit: LIMIT, lease: HOUR_MS }) },
+  { name: 'concurrency, 10 at work', rule: concurrency({ limit: LIMIT, lease: HOUR_MS }), times: 10, keys: 20_000 },
   {
     name: 'tokenBucket, 1 hold pending',
     rule: tokenBucket({ ...bucket, refill: LIMIT }),
-    ask: (limiter, key) => limiter.reserve(key, { estimate: 1, holdMs: HOUR_MS }),
+    ask: (limiter, key) => limiter.reserve(key, { estimate: 1, expiresIn: HOUR_MS }),
   },
   {
     name: 'fixedWindow, blocked',
@@ -57,7 +57,7 @@ const SUBJECTS = [
   {
     name: 'fixedWindow, and the answer to an id',
     rule: fixedWindow(window),
-    ask: (limiter, key) => limiter.consume(key, { id: key }),
+    ask: (limiter, key) => limiter.consume(key, { idempotencyKey: key }),
     keys: 20_000,
   },
 ]
@@ -92,8 +92,8 @@ async function rowOf(
     store,
     clock: { nowMs: () => nowMs },
     instances: 1,
-    denialCacheMs: 0,
-    deadlineMs: 60_000,
+    denialCache: false,
+    timeout: 60_000,
   })
   for (let time = 0; time < times; time++) {
     for (let from = 0; from < keys; from += AT_ONCE) {

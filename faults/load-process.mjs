@@ -38,10 +38,10 @@ process.on('uncaughtException', (error) => notes.unhandled(error))
 async function start(given) {
   job = given
   client = await connectClient(job)
-  const rule = slidingLog({ limit: job.limit, windowMs: job.windowMs })
+  const rule = slidingLog({ limit: job.limit, window: job.windowMs })
   const store = redisStore(client.redis)
   const clock = job.ownTime ? { nowMs: () => Date.now() } : undefined
-  limiter = createLimiter({ name: 'faults', rule, store, clock, deadlineMs: job.deadlineMs, ...job.options })
+  limiter = createLimiter({ name: 'faults', rule, store, clock, timeout: job.deadlineMs, ...job.options })
   limiter.on('degraded', () => notes.degraded++)
   limiter.on('recovered', () => notes.recovered++)
   notes.start(job.deadlineMs)

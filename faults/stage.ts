@@ -65,7 +65,7 @@ export class Stage {
   async crew(processes: number, job: Pick<Job, 'servers'> & Partial<Job>): Promise<Crew> {
     const { client, limit, windowMs, deadlineMs } = this
     // Who asks again at once shows most of what passes: nothing is to be known beforehand.
-    const options = { denialCacheMs: 0, ...job.options }
+    const options = { denialCache: false, ...job.options }
     const whole: Job = { ...DEFAULTS, client, limit, windowMs, deadlineMs, ...job, options }
     const loads = await Promise.all(Array.from({ length: processes }, () => startLoad(whole)))
     for (const load of loads) this.endLater(() => load.kill())

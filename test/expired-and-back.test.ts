@@ -12,7 +12,7 @@ import { askTiers, calls, openTiers, tiers, traceOf, waitAfter } from './tier-tw
 
 describe('in memory', () => {
   it('what has expired is not forgotten while the clock may step back', () => {
-    const rule = fixedWindow({ limit: 5, windowMs: 1_000 })
+    const rule = fixedWindow({ limit: 5, window: 1_000 })
     const shelf = openLimit(memoryStore(), { limiter: 'a', rule })
     const admitted = (nowMs: number): number =>
       [1, 1, 1, 1, 1].filter((amount) => {

@@ -4,9 +4,10 @@ import { expect } from 'vitest'
 import type { Decision } from '../src/core/decision.ts'
 import type { Rule } from '../src/core/rule.ts'
 import type { Store } from '../src/core/store.ts'
-import { createLimiter, type LimiterOptions, type TiersOptions } from '../src/limiter/create-limiter.ts'
-import type { Hold } from '../src/limiter/hold.ts'
+import { createLimiter } from '../src/limiter/create-limiter.ts'
 import type { Limiter } from '../src/limiter/limiter.ts'
+import type { LimiterOptions, TiersOptions } from '../src/limiter/options.ts'
+import type { Reservation } from '../src/limiter/reservation.ts'
 import { memoryStore } from '../src/stores/memory/memory-store.ts'
 import { manualClock } from '../src/testing/manual-clock.ts'
 import { patient } from './patient.ts'
@@ -17,7 +18,7 @@ type Action =
   | 'consume'
   | 'peek'
   | 'charge'
-  | 'giveBack'
+  | 'refund'
   | 'block'
   | 'reblock'
   | 'unblock'
@@ -40,7 +41,7 @@ export interface Call {
 export interface RandomLimit {
   readonly rule: Rule
   readonly shadow: boolean
-  readonly blockForMs: number | undefined
+  readonly blockFor: number | undefined
 }
 
 /** Random limits by rules of one kind. */
@@ -48,7 +49,7 @@ export const limitsBy = (rule: fc.Arbitrary<Rule>): fc.Arbitrary<RandomLimit> =>
   fc.record({
     rule,
     shadow: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
-    blockForMs: fc.constantFrom(undefined, undefined, undefined, undefined, 1, 60, 1_000),
+    blockFor: fc.constantFrom(undefined, undefined, undefined, undefined, 1, 60, 1_000),
   })
 
 /** Random limits by any rule. */
@@ -58,7 +59,7 @@ export const limits: fc.Arbitrary<RandomLimit> = limitsBy(fc.oneof(...kinds))
 const call: fc.Arbitrary<Call> = fc.record({
   action: fc.oneof(
     { weight: 12, arbitrary: fc.constant<Action>('consume') },
-    { weight: 1, arbitrary: fc.constantFrom<Action>('peek', 'charge', 'giveBack', 'block', 'reblock', 'unblock') },
+    { weight: 1, arbitrary: fc.constantFrom<Action>('peek', 'charge', 'refund', 'block', 'reblock', 'unblock') },
     { weight: 1, arbitrary: fc.constantFrom<Action>('reset', 'reserve', 'settle', 'settle') },
   ),
   amount: fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.integer({ min: 1, max: 9 }) }),
@@ -106,7 +107,7 @@ export interface LimiterTwins {
 /** Limiters by a clock of their caller's that remember refusals for as long as they hold. */
 export function byCallersClock(startMs: number): Pick<LimiterTwins, 'options' | 'advance'> {
   const clock = manualClock(startMs)
-  return { options: { ...patient, clock, denialCacheMs: 1e9 }, advance: (ms) => clock.advance(ms) }
+  return { options: { ...patient, clock, denialCache: 1e9 }, advance: (ms) => clock.advance(ms) }
 }
 
 /** Plays the calls on a limiter on the store and on one in memory, which has no layers, and throws where they differ. */
@@ -144,7 +145,7 @@ function createTwin(twins: LimiterTwins, store: Store): Limiter<'user' | 'ip'> {
 /** Two limiters of one name on one store. */
 class Side {
   readonly #limiters: readonly Limiter<'user' | 'ip'>[]
-  readonly #holds: Hold<'user' | 'ip'>[] = []
+  readonly #holds: Reservation<'user' | 'ip'>[] = []
   last: Decision | undefined
 
   constructor(twins: LimiterTwins, store: Store) {
@@ -163,11 +164,11 @@ class Side {
   async #act(limiter: Limiter<'user' | 'ip'>, { action, amount, id }: Call, key: Parameters<typeof limiter.peek>[0]) {
     switch (action) {
       case 'consume':
-        return limiter.consume(key, id === undefined ? { cost: amount } : { cost: amount, id: `${id}` })
+        return limiter.consume(key, id === undefined ? { cost: amount } : { cost: amount, idempotencyKey: `${id}` })
       case 'peek':
         return limiter.peek(key, { cost: amount })
       case 'charge':
-      case 'giveBack':
+      case 'refund':
         return limiter[action](key, amount)
       case 'block':
         return limiter.block(key, 10 * amount)
@@ -177,7 +178,7 @@ class Side {
       case 'reset':
         return limiter[action](key)
       case 'reserve': {
-        const hold = await limiter.reserve(key, { estimate: amount, holdMs: 40 * amount })
+        const hold = await limiter.reserve(key, { estimate: amount, expiresIn: 40 * amount })
         if (hold.allowed) this.#holds.push(hold)
         return hold.decision
       }

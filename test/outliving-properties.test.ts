@@ -160,8 +160,8 @@ describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind) => {
 })
 
 describe('a bucket whose period changes', () => {
-  const token = (periodMs: number) => rules.tokenBucket({ capacity: 100, refill: 100, periodMs })
-  const leaky = (periodMs: number) => rules.leakyBucket({ capacity: 100, leak: 100, periodMs })
+  const token = (periodMs: number) => rules.tokenBucket({ capacity: 100, refill: 100, period: periodMs })
+  const leaky = (periodMs: number) => rules.leakyBucket({ capacity: 100, leak: 100, period: periodMs })
 
   it.each([
     ['token bucket', token],
@@ -175,7 +175,7 @@ describe('a bucket whose period changes', () => {
 
 describe('a bucket of other numbers', () => {
   const bucket = (capacity: number, periodMs: number, maxDebt = 0) =>
-    rules.tokenBucket({ capacity, refill: 1, periodMs, maxDebt })
+    rules.tokenBucket({ capacity, refill: 1, period: periodMs, maxDebt })
 
   it('keeps the part of a request that is used', () => {
     const entry = kept(consume(bucket(10, 1_000), UNTOUCHED, 3, 0))
@@ -197,7 +197,7 @@ describe('a bucket of other numbers', () => {
 })
 
 describe('a window of another length', () => {
-  const window = (windowMs: number) => rules.fixedWindow({ limit: 10, windowMs, anchor: 'first-hit' })
+  const window = (windowMs: number) => rules.fixedWindow({ limit: 10, window: windowMs, anchor: 'first-hit' })
   const entry = kept(consume(window(1_000), UNTOUCHED, 4, 300))
 
   it('counts by the old one until something is counted: a look and a refund change no time', () => {

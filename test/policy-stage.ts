@@ -1,12 +1,12 @@
 import { type Mock, vi } from 'vitest'
 import type { Subject } from '../src/core/key.ts'
 import type { Rule } from '../src/core/rule.ts'
-import { type Policy, type PolicyCacheOptions, RuleResolver } from '../src/limiter/rule-resolver.ts'
+import { type ResolveRule as Policy, type PolicyCacheOptions, RuleResolver } from '../src/limiter/rule-resolver.ts'
 import { slidingWindow } from '../src/rules/sliding-window/sliding-window.ts'
 import { type ManualClock, manualClock } from '../src/testing/manual-clock.ts'
 
 /** A plan of so many requests a minute. */
-export const plan = (limit: number): Rule => slidingWindow({ limit, windowMs: 60_000 })
+export const plan = (limit: number): Rule => slidingWindow({ limit, window: 60_000 })
 /** What a subject has when the policy has nothing for it. */
 export const fallback: Rule = plan(10)
 
@@ -34,7 +34,7 @@ export function setUp(script: Policy, options: Partial<PolicyCacheOptions> = {})
   const failures: [unknown, Subject][] = []
   const timers: Stage['timers'] = { started: 0, running: new Set() }
   const cache = new RuleResolver({
-    policy,
+    resolveRule: policy,
     fallback,
     freshMs: 100,
     maxSubjects: 10,

@@ -1,8 +1,9 @@
 import { expect, type Mock, vi } from 'vitest'
 import { LimiterError } from '../src/core/limiter-error.ts'
 import type { Rule } from '../src/core/rule.ts'
-import { createLimiter, type LimiterOptions } from '../src/limiter/create-limiter.ts'
+import { createLimiter } from '../src/limiter/create-limiter.ts'
 import type { Limiter } from '../src/limiter/limiter.ts'
+import type { LimiterOptions } from '../src/limiter/options.ts'
 import { fixedWindow } from '../src/rules/fixed-window/fixed-window.ts'
 import { type ManualClock, manualClock } from '../src/testing/manual-clock.ts'
 import { type RemoteStore, remoteStore } from './remote-store.ts'
@@ -15,7 +16,7 @@ export let clock: ManualClock
 export const warned: Mock = vi.fn()
 
 /** The rule of limiters that are told no other: ten a minute. */
-export const rule: Rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+export const rule: Rule = fixedWindow({ limit: 10, window: 60_000 })
 
 /** A store that answers, a clock that stands still and a silent console for each test: `beforeEach(remoteStage)`. */
 export function remoteStage(): () => void {

@@ -2,6 +2,7 @@ import type { LimitResult } from '../src/core/decision.ts'
 import type { Limit } from '../src/core/limit.ts'
 import type { Store, StoreCall } from '../src/core/store.ts'
 import { type MemoryStore, memoryStore } from '../src/stores/memory/memory-store.ts'
+import { remoteLayers } from '../src/stores/remote-layers.ts'
 
 /** How a remote store behaves: it answers, says nothing, rejects, or decides and loses its answer. */
 export type Behaviour = 'answers' | 'silent' | 'fails' | 'loses'
@@ -49,6 +50,7 @@ export function remoteStore(server: Server = { memory: memoryStore() }): RemoteS
   const store: RemoteStore = {
     name: 'redis',
     isLocal: false,
+    layers: remoteLayers,
     behaviour: 'answers',
     error: new Error('gone'),
     asked: 0,

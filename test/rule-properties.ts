@@ -98,7 +98,7 @@ function describePromise(promise: RulePromise): void {
     it('says it with every step, also with one that is refused or goes into debt', () => {
       check(everything, (history, rule) => {
         for (const { action, amount, before, nowMs } of history) {
-          const adjusted = rule.adjust(before.state, nowMs, action === 'giveBack' ? -amount : amount)
+          const adjusted = rule.adjust(before.state, nowMs, action === 'refund' ? -amount : amount)
           const { state, remaining, nextAfterMs } =
             action === 'consume' ? rule.step(before.state, nowMs, amount) : rule.step(adjusted.state, nowMs, 0)
           const { retryAfterMs } = rule.step(state, nowMs, remaining + 1)

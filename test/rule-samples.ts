@@ -53,7 +53,7 @@ type Product = readonly [factory: string, product: string, count: string, time: 
 type GiveBackExample = readonly [
   title: string,
   takes: Readonly<Record<number, number>>,
-  giveBack: readonly [nowMs: number, amount: number, takenMs?: number],
+  refund: readonly [nowMs: number, amount: number, takenMs?: number],
   says: readonly [returned: number, remaining: number, resetAfterMs: number],
 ]
 

@@ -36,7 +36,7 @@ afterEach(() => vi.unstubAllGlobals())
 describe('where a timer is a number', () => {
   it('places are taken, renewed and given back', async () => {
     numberTimers()
-    const limiter = createLimiter({ name: 'places', rule: concurrency({ limit: 1, leaseMs: 300 }) })
+    const limiter = createLimiter({ name: 'places', rule: concurrency({ limit: 1, lease: 300 }) })
     const lease = await limiter.acquire('door')
     expect([lease.allowed, (await limiter.acquire('door')).allowed]).toEqual([true, false])
     await vi.waitUntil(() => last >= 3)
@@ -48,7 +48,7 @@ describe('where a timer is a number', () => {
 
   it('callers wait for their turn', async () => {
     numberTimers()
-    const limiter = createLimiter({ name: 'turns', rule: fixedWindow({ limit: 1, windowMs: 50 }) })
+    const limiter = createLimiter({ name: 'turns', rule: fixedWindow({ limit: 1, window: 50 }) })
     const waits = await Promise.all([1, 2, 3].map(() => limiter.wait('door')))
     expect(waits.map(({ allowed }) => allowed)).toEqual([true, true, true])
   })
@@ -73,7 +73,7 @@ describe('where a timer is a number', () => {
     await redis.ping()
     numberTimers()
     const store = redisStore(redis)
-    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 2, windowMs: 86_400_000 }), store })
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 2, window: 86_400_000 }), store })
     const asked = await Promise.all([1, 2, 3, 4].map(() => limiter.consume('ann')))
     expect(asked.map(({ allowed, decidedBy }) => `${allowed} ${decidedBy}`).sort()).toEqual([
       'false redis',

@@ -4,7 +4,7 @@ import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-sta
 import { decideBy, type Action as KeyAction } from './open-limit.ts'
 
 /** What may be done with a key. */
-export type Action = 'consume' | 'peek' | 'charge' | 'giveBack' | 'block' | 'reblock' | 'unblock' | 'reset'
+export type Action = 'consume' | 'peek' | 'charge' | 'refund' | 'block' | 'reblock' | 'unblock' | 'reset'
 
 /** One call, and how long to wait before it. */
 export interface Turn {
@@ -61,7 +61,7 @@ export function act(rule: Rule, entry: KeyState, action: Action, amount: number,
 export function requestOf(action: Action, amount: number): KeyAction {
   if (action === 'unblock' || action === 'reset') return { type: action }
   if (action === 'reblock') return { type: 'block', amount, replaces: true }
-  return { type: action === 'giveBack' ? 'refund' : action, amount }
+  return { type: action === 'refund' ? 'refund' : action, amount }
 }
 
 function waitMs(wait: Wait, last: Transition | undefined, periodMs: number): number {
@@ -113,21 +113,18 @@ export const starts: fc.Arbitrary<number> = fc.oneof(
 
 /** Every action, on a clock that runs straight. */
 export const everything: fc.Arbitrary<Turn[]> = turns(
-  ['consume', 'consume', 'consume', 'peek', 'charge', 'giveBack'],
+  ['consume', 'consume', 'consume', 'peek', 'charge', 'refund'],
   waits,
 )
 
 /** Actions on a clock that steps. */
-export const anyClock: fc.Arbitrary<Turn[]> = turns(
-  ['consume', 'consume', 'charge', 'giveBack'],
-  fc.oneof(waits, steps),
-)
+export const anyClock: fc.Arbitrary<Turn[]> = turns(['consume', 'consume', 'charge', 'refund'], fc.oneof(waits, steps))
 
 /** Every action that there is, on any clock, blocks of up to some minutes included. */
 export const anything = (wait: fc.Arbitrary<Wait>): fc.Arbitrary<Turn[]> =>
   fc.array(
     fc.oneof(
-      { weight: 9, arbitrary: turn(['consume', 'consume', 'consume', 'peek', 'charge', 'giveBack'], amounts, wait) },
+      { weight: 9, arbitrary: turn(['consume', 'consume', 'consume', 'peek', 'charge', 'refund'], amounts, wait) },
       { weight: 1, arbitrary: turn(['block', 'reblock'], fc.constantFrom(1, 250, 999, 61_000, 300_000), wait) },
       { weight: 1, arbitrary: turn(['unblock', 'reset'], amounts, wait) },
     ),

@@ -48,9 +48,9 @@ describe.each<[string, () => Store]>([
 
   it.each([250, 750, 1])('counts a window of %d ms and ends it', async (windowMs) => {
     for (const rule of [
-      fixedWindow({ limit: 2, windowMs }),
-      slidingWindow({ limit: 2, windowMs }),
-      slidingLog({ limit: 2, windowMs }),
+      fixedWindow({ limit: 2, window: windowMs }),
+      slidingWindow({ limit: 2, window: windowMs }),
+      slidingLog({ limit: 2, window: windowMs }),
     ]) {
       const { clock, consume } = limit(rule, 1_000_000)
       await consume(2)
@@ -63,7 +63,7 @@ describe.each<[string, () => Store]>([
   })
 
   it('says when the next request passes after 10 of 10 at the edge of a window', async () => {
-    const { clock, consume } = limit(slidingWindow({ limit: 10, windowMs: 1_000 }), 1_000_999)
+    const { clock, consume } = limit(slidingWindow({ limit: 10, window: 1_000 }), 1_000_999)
     await consume(10)
     expect((await consume()).retryAfterMs).toBe(1)
     clock.set(1_001_000)
@@ -76,19 +76,19 @@ describe.each<[string, () => Store]>([
   })
 
   it('counts requests of the same millisecond each, in a log too', async () => {
-    const { consume } = limit(slidingLog({ limit: 1_000, windowMs: 60_000 }), 1_000)
+    const { consume } = limit(slidingLog({ limit: 1_000, window: 60_000 }), 1_000)
     for (let request = 1; request <= 1_000; request++) expect((await consume()).remaining).toBe(1_000 - request)
     expect((await consume()).allowed).toBe(false)
   })
 
   it('tells a cost that is greater than the capacity that it never passes', async () => {
-    const { consume } = limit(tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 }))
+    const { consume } = limit(tokenBucket({ capacity: 5, refill: 1, period: 1_000 }))
     expect(await consume(10)).toMatchObject({ allowed: false, retryAfterMs: Infinity, reason: 'cost-exceeds-limit' })
     expect((await consume(5)).allowed).toBe(true)
   })
 
   it('does not drain a bucket when the clock steps back, and does not make its client wait for it', async () => {
-    const { clock, consume } = limit(tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 }), 1_000_000)
+    const { clock, consume } = limit(tokenBucket({ capacity: 5, refill: 1, period: 1_000 }), 1_000_000)
     await consume(4)
     clock.set(1_000_000 - 97_000)
     expect(await consume()).toMatchObject({ allowed: true, remaining: 0 })
@@ -96,13 +96,13 @@ describe.each<[string, () => Store]>([
   })
 
   it('mints nothing by a negative cost', async () => {
-    const { limiter, consume } = limit(tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 }))
+    const { limiter, consume } = limit(tokenBucket({ capacity: 5, refill: 1, period: 1_000 }))
     await expect(consume(-100)).rejects.toThrow('cost must be a whole number of at least 1, got -100')
     expect((await limiter.peek('client')).remaining).toBe(5)
   })
 
   it('keeps the fraction of a leak: six requests in five seconds when polled every 100 ms at one a second', async () => {
-    const { clock, consume } = limit(leakyBucket({ capacity: 1, leak: 1, periodMs: 1_000 }))
+    const { clock, consume } = limit(leakyBucket({ capacity: 1, leak: 1, period: 1_000 }))
     let admitted = 0
     for (let poll = 0; poll <= 50; poll++) {
       if ((await consume()).allowed) admitted++
@@ -112,10 +112,10 @@ describe.each<[string, () => Store]>([
   })
 
   it('blocks nobody for ever after a give-back: a window ends whatever happened in it', async () => {
-    const { clock, limiter, consume } = limit(fixedWindow({ limit: 1, windowMs: 1_000, anchor: 'first-hit' }))
-    await limiter.giveBack('client')
+    const { clock, limiter, consume } = limit(fixedWindow({ limit: 1, window: 1_000, anchor: 'first-hit' }))
+    await limiter.refund('client')
     await consume()
-    await limiter.giveBack('client', 5)
+    await limiter.refund('client', 5)
     await consume()
     expect(await consume()).toMatchObject({ allowed: false, retryAfterMs: 1_000 })
     clock.advance(1_000)
@@ -125,9 +125,9 @@ describe.each<[string, () => Store]>([
 
 it.each([250, 750, 1])('a key of a window of %d ms leaves the server by itself', async (windowMs) => {
   const rules = [
-    fixedWindow({ limit: 2, windowMs }),
-    slidingWindow({ limit: 2, windowMs }),
-    slidingLog({ limit: 2, windowMs }),
+    fixedWindow({ limit: 2, window: windowMs }),
+    slidingWindow({ limit: 2, window: windowMs }),
+    slidingLog({ limit: 2, window: windowMs }),
   ]
   for (const rule of rules) {
     const { resetAfterMs } = await createLimiter({ name: 'seed', rule, ...patient, store: redisStore(redis) }).consume(
@@ -141,9 +141,9 @@ it.each([250, 750, 1])('a key of a window of %d ms leaves the server by itself',
 })
 
 it.each([
-  fixedWindow({ limit: 5, windowMs: 1_000 }),
-  slidingWindow({ limit: 5, windowMs: 1_000 }),
-  slidingLog({ limit: 5, windowMs: 1_000 }),
+  fixedWindow({ limit: 5, window: 1_000 }),
+  slidingWindow({ limit: 5, window: 1_000 }),
+  slidingLog({ limit: 5, window: 1_000 }),
 ])('keeps all of a subject under one key that no input can steer: $kind', async (rule) => {
   const clock = manualClock(999)
   const limiter = createLimiter({ name: 'seed', rule, ...patient, store: redisStore(redis), clock })
@@ -155,7 +155,7 @@ it.each([
 })
 
 it('keeps counting a log on a server that was restarted, with nothing that repeats itself', async () => {
-  const rule = slidingLog({ limit: 100, windowMs: 60_000 })
+  const rule = slidingLog({ limit: 100, window: 60_000 })
   const clock = manualClock(1_000)
   const limiter = createLimiter({ name: 'seed', rule, ...patient, store: redisStore(redis), clock })
   for (let request = 0; request < 50; request++) await limiter.consume('client')
@@ -173,7 +173,7 @@ it('keeps counting a log on a server that was restarted, with nothing that repea
 
 it('blocks nobody for ever when a key has lost its TTL', async () => {
   for (const anchor of ['clock', 'first-hit'] as const) {
-    const rule = fixedWindow({ limit: 1, windowMs: 1_000, anchor })
+    const rule = fixedWindow({ limit: 1, window: 1_000, anchor })
     const clock = manualClock(1_000_000)
     const limiter = createLimiter({ name: anchor, rule, ...patient, store: redisStore(redis), clock })
     await limiter.consume('client')

@@ -114,8 +114,8 @@ async function played(
 ): Promise<LimitResult[]> {
   const clock = manualClock(trace[0]?.atMs ?? 0)
   // Every decision by the server: what is known to be refused would tell what remained when that was learnt.
-  const options = { name: `simulated ${count++}`, rule, store, clock, denialCacheMs: 0 }
-  const limiter = createLimiter(blockForMs === undefined ? options : { ...options, blockForMs })
+  const options = { name: `simulated ${count++}`, rule, store, clock, denialCache: false } as const
+  const limiter = createLimiter(blockForMs === undefined ? options : { ...options, blockFor: blockForMs })
   const leases: { lease: Lease; endMs: number }[] = []
   const decisions: LimitResult[] = []
   for (const { atMs, key, cost, workMs } of trace) {

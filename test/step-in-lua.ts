@@ -83,7 +83,7 @@ const SCRIPT = [
   "  step(rule, state, tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1', takenMs)",
   'local reply = { retryAfterMs, remaining, resetAfterMs, delayMs, returned or 0 }',
   'if retryAfterMs == 0 then reply[6] = nextAfterMs end',
-  "local cells = next and rule.write(next) or ''",
+  "local cells = next and rule.write(next, '') or ''",
   "for at = 1, #cells, 8 do reply[#reply + 1] = (struct.unpack('<d', cells, at)) end",
   "for index, number in ipairs(reply) do reply[index] = string.format('%.17g', number) end",
   'return reply',

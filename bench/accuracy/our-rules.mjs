@@ -13,7 +13,7 @@ import { manualClock } from 'sluice/testing'
 import { judge } from './judge.mjs'
 import { LIMIT, WINDOW_MS } from './traces.mjs'
 
-const window = { limit: LIMIT, windowMs: WINDOW_MS }
+const window = { limit: LIMIT, window: WINDOW_MS }
 
 /** Every rule that limits a number in a time, with the most that its page says it lets through in any window. */
 export const ourRules = [
@@ -22,8 +22,8 @@ export const ourRules = [
   { name: 'sluice slidingWindow', bound: 2, rule: slidingWindow(window) },
   { name: 'sluice strictWindow', bound: 1, rule: strictWindow(window) },
   { name: 'sluice slidingLog', bound: 1, rule: slidingLog(window) },
-  { name: 'sluice tokenBucket', bound: 2, rule: tokenBucket({ capacity: LIMIT, refill: LIMIT, periodMs: WINDOW_MS }) },
-  { name: 'sluice leakyBucket', bound: 2, rule: leakyBucket({ capacity: LIMIT, leak: LIMIT, periodMs: WINDOW_MS }) },
+  { name: 'sluice tokenBucket', bound: 2, rule: tokenBucket({ capacity: LIMIT, refill: LIMIT, period: WINDOW_MS }) },
+  { name: 'sluice leakyBucket', bound: 2, rule: leakyBucket({ capacity: LIMIT, leak: LIMIT, period: WINDOW_MS }) },
 ]
 
 /** One rule on one trace, on a clock that is moved by hand: in memory, or on Redis where there is one. */

@@ -37,7 +37,7 @@ async function sluice() {
   const store = memoryStore({ maxKeys: 16_000_000 })
   const limiter = createLimiter({
     name: 'growth',
-    rule: slidingWindow({ limit: 1_000_000, windowMs: 3_600_000 }),
+    rule: slidingWindow({ limit: 1_000_000, window: 3_600_000 }),
     store,
   })
   return (key) => limiter.consume(key)

@@ -19,9 +19,9 @@ export const subjects = [
   { name: '@upstash/ratelimit slidingWindow', algorithm: 'sliding window', open: upstash('slidingWindow', false) },
   { name: '@upstash/ratelimit tokenBucket', algorithm: 'token bucket', open: upstash('tokenBucket', false) },
   {
-    name: 'sluice fixedWindow, denialCacheMs: 0',
+    name: 'sluice fixedWindow, denialCache: false',
     algorithm: 'fixed window',
-    open: sluice('fixedWindow', { denialCacheMs: 0 }),
+    open: sluice('fixedWindow', { denialCache: false }),
   },
   {
     name: 'rate-limiter-flexible, inMemoryBlockOnConsumed',
@@ -48,7 +48,7 @@ export const uncached = subjects.filter((subject) => isOurs(subject) === (subjec
 /** The rule of ours that limits alike: a bucket as large as the limit, filled once a window. */
 export function ruleOf(rules, kind, { limit, windowMs }) {
   return kind === 'tokenBucket'
-    ? rules.tokenBucket({ capacity: limit, refill: limit, periodMs: windowMs })
+    ? rules.tokenBucket({ capacity: limit, refill: limit, period: windowMs })
     : rules[kind]({ limit, windowMs })
 }
 

@@ -1,6 +1,6 @@
 // What a user may do: some requests a minute and some tokens a day, in one decision.
 import { Redis } from 'ioredis'
-import { createLimiter, duration, fixedWindow, slidingWindow } from 'sluice'
+import { createLimiter, fixedWindow, slidingWindow } from 'sluice'
 import { redisStore } from 'sluice/redis'
 
 const { REDIS_URL, REQUESTS_PER_MINUTE = 20, TOKENS_PER_DAY = 10_000 } = process.env
@@ -12,10 +12,10 @@ redis?.on('error', (error) => console.error(error.message))
 export const limits = createLimiter({
   name: 'openai',
   tiers: {
-    requests: slidingWindow({ limit: Number(REQUESTS_PER_MINUTE), windowMs: duration('1m') }),
-    tokens: fixedWindow({ limit: Number(TOKENS_PER_DAY), windowMs: duration('1d'), anchor: 'first-hit' }),
+    requests: slidingWindow({ limit: Number(REQUESTS_PER_MINUTE), window: '1m' }),
+    tokens: fixedWindow({ limit: Number(TOKENS_PER_DAY), window: '1d', anchor: 'first-hit' }),
   },
-  sharedTag: true,
+  hashTag: true,
   store: redis && redisStore(redis, { prefix: 'rateLimit:' }),
 })
 

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { duration } from 'sluice'
 import { closeLimits, limits } from './limits.mjs'
 import { countTokens, generate } from './model.mjs'
 
@@ -19,7 +18,7 @@ async function complete(user, chat, response) {
   const prompt = countTokens(chat.messages)
   // What it may cost. After a crash nobody settles it: then it goes back by itself, after ten minutes.
   const estimate = { requests: 1, tokens: prompt + chat.max_tokens }
-  const hold = await limits.reserve(user, { estimate, holdMs: duration('10m') })
+  const hold = await limits.reserve(user, { estimate, expiresIn: '10m' })
   if (!hold.allowed) return refuse(response, hold.decision)
   const gone = new AbortController()
   response.once('close', () => gone.abort())

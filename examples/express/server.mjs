@@ -1,7 +1,7 @@
 // Express behind three limits: one for the whole app, one for a route, and a budget of tokens for each user. See README.md.
 import express from 'express'
 import { Redis } from 'ioredis'
-import { createLimiter, duration, fixedWindow, slidingWindow } from 'sluice'
+import { createLimiter, fixedWindow, slidingWindow } from 'sluice'
 import { byUser, byUserOrIp, rateLimit } from 'sluice/express'
 import { PROBLEM_JSON, refusalOf } from 'sluice/http'
 import { redisStore } from 'sluice/redis'
@@ -13,10 +13,10 @@ const redis = REDIS_URL ? new Redis(REDIS_URL) : undefined
 redis?.on('error', (error) => console.error(error.message))
 const store = redis && redisStore(redis)
 
-const perMinute = (limit) => slidingWindow({ limit, windowMs: duration('1m') })
+const perMinute = (limit) => slidingWindow({ limit, window: '1m' })
 const everything = createLimiter({ name: 'everything', rule: perMinute(5), store })
 const me = createLimiter({ name: 'me', rule: perMinute(3), store })
-const perDay = fixedWindow({ limit: 1_000, windowMs: duration('1d'), anchor: 'first-hit' })
+const perDay = fixedWindow({ limit: 1_000, window: '1d', anchor: 'first-hit' })
 const tokens = createLimiter({ name: 'tokens', rule: perDay, store })
 
 // A name is taken at its word here. In your app it comes from what has checked it: request.user, a session.
@@ -33,7 +33,7 @@ app.get('/', (request, response) => {
 })
 
 // One route more strictly. Who is not signed in has no key, and is refused.
-app.get('/me', rateLimit({ limiter: me, key: byUser(userOf), withoutKey: 'refuse' }), (request, response) => {
+app.get('/me', rateLimit({ limiter: me, key: byUser(userOf), onMissingKey: 'refuse' }), (request, response) => {
   response.json({ user: userOf(request), remaining: request.rateLimit.remaining })
 })
 

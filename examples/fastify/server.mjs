@@ -1,7 +1,7 @@
 // Fastify behind three limits: one for the whole app, one for a group of routes, and one for what does not exist. See README.md.
 import fastify from 'fastify'
 import { Redis } from 'ioredis'
-import { createLimiter, duration, slidingWindow } from 'sluice'
+import { createLimiter, slidingWindow } from 'sluice'
 import { byUser, rateLimit } from 'sluice/fastify'
 import { redisStore } from 'sluice/redis'
 
@@ -12,7 +12,7 @@ const redis = REDIS_URL ? new Redis(REDIS_URL) : undefined
 redis?.on('error', (error) => console.error(error.message))
 const store = redis && redisStore(redis)
 
-const perMinute = (limit) => slidingWindow({ limit, windowMs: duration('1m') })
+const perMinute = (limit) => slidingWindow({ limit, window: '1m' })
 const visitors = createLimiter({ name: 'visitors', rule: perMinute(5), store })
 const users = createLimiter({ name: 'users', rule: perMinute(3), store })
 const misses = createLimiter({ name: 'misses', rule: perMinute(10), store })
@@ -31,7 +31,7 @@ await app.register(rateLimit, { limiter: visitors })
 app.get('/', async (request) => ({ hello: 'world', remaining: request.rateLimit.remaining }))
 
 // Two routes of one limiter are a group: what is asked of one is missing in the other. Who is not signed in is refused.
-const byName = { rateLimit: { limiter: users, key: byUser(userOf), withoutKey: 'refuse' } }
+const byName = { rateLimit: { limiter: users, key: byUser(userOf), onMissingKey: 'refuse' } }
 const answer = async (request) => ({ user: userOf(request), remaining: request.rateLimit.remaining })
 app.get('/me', { config: byName }, answer)
 app.put('/me', { config: byName }, answer)

@@ -2,7 +2,7 @@
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { Redis } from 'ioredis'
-import { createLimiter, duration, slidingWindow } from 'sluice'
+import { createLimiter, slidingWindow } from 'sluice'
 import { byUser, rateLimit } from 'sluice/hono'
 import { redisStore } from 'sluice/redis'
 
@@ -13,7 +13,7 @@ const redis = REDIS_URL ? new Redis(REDIS_URL) : undefined
 redis?.on('error', (error) => console.error(error.message))
 const store = redis && redisStore(redis)
 
-const perMinute = (limit) => slidingWindow({ limit, windowMs: duration('1m') })
+const perMinute = (limit) => slidingWindow({ limit, window: '1m' })
 const visitors = createLimiter({ name: 'visitors', rule: perMinute(5), store })
 const users = createLimiter({ name: 'users', rule: perMinute(3), store })
 
@@ -30,7 +30,7 @@ app.get('/', rateLimit({ limiter: visitors }), (c) => c.json({ hello: 'world', r
 
 // Who is not signed in has no key, and is refused.
 const byName = byUser((c) => c.get('user'))
-app.get('/me', rateLimit({ limiter: users, key: byName, withoutKey: 'refuse' }), (c) =>
+app.get('/me', rateLimit({ limiter: users, key: byName, onMissingKey: 'refuse' }), (c) =>
   c.json({ user: c.get('user'), remaining: c.var.rateLimit.remaining }),
 )
 

@@ -1,7 +1,7 @@
 // Koa behind two limits: one by address for everything, one by user for a part of it. See README.md.
 import { Redis } from 'ioredis'
 import Koa from 'koa'
-import { createLimiter, duration, slidingWindow } from 'sluice'
+import { createLimiter, slidingWindow } from 'sluice'
 import { byUser, byUserOrIp, rateLimit } from 'sluice/koa'
 import { redisStore } from 'sluice/redis'
 
@@ -12,7 +12,7 @@ const redis = REDIS_URL ? new Redis(REDIS_URL) : undefined
 redis?.on('error', (error) => console.error(error.message))
 const store = redis && redisStore(redis)
 
-const perMinute = (limit) => slidingWindow({ limit, windowMs: duration('1m') })
+const perMinute = (limit) => slidingWindow({ limit, window: '1m' })
 const everything = createLimiter({ name: 'everything', rule: perMinute(5), store })
 const users = createLimiter({ name: 'users', rule: perMinute(3), store })
 
@@ -26,7 +26,7 @@ const app = new Koa()
 app.use(rateLimit({ limiter: everything, key: byUserOrIp(userOf) }))
 
 // One route more strictly. Who is not signed in has no key, and is refused. A router takes it as it is: router.get('/me', limitMe, me).
-const limitMe = rateLimit({ limiter: users, key: byUser(userOf), withoutKey: 'refuse' })
+const limitMe = rateLimit({ limiter: users, key: byUser(userOf), onMissingKey: 'refuse' })
 app.use((ctx, next) => (ctx.path === '/me' ? limitMe(ctx, next) : next()))
 
 app.use((ctx) => {

@@ -3,7 +3,7 @@ import 'reflect-metadata'
 import { applyDecorators, Controller, Get, Module, Req } from '@nestjs/common'
 import { APP_GUARD, NestFactory } from '@nestjs/core'
 import { Redis } from 'ioredis'
-import { createLimiter, duration, slidingWindow } from 'sluice'
+import { createLimiter, slidingWindow } from 'sluice'
 import {
   byUser,
   RateLimit,
@@ -35,7 +35,7 @@ Controller()(AppController)
 // By address, as the module says.
 decorate(AppController, 'home', [Get()], [RateLimitDecision()])
 // By user, and more strictly. Who is not signed in has no key, and is refused.
-const perUser = { limiter: 'users', key: byUser((context) => userOf(requestOf(context))), withoutKey: 'refuse' }
+const perUser = { limiter: 'users', key: byUser((context) => userOf(requestOf(context))), onMissingKey: 'refuse' }
 decorate(AppController, 'me', [Get('me'), RateLimit(perUser)], [Req(), RateLimitDecision()])
 decorate(AppController, 'health', [Get('health'), SkipRateLimit()])
 
@@ -62,7 +62,7 @@ Module({
       imports: [CountsModule],
       inject: [Counts],
       useFactory: ({ store }) => {
-        const perMinute = (limit) => slidingWindow({ limit, windowMs: duration('1m') })
+        const perMinute = (limit) => slidingWindow({ limit, window: '1m' })
         const limiters = {
           visitors: createLimiter({ name: 'visitors', rule: perMinute(5), store }),
           users: createLimiter({ name: 'users', rule: perMinute(3), store }),

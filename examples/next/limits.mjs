@@ -1,6 +1,6 @@
 // The limits of all routes, made once.
 import { Redis } from 'ioredis'
-import { createLimiter, duration, slidingWindow } from 'sluice'
+import { createLimiter, slidingWindow } from 'sluice'
 import { redisStore } from 'sluice/redis'
 
 const { REDIS_URL } = process.env
@@ -10,7 +10,7 @@ const redis = REDIS_URL ? new Redis(REDIS_URL) : undefined
 redis?.on('error', (error) => console.error(error.message))
 const store = redis && redisStore(redis)
 
-const perMinute = (limit) => slidingWindow({ limit, windowMs: duration('1m') })
+const perMinute = (limit) => slidingWindow({ limit, window: '1m' })
 export const visitors = createLimiter({ name: 'visitors', rule: perMinute(5), store })
 export const users = createLimiter({ name: 'users', rule: perMinute(3), store })
 

@@ -1,7 +1,7 @@
 // Plain node:http behind two limits: one by address, one by user. See README.md.
 import { createServer } from 'node:http'
 import { Redis } from 'ioredis'
-import { createLimiter, duration, slidingWindow } from 'sluice'
+import { createLimiter, slidingWindow } from 'sluice'
 import { byUser, rateLimit } from 'sluice/node'
 import { redisStore } from 'sluice/redis'
 
@@ -12,7 +12,7 @@ const redis = REDIS_URL ? new Redis(REDIS_URL) : undefined
 redis?.on('error', (error) => console.error(error.message))
 const store = redis && redisStore(redis)
 
-const perMinute = (limit) => slidingWindow({ limit, windowMs: duration('1m') })
+const perMinute = (limit) => slidingWindow({ limit, window: '1m' })
 const visitors = createLimiter({ name: 'visitors', rule: perMinute(5), store })
 const users = createLimiter({ name: 'users', rule: perMinute(3), store })
 
@@ -30,7 +30,7 @@ const routes = new Map([
   [
     'GET /me',
     // Who is not signed in has no key, and is refused.
-    rateLimit({ limiter: users, key: byUser(userOf), withoutKey: 'refuse' })((request, response, decision) => {
+    rateLimit({ limiter: users, key: byUser(userOf), onMissingKey: 'refuse' })((request, response, decision) => {
       reply(response, 200, { user: userOf(request), remaining: decision.remaining })
     }),
   ],

@@ -1,7 +1,7 @@
 // Socket.IO with the plain limiter: so many connections of an address, so many events of a user. See README.md.
 import { createServer } from 'node:http'
 import { Redis } from 'ioredis'
-import { concurrency, createLimiter, duration, slidingWindow } from 'sluice'
+import { concurrency, createLimiter, slidingWindow } from 'sluice'
 import { addressKey } from 'sluice/http'
 import { redisStore } from 'sluice/redis'
 import { Server } from 'socket.io'
@@ -16,16 +16,16 @@ const store = redis && redisStore(redis)
 const connections = createLimiter({
   name: 'connections',
   tiers: {
-    atOnce: concurrency({ limit: 3, leaseMs: duration('30s') }),
-    opened: slidingWindow({ limit: 20, windowMs: duration('1m') }),
+    atOnce: concurrency({ limit: 3, lease: '30s' }),
+    opened: slidingWindow({ limit: 20, window: '1m' }),
   },
   store,
 })
-const events = createLimiter({ name: 'events', rule: slidingWindow({ limit: 5, windowMs: duration('10s') }), store })
+const events = createLimiter({ name: 'events', rule: slidingWindow({ limit: 5, window: '10s' }), store })
 // How often somebody may be refused and go on.
 const patience = createLimiter({
   name: 'patience',
-  rule: slidingWindow({ limit: 10, windowMs: duration('1m') }),
+  rule: slidingWindow({ limit: 10, window: '1m' }),
   store,
 })
 

@@ -1,7 +1,7 @@
 // WebSockets with the plain limiter: so many connections of an address, so many messages of a user. See README.md.
 import { createServer, STATUS_CODES } from 'node:http'
 import { Redis } from 'ioredis'
-import { concurrency, createLimiter, duration, slidingWindow } from 'sluice'
+import { concurrency, createLimiter, slidingWindow } from 'sluice'
 import { addressKey, PROBLEM_JSON, refusalOf } from 'sluice/http'
 import { redisStore } from 'sluice/redis'
 import { WebSocketServer } from 'ws'
@@ -16,20 +16,20 @@ const store = redis && redisStore(redis)
 const connections = createLimiter({
   name: 'connections',
   tiers: {
-    atOnce: concurrency({ limit: 3, leaseMs: duration('30s') }),
-    opened: slidingWindow({ limit: 20, windowMs: duration('1m') }),
+    atOnce: concurrency({ limit: 3, lease: '30s' }),
+    opened: slidingWindow({ limit: 20, window: '1m' }),
   },
   store,
 })
 const messages = createLimiter({
   name: 'messages',
-  rule: slidingWindow({ limit: 5, windowMs: duration('10s') }),
+  rule: slidingWindow({ limit: 5, window: '10s' }),
   store,
 })
 // How often somebody may be refused and go on.
 const patience = createLimiter({
   name: 'patience',
-  rule: slidingWindow({ limit: 10, windowMs: duration('1m') }),
+  rule: slidingWindow({ limit: 10, window: '1m' }),
   store,
 })
 

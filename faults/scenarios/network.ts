@@ -94,7 +94,12 @@ function moreThan(most: number, counts: readonly number[]): string[] {
 /** How often the server has counted each of these keys. */
 async function countsOf({ host, port }: Address, keys: readonly string[], rule: { limit: number; windowMs: number }) {
   const redis = new Redis(port, host)
-  await using limiter = createLimiter({ ...patient, name: 'faults', rule: slidingLog(rule), store: redisStore(redis) })
+  await using limiter = createLimiter({
+    ...patient,
+    name: 'faults',
+    rule: slidingLog({ limit: rule.limit, window: rule.windowMs }),
+    store: redisStore(redis),
+  })
   const standings = await Promise.all(keys.map((key) => limiter.peek(key)))
   redis.disconnect()
   return standings.map(({ remaining }) => rule.limit - remaining)

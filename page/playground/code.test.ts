@@ -14,17 +14,17 @@ it('writes a program as people would', () => {
 
 export const tokenBucketLimiter = createLimiter({
   name: 'token-bucket',
-  rule: tokenBucket({ capacity: 1_500, refill: 7, periodMs: 90_000 }),
+  rule: tokenBucket({ capacity: 1_500, refill: 7, period: '1m30s' }),
 })
 
 export const fixedWindowLimiter = createLimiter({
   name: 'fixed-window',
-  rule: fixedWindow({ limit: 100, windowMs: 60_000, anchor: 'first-hit' }),
+  rule: fixedWindow({ limit: 100, window: '1m', anchor: 'first-hit' }),
 })
 
 export const fixedWindow2Limiter = createLimiter({
   name: 'fixed-window-2',
-  rule: fixedWindow({ limit: 5, windowMs: 250 }),
+  rule: fixedWindow({ limit: 5, window: '250ms' }),
 })
 `)
 })
@@ -63,9 +63,9 @@ it('writes tiers as tiers', () => {
 export const tokenBucketLimiter = createLimiter({
   name: 'token-bucket',
   tiers: {
-    'token-bucket': tokenBucket({ capacity: 20, refill: 5, periodMs: 1_000 }),
-    'fixed-window': fixedWindow({ limit: 100, windowMs: 60_000 }),
-    'fixed-window-2': fixedWindow({ limit: 1_000, windowMs: 3_600_000 }),
+    'token-bucket': tokenBucket({ capacity: 20, refill: 5, period: '1s' }),
+    'fixed-window': fixedWindow({ limit: 100, window: '1m' }),
+    'fixed-window-2': fixedWindow({ limit: 1_000, window: '1h' }),
   },
 })
 `)

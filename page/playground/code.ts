@@ -1,5 +1,4 @@
-import { duration } from '../../src/core/duration.ts'
-import { nameField, type RuleField, type RuleForm } from '../../src/rules/rule-form.ts'
+import type { RuleField, RuleForm } from '../../src/rules/rule-form.ts'
 import { composeOptions, findForm, nameLanes, type RuleChoice } from './rule-choice.ts'
 
 /** The chosen rules as a program. They must be rules that can be made. */
@@ -48,17 +47,16 @@ function composeCall(choice: RuleChoice): string {
   const form = getForm(choice)
   const given = composeOptions(form, choice)
   const options = form.fields
-    .filter((field) => nameField(field) in given)
-    .map((field) => `${field.name}: ${writeLiteral(field, given[nameField(field)] as string | number)}`)
+    .filter((field) => field.name in given)
+    .map((field) => `${field.name}: ${writeLiteral(field, given[field.name] as string | number)}`)
   return `${form.factory}({ ${options.join(', ')} })`
 }
 
 function writeLiteral(field: RuleField, value: string | number): string {
   switch (field.kind) {
     case 'choice':
-      return `'${value}'`
     case 'duration':
-      return groupDigits(duration(`${value}`))
+      return `'${value}'`
     case 'count':
       return groupDigits(Number(value))
   }

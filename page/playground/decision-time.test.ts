@@ -3,7 +3,7 @@ import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
 import { steady } from '../../src/simulate/traffic.ts'
 import { decisionTimeNs } from './decision-time.ts'
 
-const RULE = fixedWindow({ limit: 50, windowMs: 10_000 })
+const RULE = fixedWindow({ limit: 50, window: 10_000 })
 
 it.each([
   // Four passes of a thousand, and two of two thousand although there are more.

@@ -6,7 +6,7 @@ import { simulate } from '../../src/simulate/simulate.ts'
 import type { Arrival } from '../../src/simulate/simulation.ts'
 import { describeRefusal, type FirstRefusal, FirstRefusals } from './first-refusals.ts'
 
-const BUCKET = tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 })
+const BUCKET = tokenBucket({ capacity: 3, refill: 1, period: 1_000 })
 const findFirst = (rule: Rule, ...parts: readonly (readonly Arrival[])[]): readonly FirstRefusal[] => {
   const first = new FirstRefusals(rule.limit)
   simulate([{ name: 'one', rule }], parts.flat(), { onDecision: (_, arrival, result) => first.note(arrival, result) })
@@ -36,7 +36,7 @@ it('tells the first five rows of refusals, with what the rule said', () => {
 it('does not take a place that was given back for a request', () => {
   // The lease ends before the work, so that giving back is refused.
   const works = [arrivals(1, { workMs: 200 }), arrivals(1, { atMs: 6_000, workMs: 200 })]
-  expect(findFirst(concurrency({ limit: 1, leaseMs: 100 }), ...works)).toEqual([])
+  expect(findFirst(concurrency({ limit: 1, lease: 100 }), ...works)).toEqual([])
 })
 
 it.each([

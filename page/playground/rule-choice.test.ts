@@ -25,8 +25,11 @@ it('makes the rule that was asked for, in words and numbers', () => {
 it.each([
   [{ limit: '0', window: '1m' }, 'limit must be a whole number of at least 1, got 0'],
   [{ limit: 'many', window: '1m' }, 'limit must be a whole number of at least 1, got NaN'],
-  [{ limit: '5', window: 'soon' }, `a duration looks like '250ms', '1m' or '1h30m', got "soon"`],
-  [{ limit: '5' }, 'windowMs must be a whole number from 1 to 315619200000, got undefined'],
+  [
+    { limit: '5', window: 'soon' },
+    `window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got "soon"`,
+  ],
+  [{ limit: '5' }, "window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got undefined"],
 ])('says what is wrong with %j', (values, problem) => {
   expect(makeRule({ rule: 'sliding-window', values })).toEqual({ problem })
 })

@@ -1,7 +1,7 @@
 import { duration } from '../../src/core/duration.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import * as forms from '../../src/rules/forms.ts'
-import { nameField, type RuleField, type RuleForm, ruleFrom } from '../../src/rules/rule-form.ts'
+import type { RuleField, RuleForm } from '../../src/rules/rule-form.ts'
 import { tieredRule } from '../../src/simulate/tiered-rule.ts'
 
 /** A rule as it is being chosen: what people typed for each field, by the field's word. An empty text leaves the field out. */
@@ -30,7 +30,7 @@ export function findForm(name: string): RuleForm | undefined {
 export function suggestChoice(form: RuleForm): RuleChoice {
   const values = form.fields
     .filter((field) => field.example !== undefined)
-    .map((field) => [nameField(field), `${field.example}`] as const)
+    .map((field) => [field.name, `${field.example}`] as const)
   return { rule: form.name, values: Object.fromEntries(values) }
 }
 
@@ -46,8 +46,8 @@ export function changeRule(form: RuleForm, { values, tiers }: RuleChoice): RuleC
 export function composeOptions(form: RuleForm, { values }: RuleChoice): Record<string, string | number> {
   const options: Record<string, string | number> = {}
   for (const field of form.fields) {
-    const text = values[nameField(field)]?.trim() ?? ''
-    if (text !== '') options[nameField(field)] = parseValue(field, text)
+    const text = values[field.name]?.trim() ?? ''
+    if (text !== '') options[field.name] = parseValue(field, text)
   }
   return options
 }
@@ -77,7 +77,7 @@ function makeOneRule(choice: RuleChoice): Made {
   const form = findForm(choice.rule)
   if (form === undefined) return { problem: `there is no rule ${JSON.stringify(choice.rule)}` }
   try {
-    return { rule: ruleFrom(form, composeOptions(form, choice)) }
+    return { rule: form.make(composeOptions(form, choice)) }
   } catch (error) {
     return { problem: (error as Error).message }
   }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { nameField, type RuleField, type RuleForm } from '../../src/rules/rule-form.ts'
+import type { RuleField, RuleForm } from '../../src/rules/rule-form.ts'
 import { LadderField } from './ladder-field.tsx'
 import type { RuleChoice } from './rule-choice.ts'
 
@@ -12,7 +12,7 @@ export function RuleFields(props: {
 }): JSX.Element {
   const { form, choice, change } = props
   const set = (field: RuleField, text: string): void =>
-    change({ ...choice, values: { ...choice.values, [nameField(field)]: text } })
+    change({ ...choice, values: { ...choice.values, [field.name]: text } })
   const needed = form.fields.filter((field) => field.example !== undefined)
   const optional = form.fields.filter((field) => field.example === undefined)
   return (
@@ -21,10 +21,10 @@ export function RuleFields(props: {
         {needed.map((field) => (
           <LadderField
             key={field.name}
-            label={nameField(field)}
+            label={field.name}
             about={field.about}
             kind={field.kind === 'duration' ? 'duration' : 'count'}
-            value={choice.values[nameField(field)] ?? ''}
+            value={choice.values[field.name] ?? ''}
             change={(text) => set(field, text)}
           />
         ))}
@@ -36,7 +36,7 @@ export function RuleFields(props: {
             <OptionalField
               key={field.name}
               field={field}
-              value={choice.values[nameField(field)] ?? ''}
+              value={choice.values[field.name] ?? ''}
               change={(text) => set(field, text)}
             />
           ))}
@@ -52,7 +52,7 @@ function OptionalField(props: { field: RuleField; value: string; change: (text: 
   return (
     <>
       <label for={id} title={field.about}>
-        {nameField(field)}
+        {field.name}
       </label>
       {field.choices === undefined ? (
         <input

@@ -6,8 +6,8 @@ import { bursts, steady } from '../../src/simulate/traffic.ts'
 import { SLOTS, startRun, WATCHED_KEY } from './run.ts'
 
 const CONTESTANTS = [
-  { name: 'one', rule: tokenBucket({ capacity: 20, refill: 7, periodMs: 1_000 }) },
-  { name: 'other', rule: fixedWindow({ limit: 50, windowMs: 10_000 }) },
+  { name: 'one', rule: tokenBucket({ capacity: 20, refill: 7, period: 1_000 }) },
+  { name: 'other', rule: fixedWindow({ limit: 50, window: 10_000 }) },
 ]
 const TRACE = bursts({ durationMs: 60_000, burst: 100, burstMs: 700, pauseMs: 900, keys: 3, seed: 5 })
 const always = (): boolean => true

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { nameField } from '../../src/rules/rule-form.ts'
 import { RULE_FORMS, type RuleChoice } from './rule-choice.ts'
 import { type Settings, START } from './settings.ts'
 import { readSettings, writeSettings } from './share.ts'
@@ -15,10 +14,7 @@ it('writes a short link that people can read', () => {
 it('reads back all that can be set', () => {
   const text = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' }).filter((value) => !value.includes('~'))
   const rule: fc.Arbitrary<RuleChoice> = fc.constantFrom(...RULE_FORMS).chain((form) => {
-    const fields = form.fields.map((field) => [
-      nameField(field),
-      field.choices ? fc.constantFrom(...field.choices) : text,
-    ])
+    const fields = form.fields.map((field) => [field.name, field.choices ? fc.constantFrom(...field.choices) : text])
     return fc.record(Object.fromEntries(fields), { requiredKeys: [] }).map((values) => ({ rule: form.name, values }))
   })
   const lane = fc.oneof(

@@ -1,4 +1,4 @@
-import { nameField, type RuleField, type RuleForm } from '../../src/rules/rule-form.ts'
+import type { RuleField, RuleForm } from '../../src/rules/rule-form.ts'
 import { findForm, type RuleChoice } from './rule-choice.ts'
 import { MOST_RULES, MOST_TIERS, type Settings, START } from './settings.ts'
 import { listFields, TRAFFIC_KINDS, type TrafficChoice, type TrafficKind } from './traffic-choice.ts'
@@ -61,7 +61,7 @@ function readRule(text: string, problems: string[]): RuleChoice[] {
 
 function pickKnownValues(form: RuleForm, values: [string, string][], problems: string[]): Record<string, string> {
   const known = values.filter(([word, value]) => {
-    const field = form.fields.find((candidate) => nameField(candidate) === word)
+    const field = form.fields.find((candidate) => candidate.name === word)
     if (field !== undefined && isPossible(field, value)) return true
     problems.push(`${form.name} has no ${JSON.stringify(word)} of ${JSON.stringify(value)}`)
     return false

@@ -4,7 +4,7 @@ import { tokenBucket } from '../../src/rules/token-bucket/token-bucket.ts'
 import { adversary, bursts, poisson, steady } from '../../src/simulate/traffic.ts'
 import { listFields, makeTrace, TRAFFIC_KINDS, type TrafficKind } from './traffic-choice.ts'
 
-const RULE = tokenBucket({ capacity: 5, refill: 3, periodMs: 1_000 })
+const RULE = tokenBucket({ capacity: 5, refill: 3, period: 1_000 })
 const COMMON = { durationMs: 60_000, keys: 1, cost: 1, workMs: 500, seed: 1 }
 
 describe('the requests of a choice are those of the simulation:', () => {
@@ -31,7 +31,7 @@ it('aims at the lease of a rule without a window, and at something when there is
     const made = makeTrace({ kind: 'adversary', values: {} }, aim)
     return 'trace' in made && [...made.trace]
   }
-  expect(arrivals(concurrency({ limit: 3, leaseMs: 2_000 }))).toEqual([
+  expect(arrivals(concurrency({ limit: 3, lease: 2_000 }))).toEqual([
     ...adversary({ ...COMMON, limit: 3, windowMs: 2_000 }),
   ])
   expect(arrivals(undefined)).toEqual([...adversary({ ...COMMON, limit: 1, windowMs: 1_000 })])

@@ -32,13 +32,13 @@ export const walks = [
 ]
 
 function onMemory() {
-  const limiter = createLimiter({ name: 'walk', rule: slidingWindow({ limit, windowMs }) })
+  const limiter = createLimiter({ name: 'walk', rule: slidingWindow({ limit, window: windowMs }) })
   return { ask: () => limiter.consume('u'), close: () => {} }
 }
 
 /** Lets an adapter ask once, notes what it asks the limiter, and asks that. */
 async function asAdaptersAsk() {
-  const limiter = createLimiter({ name: 'walk', rule: slidingWindow({ limit, windowMs }) })
+  const limiter = createLimiter({ name: 'walk', rule: slidingWindow({ limit, window: windowMs }) })
   const { consume } = limiter
   let asked
   limiter.consume = (...args) => {
@@ -53,16 +53,20 @@ async function asAdaptersAsk() {
 
 async function onRedis() {
   const { redis, close } = await openRedis()
-  const limiter = createLimiter({ name: 'walk', rule: slidingWindow({ limit, windowMs }), store: redisStore(redis) })
+  const limiter = createLimiter({
+    name: 'walk',
+    rule: slidingWindow({ limit, window: windowMs }),
+    store: redisStore(redis),
+  })
   return { ask: (index) => limiter.consume(`u${index}`), close }
 }
 
 async function tiersOnRedis() {
   const { redis, close } = await openRedis()
   const tiers = {
-    user: slidingWindow({ limit, windowMs }),
-    ip: tokenBucket({ capacity: limit, refill: limit, periodMs: windowMs }),
-    all: fixedWindow({ limit, windowMs }),
+    user: slidingWindow({ limit, window: windowMs }),
+    ip: tokenBucket({ capacity: limit, refill: limit, period: windowMs }),
+    all: fixedWindow({ limit, window: windowMs }),
   }
   const limiter = createLimiter({ name: 'walk', tiers, store: redisStore(redis) })
   return { ask: (index) => limiter.consume({ user: `u${index}`, ip: `i${index}`, all: 'all' }), close }
@@ -70,7 +74,7 @@ async function tiersOnRedis() {
 
 async function throughExpress() {
   const app = express()
-  app.use(rateLimit({ limiter: createLimiter({ name: 'walk', rule: slidingWindow({ limit, windowMs }) }) }))
+  app.use(rateLimit({ limiter: createLimiter({ name: 'walk', rule: slidingWindow({ limit, window: windowMs }) }) }))
   app.get('/', (_request, response) => response.json({}))
   const server = app.listen(0, '127.0.0.1')
   return exchanges(await portOf(server), { method: 'GET' }, () => server.close())

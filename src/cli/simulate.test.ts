@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-simulate-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const RULE = 'fixed-window limit=10 window=1s'
-const WINDOW = { limit: 10, windowMs: 1_000 }
+const WINDOW = { limit: 10, window: 1_000 }
 
 function writeTrace(name: string, text: string): string {
   const path = join(folder, name)

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { duration } from './duration.ts'
+import { describe, expect, it } from 'vitest'
+import { duration, readDuration, readWait } from './duration.ts'
 
 it.each([
   ['1ms', 1],
@@ -32,9 +32,33 @@ it.each([
   null,
   {},
 ])('refuses %j', (text) => {
-  expect(() => duration(text as string)).toThrow(/^a duration looks like '250ms', '1m' or '1h30m', got /)
+  expect(() => duration(text as string)).toThrow(/^a duration must look like '250ms', '1m' or '1h30m', got /)
 })
 
 it.each(['0s', '3654d', '999999999999999w'])('refuses %s, which is out of range', (text) => {
   expect(() => duration(text)).toThrow(`a duration must be from 1 ms to 10 years (3653d), got "${text}"`)
+})
+
+describe('an option', () => {
+  it('takes a text or whole milliseconds', () => {
+    expect(readDuration('window', '1m')).toBe(60_000)
+    expect(readDuration('window', 250)).toBe(250)
+    expect([readWait('maxWait', 0), readWait('maxWait', '0ms'), readWait('maxWait', 2 ** 50)]).toEqual([0, 0, 2 ** 50])
+  })
+
+  it.each<[unknown, string]>([
+    ['soon', "window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got \"soon\""],
+    [1.5, "window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got 1.5"],
+    [0, 'window must be from 1 ms to 10 years (3653d), got 0'],
+    ['3654d', 'window must be from 1 ms to 10 years (3653d), got "3654d"'],
+  ])('refuses %j', (value, message) => {
+    expect(() => readDuration('window', value)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message }))
+  })
+
+  it('refuses to wait for less than nothing', () => {
+    const message = 'maxWait must be at least 0 ms, got -1'
+    expect(() => readWait('maxWait', -1, 'INVALID_ARGUMENT')).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+    )
+  })
 })

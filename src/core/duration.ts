@@ -1,5 +1,13 @@
 import { LONGEST_MS, show } from './check.ts'
-import { LimiterError } from './limiter-error.ts'
+import { LimiterError, type LimiterErrorCode } from './limiter-error.ts'
+
+type Unit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w'
+
+/**
+ * A length of time, as every option takes it: a text such as `'500ms'`, `'1m'` or `'1h30m'`, or a number of milliseconds.
+ * Units: ms, s, m, h, d, w.
+ */
+export type Duration = number | `${number}${Unit}` | `${number}${Unit}${number}${Unit}`
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
@@ -10,20 +18,43 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** The shape of a length of time in words. */
+/** The shape of a duration that is a text. */
 export const DURATION_SHAPE: RegExp = /^(?:\d{1,15}(?:ms|s|m|h|d|w))+$/
+const EXAMPLES = "'250ms', '1m' or '1h30m'"
 const PART = /(\d+)(ms|s|m|h|d|w)/g
 
 /**
- * Turns `'250ms'`, `'1m'` or `'1h30m'` into milliseconds, for every option that ends in `Ms`.
+ * Turns a text that the compiler does not know, such as one from the environment, into milliseconds: `'250ms'`, `'1m'`, `'1h30m'`.
  * Units: ms, s, m, h, d, w. At least one millisecond, at most ten years.
  */
 export function duration(text: string): number {
-  if (typeof text !== 'string' || !DURATION_SHAPE.test(text)) {
-    throw new LimiterError('INVALID_OPTION', `a duration looks like '250ms', '1m' or '1h30m', got ${show(text)}`)
+  if (typeof text === 'string' && DURATION_SHAPE.test(text)) return readDuration('a duration', text)
+  throw new LimiterError('INVALID_OPTION', `a duration must look like ${EXAMPLES}, got ${show(text)}`)
+}
+
+/** Returns the milliseconds of the option `what`, from 1 ms to 10 years, and throws what is wrong with it otherwise. */
+export function readDuration(what: string, value: unknown, code: LimiterErrorCode = 'INVALID_OPTION'): number {
+  const ms = parseMilliseconds(what, value, code)
+  if (ms >= 1 && ms <= LONGEST_MS) return ms
+  throw new LimiterError(code, `${what} must be from 1 ms to 10 years (3653d), got ${show(value)}`)
+}
+
+/** The same for a time to wait, which may be zero or longer than ten years. */
+export function readWait(what: string, value: unknown, code: LimiterErrorCode = 'INVALID_OPTION'): number {
+  const ms = parseMilliseconds(what, value, code)
+  if (ms >= 0) return ms
+  throw new LimiterError(code, `${what} must be at least 0 ms, got ${show(value)}`)
+}
+
+function parseMilliseconds(what: string, value: unknown, code: LimiterErrorCode): number {
+  if (Number.isSafeInteger(value)) return value as number
+  if (typeof value !== 'string' || !DURATION_SHAPE.test(value)) {
+    throw new LimiterError(
+      code,
+      `${what} must be a duration such as ${EXAMPLES}, or whole milliseconds, got ${show(value)}`,
+    )
   }
   let totalMs = 0
-  for (const [, count, unit] of text.matchAll(PART)) totalMs += Number(count) * (UNIT_MS[unit as string] as number)
-  if (totalMs >= 1 && totalMs <= LONGEST_MS) return totalMs
-  throw new LimiterError('INVALID_OPTION', `a duration must be from 1 ms to 10 years (3653d), got ${show(text)}`)
+  for (const [, count, unit] of value.matchAll(PART)) totalMs += Number(count) * (UNIT_MS[unit as string] as number)
+  return totalMs
 }

@@ -75,7 +75,7 @@ describe('encodeSubject', () => {
 })
 
 describe('encodeScope', () => {
-  const rule = fixedWindow({ limit: 1, windowMs: 1 })
+  const rule = fixedWindow({ limit: 1, window: 1 })
 
   it('keeps limiters apart whose names contain the separator', () => {
     expect(encodeScope({ limiter: 'api', rule })).toBe('api:fixed-window@1')

@@ -1,3 +1,4 @@
+import type { Clock } from './clock.ts'
 import type { LimitResult } from './decision.ts'
 import type { Limit } from './limit.ts'
 import type { Operation } from './operation.ts'
@@ -8,6 +9,8 @@ export interface Store {
   readonly name: string
   /** Whether it answers at once from this process. Limiters put nothing around such a store: no deadline, no fallback, no denial cache. */
   readonly isLocal: boolean
+  /** Puts around the store what it needs where it is not local: `remoteLayers`. A local store has none. */
+  readonly layers?: ((store: Store, options: LayerOptions) => LayeredStore) | undefined
   /**
    * Whether its answers take real time, as those of a server do: limiters then wait for it, leave it alone and try it again by real
    * time, whatever their clock says. Absent: by the timers of their clock.
@@ -59,4 +62,39 @@ export interface Reply {
    * replaces it. Absent: the caller waits for ever.
    */
   onTimeout?(cancel: (reason: Error) => void): void
+}
+
+/** What the layers around a store know of their limiter. Trusted: `createLimiter` has checked it. */
+export interface LayerOptions {
+  readonly clock: Clock | undefined
+  /** How long a decision waits for the store. */
+  readonly timeoutMs: number
+  /** Among how many instances a limit is shared without the store. Absent: the store counts them. */
+  readonly instances: number | undefined
+  /** For how long a refusal is known at most; 0 asks the store every time. */
+  readonly denialCacheMs: number
+  readonly events: StoreEvents
+}
+
+/** Whom to tell what happens to the store. */
+export interface StoreEvents {
+  has(name: 'storeFailed' | 'degraded'): boolean
+  storeFailed(error: unknown): void
+  degraded(error: unknown): void
+  recovered(afterMs: number): void
+}
+
+/** A store with layers around it. Closing it leaves the store open. */
+export interface LayeredStore extends Store {
+  readonly health: Health
+}
+
+/** How a store is doing, as far as this process can tell. */
+export interface Health {
+  /** `'degraded'`: the store is not asked, and decisions are made without it. */
+  readonly state: 'healthy' | 'degraded'
+  /** For how long it has been so, in milliseconds. */
+  readonly forMs: number
+  /** What went wrong, while degraded. */
+  readonly error: unknown
 }

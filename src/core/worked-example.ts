@@ -12,4 +12,4 @@ export interface WorkedExample {
 export type ExampleTurn = readonly [atMs: number, action: ExampleAction, amount: number, answer: Partial<LimitResult>]
 
 /** `amount` is a cost, a length of time for `block`, and of no meaning for `unblock` and `reset`. */
-export type ExampleAction = 'consume' | 'peek' | 'charge' | 'giveBack' | 'block' | 'unblock' | 'reset'
+export type ExampleAction = 'consume' | 'peek' | 'charge' | 'refund' | 'block' | 'unblock' | 'reset'

@@ -6,7 +6,7 @@ import { adjust } from './adjust.ts'
 import { consume, peek } from './consume.ts'
 import { type KeyState, UNTOUCHED } from './key-state.ts'
 
-const bucket = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+const bucket = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
 
 describe('a blocked key', () => {
   const blocked = decideBy(bucket, consume(bucket, UNTOUCHED, 5, 0), { type: 'block', amount: 1_500 }, 0)
@@ -40,7 +40,7 @@ describe('a refusal that blocks', () => {
   )
 
   it('blocks once until something passes, or until a charge comes after the block', () => {
-    const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
+    const rule = fixedWindow({ limit: 5, window: 60_000 })
     const blocked = consume(rule, consume(rule, UNTOUCHED, 5, 0), 1, 0, 70_000)
     expect(consume(rule, blocked, 1, 60_000, 70_000)).toMatchObject({ reason: 'blocked', retryAfterMs: 10_000 })
     const passed = consume(rule, blocked, 5, 70_000, 70_000)

@@ -5,7 +5,7 @@ import { peek } from './consume.ts'
 import { decideAll } from './decide-all.ts'
 import { type Transition, UNTOUCHED } from './key-state.ts'
 
-const rule = fixedWindow({ limit: 10, windowMs: 1_000 })
+const rule = fixedWindow({ limit: 10, window: 1_000 })
 
 it('charges one key also when another key refuses, and takes nothing of what consumes or reserves', () => {
   const operations = [

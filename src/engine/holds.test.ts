@@ -12,7 +12,7 @@ import { type Hold, MOST_HOLDS, WALK } from './holds.ts'
 import { type KeyState, type Transition, UNTOUCHED } from './key-state.ts'
 
 const DAY_MS = 86_400_000
-const day = (limit: number): Rule => fixedWindow({ limit, windowMs: DAY_MS })
+const day = (limit: number): Rule => fixedWindow({ limit, window: DAY_MS })
 
 function reserve(rule: Rule, stored: KeyState, holdId: number, amount: number, holdMs: number, nowMs = 0): Transition {
   return decideBy(rule, stored, { type: 'reserve', holdId, amount, holdMs }, nowMs)
@@ -49,8 +49,8 @@ describe('the holds of a key', () => {
   it('are at most a thousand, and two hundred on a sliding log', () => {
     for (const [rule, most] of [
       [day(5_000), MOST_HOLDS],
-      [slidingLog({ limit: 5_000, windowMs: DAY_MS }), 200],
-      [concurrency({ limit: 5_000, leaseMs: DAY_MS }), MOST_HOLDS],
+      [slidingLog({ limit: 5_000, window: DAY_MS }), 200],
+      [concurrency({ limit: 5_000, lease: DAY_MS }), MOST_HOLDS],
     ] as const) {
       const full = hold(rule, most)
       expect(ids(full)).toHaveLength(most)
@@ -91,7 +91,7 @@ describe('the holds of a key', () => {
 })
 
 describe('what can go back of a hold on a bucket', () => {
-  const bucket = tokenBucket({ capacity: 100, refill: 1, periodMs: 1_000 })
+  const bucket = tokenBucket({ capacity: 100, refill: 1, period: 1_000 })
   const settle = (stored: KeyState, holdId: number, nowMs: number): Transition =>
     decideBy(bucket, stored, { type: 'settle', holdId, amount: 0 }, nowMs)
 
@@ -145,10 +145,10 @@ describe('a waiting time', () => {
   })
 
   it('is the one of the rule where that is sooner, and where places are leased', () => {
-    const bucket = tokenBucket({ capacity: 20, refill: 1, periodMs: 100 })
+    const bucket = tokenBucket({ capacity: 20, refill: 1, period: 100 })
     expect(consume(bucket, hold(bucket, 20), 3, 0).retryAfterMs).toBe(300)
     expect(consume(bucket, hold(bucket, 20), 12, 0).retryAfterMs).toBe(1_100)
-    const places = concurrency({ limit: 2, leaseMs: 5_000 })
+    const places = concurrency({ limit: 2, lease: 5_000 })
     expect(consume(places, hold(places, 2), 1, 0).retryAfterMs).toBe(5_000)
   })
 

@@ -11,7 +11,7 @@ import { consume, peek } from './consume.ts'
 import { type KeyState, type Transition, UNTOUCHED } from './key-state.ts'
 
 const HOUR_MS = 3_600_000
-const bucket = (capacity: number, periodMs = 1_000): Rule => tokenBucket({ capacity, refill: 1, periodMs })
+const bucket = (capacity: number, periodMs = 1_000): Rule => tokenBucket({ capacity, refill: 1, period: periodMs })
 const reserve = (rule: Rule, stored: KeyState, amount: number, holdMs: number, nowMs: number): Transition => {
   return decideBy(rule, stored, { type: 'reserve', amount, holdId: 7, holdMs }, nowMs)
 }
@@ -31,7 +31,7 @@ describe('a hold whose clock is set back by an hour', () => {
   })
 
   it('stays in the window that counts it', () => {
-    const day = fixedWindow({ limit: 10, windowMs: 24 * HOUR_MS })
+    const day = fixedWindow({ limit: 10, window: 24 * HOUR_MS })
     const startMs = 240 * HOUR_MS
     const taken = consume(day, reserve(day, UNTOUCHED, 3, 20_000, startMs + 5_000), 4, startMs + 6_000)
     // The window of the day before: it opened 23 hours earlier.
@@ -51,7 +51,7 @@ describe('a key whose rule changes', () => {
 
   it('keeps the share that is used of a shaper, and not the share of what may wait', () => {
     const shaper = (capacity: number): Rule =>
-      leakyBucket({ capacity, leak: 1, periodMs: 1_000, mode: 'shape', maxWaitMs: 2_000 })
+      leakyBucket({ capacity, leak: 1, period: 1_000, mode: 'shape', maxWait: 2_000 })
     const used = consume(shaper(10), UNTOUCHED, 1, 0)
     expect(used.remaining).toBe(2)
     expect(peek(shaper(20), used, 1, 0)).toMatchObject({ remaining: 1, delayMs: 2_000 })
@@ -102,7 +102,7 @@ describe('a key whose rule changes when nothing is used any more', () => {
   })
 
   // A permit that a shorter lease ends at once: at 102,000 nothing is used by it.
-  const [long, short] = [concurrency({ limit: 2, leaseMs: 60_000 }), concurrency({ limit: 2, leaseMs: 1_000 })]
+  const [long, short] = [concurrency({ limit: 2, lease: 60_000 }), concurrency({ limit: 2, lease: 1_000 })]
   const acquired = consume(long, UNTOUCHED, 1, 100_000)
 
   it('is forgotten where only the rule before counted something', () => {
@@ -132,7 +132,7 @@ it('a charge on a key whose rule has changed counts by the new rule', () => {
 })
 
 it('a block that is over is kept whether or not an old state of another rule is still there', () => {
-  const [short, long] = [slidingLog({ limit: 1, windowMs: 7 }), slidingLog({ limit: 1, windowMs: 61_000 })]
+  const [short, long] = [slidingLog({ limit: 1, window: 7 }), slidingLog({ limit: 1, window: 61_000 })]
   const counted = consume(short, UNTOUCHED, 1, 1_000)
   const { block } = consume(short, counted, 1, 1_000, 250)
   expect(block).toEqual({ atMs: 1_000, untilMs: 1_250 })

@@ -10,9 +10,9 @@ import { type KeyState, type Transition, UNTOUCHED } from './key-state.ts'
 
 const day = 86_400_000
 const kinds: readonly (readonly [string, (limit: number) => Rule])[] = [
-  ['a fixed window', (limit) => fixedWindow({ limit, windowMs: day })],
-  ['a sliding log', (limit) => slidingLog({ limit, windowMs: day })],
-  ['a token bucket', (limit) => tokenBucket({ capacity: limit, refill: 1, periodMs: day })],
+  ['a fixed window', (limit) => fixedWindow({ limit, window: day })],
+  ['a sliding log', (limit) => slidingLog({ limit, window: day })],
+  ['a token bucket', (limit) => tokenBucket({ capacity: limit, refill: 1, period: day })],
 ]
 
 describe.each(kinds)('a hold on %s whose limit changes', (_, createRule) => {
@@ -54,7 +54,7 @@ describe.each(kinds)('a hold on %s whose limit changes', (_, createRule) => {
 })
 
 it('what a hold took of a window goes back whole, and a refund beside it', () => {
-  const rule = fixedWindow({ limit: 10, windowMs: day })
+  const rule = fixedWindow({ limit: 10, window: day })
   const held = decideBy(rule, UNTOUCHED, { type: 'reserve', amount: 5, holdId: 7, holdMs: 1_000 }, 0)
   const refunded = decideBy(rule, held, { type: 'refund', amount: 3 }, 0)
   const taken = consume(rule, refunded, 4, 0)
@@ -63,7 +63,7 @@ it('what a hold took of a window goes back whole, and a refund beside it', () =>
 })
 
 describe('a hold on a bucket that refills a token a second', () => {
-  const bucket = (capacity: number): Rule => tokenBucket({ capacity, refill: 1, periodMs: 1_000 })
+  const bucket = (capacity: number): Rule => tokenBucket({ capacity, refill: 1, period: 1_000 })
   const reserve = (stored: KeyState, holdId: number, amount: number): KeyState => {
     return decideBy(bucket(10), stored, { type: 'reserve', amount, holdId, holdMs: 60_000 }, 0)
   }

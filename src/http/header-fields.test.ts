@@ -37,7 +37,7 @@ function readFields(limits: readonly Limited[], format: HeaderFormat): Record<st
   return Object.fromEntries(composeHeaderFields(limits, format, NOW_MS).map(({ name, value }) => [name, value]))
 }
 
-const day = fixedWindow({ limit: 1_000, windowMs: 86_400_000 })
+const day = fixedWindow({ limit: 1_000, window: 86_400_000 })
 const refused = { allowed: false, remaining: 0, reason: 'limit' } as const
 
 describe('draft-11', () => {
@@ -51,7 +51,7 @@ describe('draft-11', () => {
     ['a window that nobody has used', limited('day', day), '"day";q=1000;w=86400', '"day";r=1000;t=86400'],
     [
       'a log, until the next unit frees',
-      limited('log', slidingLog({ limit: 5, windowMs: 60_000 }), {
+      limited('log', slidingLog({ limit: 5, window: 60_000 }), {
         remaining: 3,
         resetAfterMs: 60_000,
         nextAfterMs: 49_999,
@@ -61,13 +61,13 @@ describe('draft-11', () => {
     ],
     [
       'a strict window that nobody has used',
-      limited('strict', strictWindow({ limit: 5, windowMs: 30_000 })),
+      limited('strict', strictWindow({ limit: 5, window: 30_000 })),
       '"strict";q=5;w=30',
       '"strict";r=5;t=30',
     ],
     [
       'a bucket, by its lasting rate',
-      limited('bucket', tokenBucket({ capacity: 50, refill: 10, periodMs: 1_000 }), {
+      limited('bucket', tokenBucket({ capacity: 50, refill: 10, period: 1_000 }), {
         remaining: 48,
         resetAfterMs: 200,
       }),
@@ -76,7 +76,7 @@ describe('draft-11', () => {
     ],
     [
       'a bucket that fills in no whole number of seconds',
-      limited('bucket', tokenBucket({ capacity: 10, refill: 7, periodMs: 1_000 }), {
+      limited('bucket', tokenBucket({ capacity: 10, refill: 7, period: 1_000 }), {
         remaining: 0,
         resetAfterMs: 1_429,
       }),
@@ -85,19 +85,19 @@ describe('draft-11', () => {
     ],
     [
       'a leaky bucket',
-      limited('drip', leakyBucket({ capacity: 30, leak: 1, periodMs: 2_000 }), { remaining: 7, resetAfterMs: 46_000 }),
+      limited('drip', leakyBucket({ capacity: 30, leak: 1, period: 2_000 }), { remaining: 7, resetAfterMs: 46_000 }),
       '"drip";q=30;w=60',
       '"drip";r=7;t=14',
     ],
     [
       'a window below a second',
-      limited('fast', fixedWindow({ limit: 5, windowMs: 500 }), { remaining: 1, resetAfterMs: 20 }),
+      limited('fast', fixedWindow({ limit: 5, window: 500 }), { remaining: 1, resetAfterMs: 20 }),
       '"fast";q=5',
       '"fast";r=1;t=1',
     ],
     [
       'places',
-      limited('places', concurrency({ limit: 4, leaseMs: 30_000 }), { remaining: 1, resetAfterMs: 30_000 }),
+      limited('places', concurrency({ limit: 4, lease: 30_000 }), { remaining: 1, resetAfterMs: 30_000 }),
       '"places";q=4;qu="concurrent-requests"',
       '"places";r=1',
     ],
@@ -121,7 +121,7 @@ describe('draft-11', () => {
     ],
     [
       'numbers of more than 15 digits',
-      limited('many', fixedWindow({ limit: Number.MAX_SAFE_INTEGER, windowMs: 1_000 }), { resetAfterMs: 1_000 }),
+      limited('many', fixedWindow({ limit: Number.MAX_SAFE_INTEGER, window: 1_000 }), { resetAfterMs: 1_000 }),
       '"many";q=999999999999999;w=1',
       '"many";r=999999999999999;t=1',
     ],
@@ -132,7 +132,7 @@ describe('draft-11', () => {
 
   it('tells one item for each limit, in their order, whatever their names', () => {
     const names = ['burst', 'a "quoted" \\ name', 'naïve', 'comma, semicolon;', '\ud800', 'ключ']
-    const rule = slidingLog({ limit: 5, windowMs: 60_000 })
+    const rule = slidingLog({ limit: 5, window: 60_000 })
     const fields = readFields(
       names.map((name) => limited(name, rule, { nextAfterMs: 1 })),
       'draft-11',
@@ -151,7 +151,7 @@ describe('draft-11', () => {
 })
 
 describe('older forms', () => {
-  const minute = tokenBucket({ capacity: 60, refill: 1, periodMs: 1_000 })
+  const minute = tokenBucket({ capacity: 60, refill: 1, period: 1_000 })
   const both = [
     limited('day', day, { remaining: 400, resetAfterMs: 10_000 }),
     limited('minute', minute, { remaining: 20, resetAfterMs: 40_000 }),
@@ -191,7 +191,7 @@ describe('older forms', () => {
   })
 
   it('tells when all is free again where no time tells more', () => {
-    const places = limited('places', concurrency({ limit: 4, leaseMs: 30_000 }), { remaining: 1, resetAfterMs: 29_500 })
+    const places = limited('places', concurrency({ limit: 4, lease: 30_000 }), { remaining: 1, resetAfterMs: 29_500 })
     expect(readFields([places], 'draft-7')).toEqual({
       'RateLimit-Policy': '4',
       RateLimit: 'limit=4, remaining=1, reset=30',
@@ -219,11 +219,11 @@ describe('listLimits', () => {
 
 describe('the only limit of a limiter', () => {
   const rules = [
-    fixedWindow({ limit: 10, windowMs: 60_000 }),
-    fixedWindow({ limit: 10, windowMs: 1_500 }),
-    tokenBucket({ capacity: 10, refill: 7, periodMs: 1_000 }),
-    slidingLog({ limit: 10, windowMs: 60_000 }),
-    concurrency({ limit: 10, leaseMs: 60_000 }),
+    fixedWindow({ limit: 10, window: 60_000 }),
+    fixedWindow({ limit: 10, window: 1_500 }),
+    tokenBucket({ capacity: 10, refill: 7, period: 1_000 }),
+    slidingLog({ limit: 10, window: 60_000 }),
+    concurrency({ limit: 10, lease: 60_000 }),
   ]
   const allowed: TierResult = {
     allowed: true,
@@ -254,7 +254,7 @@ describe('the only limit of a limiter', () => {
   })
 
   it('has fields of its own for every request', () => {
-    const write = createLimitWriter('api', fixedWindow({ limit: 10, windowMs: 60_000 }))
+    const write = createLimitWriter('api', fixedWindow({ limit: 10, window: 60_000 }))
     write(allowed).push({ name: 'Retry-After', value: '1', joins: false })
     expect(write(allowed).map(({ name, value }) => `${name}: ${value}`)).toEqual([
       'RateLimit-Policy: "api";q=10;w=60',

@@ -1,28 +1,100 @@
+import { STORE_TIME } from '../core/clock.ts'
 import type { Decision, LimitResult, TierResult } from '../core/decision.ts'
-import type { Limit } from '../core/limit.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
+import type { Idempotency, Reply, StoreCall } from '../core/store.ts'
+
+/** A call that was checked, and the decision on it if its store makes that later. It makes a promise only when the caller has to wait. */
+export class PendingDecision implements StoreCall, Reply {
+  operations: readonly Operation[]
+  /** Set when the call is decided, where the limiter has a clock. */
+  nowMs: number
+  readonly idempotency: Idempotency | undefined
+  readonly timeoutMs: number
+  /** The name of the store. */
+  readonly decidedBy: string
+  /** Whom to tell; or what came before there was a promise. */
+  #waiting: Resolve | Outcome | undefined
+
+  constructor(
+    operations: readonly Operation[],
+    idempotency: Idempotency | undefined,
+    timeoutMs: number,
+    decidedBy: string,
+  ) {
+    this.operations = operations
+    this.nowMs = STORE_TIME
+    this.idempotency = idempotency
+    this.timeoutMs = timeoutMs
+    this.decidedBy = decidedBy
+    this.#waiting = undefined
+  }
+
+  /** Gives each operation the rule of its subject, where there is one. */
+  resolve(rules: readonly (Rule | undefined)[]): void {
+    this.operations = this.operations.map((operation, index) => ({
+      ...operation,
+      rule: rules[index] ?? operation.rule,
+    }))
+  }
+
+  done(results: readonly LimitResult[]): void {
+    this.#settle(composeDecision(this, results))
+  }
+
+  failed(error: unknown): void {
+    this.#settle(Promise.reject(error))
+  }
+
+  promise(): Promise<Decision> {
+    return new Promise((resolve) => {
+      if (this.#waiting === undefined) this.#waiting = resolve
+      else resolve(this.#waiting as Outcome)
+    })
+  }
+
+  #settle(outcome: Outcome): void {
+    if (typeof this.#waiting === 'function') this.#waiting(outcome)
+    else this.#waiting = outcome
+  }
+}
+
+type Outcome = Decision | Promise<never>
+type Resolve = (outcome: Outcome) => void
 
 const NO_TIERS: Readonly<Record<string, TierResult>> = Object.freeze({})
 const NONE: readonly string[] = Object.freeze([])
 
 /** The decision on a call: what the store said of each limit, put together. */
-export function composeDecision(
-  operations: readonly Operation[],
-  results: readonly LimitResult[],
-  decidedBy: string,
-): Decision {
+export function composeDecision(call: PendingDecision, results: readonly LimitResult[]): Decision {
+  const { operations } = call
   const operation = operations[0] as Operation
   const result = results[0] as LimitResult
-  const by = result.decidedBy ?? decidedBy
-  if (operation.limit.tier === undefined) {
-    const rule = result.rule ?? operation.rule
-    const decision = composeOne(operation.limit, rule, result, by)
-    if (rule !== operation.limit.rule) noteRules(decision, operations, results)
+  const decidedBy = result.decidedBy ?? call.decidedBy
+  const { limit } = operation
+  if (limit.tier !== undefined) {
+    const decision = composeTiers(operations, results, decidedBy)
+    noteRules(decision, operations, results)
     return decision
   }
-  const decision = composeTiers(operations, results, by)
-  noteRules(decision, operations, results)
+  const rule = result.rule ?? operation.rule
+  const ignored = !result.allowed && limit.shadow
+  const allowed = result.allowed || ignored
+  const decision = {
+    allowed,
+    limit: rule.limit,
+    remaining: result.remaining,
+    retryAfterMs: ignored ? 0 : result.retryAfterMs,
+    resetAfterMs: result.resetAfterMs,
+    delayMs: result.delayMs,
+    limitedBy: allowed ? undefined : limit.name,
+    reason: ignored ? undefined : result.reason,
+    nextAfterMs: allowed ? (result.nextAfterMs ?? resolveNextMs(result)) : undefined,
+    wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
+    decidedBy,
+    tiers: NO_TIERS,
+  }
+  if (rule !== limit.rule) noteRules(decision, operations, results)
   return decision
 }
 
@@ -45,25 +117,6 @@ function noteRules(decision: Decision, operations: readonly Operation[], results
     isAnyChanged = true
   }
   if (isAnyChanged) changed.set(decision, rules)
-}
-
-function composeOne(limit: Limit, rule: Rule, result: LimitResult, decidedBy: string): Decision {
-  const refused = !result.allowed
-  const ignored = refused && limit.shadow
-  return {
-    allowed: result.allowed || ignored,
-    limit: rule.limit,
-    remaining: result.remaining,
-    retryAfterMs: ignored ? 0 : result.retryAfterMs,
-    resetAfterMs: result.resetAfterMs,
-    delayMs: result.delayMs,
-    limitedBy: refused && !ignored ? limit.name : undefined,
-    reason: ignored ? undefined : result.reason,
-    nextAfterMs: refused && !ignored ? undefined : (result.nextAfterMs ?? resolveNextMs(result)),
-    wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
-    decidedBy,
-    tiers: NO_TIERS,
-  }
 }
 
 function composeTiers(operations: readonly Operation[], results: readonly LimitResult[], decidedBy: string): Decision {

@@ -5,11 +5,13 @@ import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { remoteLayers } from '../stores/remote-layers.ts'
 import { manualClock } from '../testing/manual-clock.ts'
-import { createLimiter, type LimiterOptions } from './create-limiter.ts'
+import { createLimiter } from './create-limiter.ts'
+import type { LimiterOptions } from './options.ts'
 import type { TieredLimiter } from './tiered-limiter.ts'
 
-const rule = tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 })
+const rule = tokenBucket({ capacity: 3, refill: 1, period: 1_000 })
 
 describe('createLimiter', () => {
   it('answers with a whole decision', async () => {
@@ -44,7 +46,7 @@ describe('createLimiter', () => {
   })
 
   it('needs no store, no clock and no cost', async () => {
-    const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, windowMs: 315_000_000_000 }) })
+    const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, window: 315_000_000_000 }) })
     const allowed = [
       await limiter.consume('a'),
       await limiter.consume('a', {}),
@@ -66,25 +68,29 @@ describe('createLimiter', () => {
     [undefined, 'createLimiter() takes an object of options, got undefined'],
     [
       { name: 'a', rule, limit: 5 },
-      'createLimiter() has no option "limit": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, denialCacheMs, nearLimitAt, deadlineMs, onStoreFailure, instances, rule, shadow, blockForMs, policy, onStoreFailure',
+      'createLimiter() has no option "limit": it takes name, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, timeout, onStoreFailure, instances, rule, shadow, blockFor, resolveRule, onStoreFailure',
     ],
     [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
     [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],
     [{ name: 'n'.repeat(101), rule }, `name must be a string of 1 to 100 characters, got "${'n'.repeat(60)}…"`],
-    [{ name: 'a' }, 'rule must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got undefined'],
+    [{ name: 'a' }, "rule must be a rule such as slidingWindow({ limit: 100, window: '1m' }), got undefined"],
     [
       { name: 'a', rule: { limit: 5 } },
-      'rule must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got an object',
+      "rule must be a rule such as slidingWindow({ limit: 100, window: '1m' }), got an object",
     ],
     [
       { name: 'a', rule: slidingWindow },
-      'rule must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got a function',
+      "rule must be a rule such as slidingWindow({ limit: 100, window: '1m' }), got a function",
     ],
     [{ name: 'a', rule, store: null }, 'store must be a store such as memoryStore(), got null'],
     [{ name: 'a', rule, store: memoryStore }, 'store must be a store such as memoryStore(), got a function'],
     [
       { name: 'a', rule, store: { ...memoryStore(), name: undefined, isLocal: undefined } },
       'store must have a name and say whether it isLocal, got name undefined and isLocal undefined',
+    ],
+    [
+      { name: 'a', rule, store: { ...memoryStore(), isLocal: false } },
+      'layers of a store must be remoteLayers unless it isLocal, got undefined',
     ],
     [{ name: 'a', rule, clock: Date }, 'clock must be an object with nowMs(), got a function'],
     [{ name: 'a', rule, clock: 5 }, 'clock must be an object with nowMs(), got 5'],
@@ -111,7 +117,7 @@ it('a local store may answer later all the same', async () => {
 describe("a local store of one's own", () => {
   it('gives decisions its name, and nothing remembers its refusals', async () => {
     const store = { ...memoryStore(), name: 'mine' }
-    const limiter = createLimiter({ name: 'own', rule: fixedWindow({ limit: 1, windowMs: 60_000 }), store })
+    const limiter = createLimiter({ name: 'own', rule: fixedWindow({ limit: 1, window: 60_000 }), store })
     await limiter.consume('a')
     const answers = [await limiter.consume('a'), await limiter.consume('a')]
     expect(answers.map(({ allowed, decidedBy }) => [allowed, decidedBy])).toEqual([
@@ -131,7 +137,7 @@ describe("a local store of one's own", () => {
 })
 
 it('a store elsewhere that is named as a layer is reported in full', async () => {
-  const store = { ...memoryStore(), name: 'denial-cache', isLocal: false }
+  const store = { ...memoryStore(), name: 'denial-cache', isLocal: false, layers: remoteLayers }
   const limiter = createLimiter({ name: 'own', tiers: { a: rule, b: rule }, store })
   expect(Object.keys((await limiter.consume('x')).tiers)).toEqual(['a', 'b'])
 })
@@ -184,7 +190,7 @@ describe('wrong calls', () => {
       'a misspelt option',
       (limiter) => limiter.consume('a', { costs: 2 } as never),
       'INVALID_ARGUMENT',
-      'consume() has no option "costs": it takes cost, id',
+      'consume() has no option "costs": it takes cost, idempotencyKey',
     ],
     [
       'a bare cost',
@@ -200,7 +206,7 @@ describe('wrong calls', () => {
     ],
     [
       'nothing to give back',
-      (limiter) => limiter.giveBack('a', 0),
+      (limiter) => limiter.refund('a', 0),
       'INVALID_ARGUMENT',
       'amount must be a whole number of at least 1, got 0',
     ],
@@ -208,13 +214,13 @@ describe('wrong calls', () => {
       'a block without end',
       (limiter) => limiter.block('a', Infinity),
       'INVALID_ARGUMENT',
-      'blockMs must be a whole number from 1 to 315619200000, got Infinity',
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got Infinity",
     ],
     [
       'a block without time',
       (limiter) => limiter.block('a', undefined as never),
       'INVALID_ARGUMENT',
-      'blockMs must be a whole number from 1 to 315619200000, got undefined',
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got undefined",
     ],
     [
       'a key that is no key',

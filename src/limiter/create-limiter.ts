@@ -1,104 +1,43 @@
-import { knownOptions, milliseconds, show, wholeNumber } from '../core/check.ts'
-import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
-import type { Subject } from '../core/key.ts'
+import { invalidOption, knownOptions, show, trueOrFalse, wholeNumber } from '../core/check.ts'
+import { startTimer, timerNowMs } from '../core/clock.ts'
+import { readDuration } from '../core/duration.ts'
 import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store } from '../core/store.ts'
-import { forgetDenials, withDenialCache } from '../stores/denial-cache.ts'
-import type { Health } from '../stores/failover/circuit-breaker.ts'
-import { type FailoverEvents, withFailover } from '../stores/failover/failover.ts'
+import type { Health, Store, StoreEvents } from '../core/store.ts'
+import { forgetDenials } from '../stores/denial-cache.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
-import { checkShare } from './near-limit.ts'
 import {
   assertMethod,
+  type CommonOptions,
   checkFailureOptions,
   checkLimit,
+  checkShare,
   FAILURE_OPTIONS,
-  type FailureOptions,
+  type LimiterOptions,
   type LimitOptions,
+  readDenialCache,
+  type TiersOptions,
 } from './options.ts'
-import { RuleResolver } from './rule-resolver.ts'
+import { type ResolveRule, RuleResolver } from './rule-resolver.ts'
 import { TieredLimiter } from './tiered-limiter.ts'
-
-/** What every limiter may be told. */
-export interface CommonOptions extends FailureOptions {
-  /** Names the limiter in keys, decisions and events, 1 to 100 characters. Limiters of one name on one store share their keys. */
-  readonly name: string
-  /**
-   * Where the state is kept.
-   * @default a memory store of its own
-   */
-  readonly store?: Store
-  /**
-   * Where the time comes from.
-   * @default the store's own time
-   */
-  readonly clock?: Clock
-  /**
-   * How long the `id` of an admitted request is remembered, 1 ms to 10 years.
-   * @default 60_000
-   */
-  readonly idMs?: number
-  /**
-   * How many may wait for one key in this process, at least 1. One more is refused with the reason `queue-full`.
-   * @default 1_000
-   */
-  readonly maxWaiting?: number
-  /**
-   * How long what a `policy` said is used before it is asked again, 1 ms to 10 years.
-   * @default 10_000
-   */
-  readonly policyCacheMs?: number
-  /**
-   * For how many subjects what a `policy` said is kept, at least 1.
-   * @default 10_000
-   */
-  readonly policyCacheSize?: number
-  /**
-   * A key that a shared store refused is refused here until it passes again by the store's own `retryAfterMs`, but no longer than so
-   * many milliseconds: that is how late this process notices what another one does to the key. 0 asks every time.
-   * @default 1_000
-   */
-  readonly denialCacheMs?: number
-  /**
-   * The share of a limit at which the event `nearLimit` tells that it is nearly used up, above 0 and at most 1.
-   * @default 0.8
-   */
-  readonly nearLimitAt?: number
-}
-
-/** Options of a limiter of one rule. */
-export interface LimiterOptions extends CommonOptions, LimitOptions {}
-
-/** Options of a limiter of tiers. */
-export interface TiersOptions<TierName extends string = string> extends CommonOptions {
-  /** The limits by their names, all of which have to agree: rules, or rules with what to do beyond them. */
-  readonly tiers: Readonly<Record<TierName, Rule | LimitOptions>>
-  /**
-   * On a Cluster, puts all tiers' keys of one subject into one slot, so that they are decided by one script. Keys of different
-   * subjects still live apart.
-   * @default false
-   */
-  readonly sharedTag?: boolean
-}
 
 const COMMON = [
   'name',
   'store',
   'clock',
-  'idMs',
-  'maxWaiting',
-  'policyCacheMs',
-  'policyCacheSize',
-  'denialCacheMs',
+  'idempotencyTtl',
+  'maxQueue',
+  'ruleCache',
+  'ruleCacheSize',
+  'denialCache',
   'nearLimitAt',
   ...FAILURE_OPTIONS,
 ]
 const NO_TIERS = ['kind', 'name', '__proto__']
-const LIMIT = ['rule', 'shadow', 'blockForMs', 'policy', 'onStoreFailure']
+const LIMIT = ['rule', 'shadow', 'blockFor', 'resolveRule', 'onStoreFailure']
 
 /** Makes a limiter of one rule. Wrong options throw here, at once, and not at the first request. */
 export function createLimiter(options: LimiterOptions): Limiter
@@ -106,80 +45,71 @@ export function createLimiter(options: LimiterOptions): Limiter
 export function createLimiter<TierName extends string>(options: TiersOptions<TierName>): Limiter<TierName>
 export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
   const isTiered = typeof options === 'object' && options !== null && 'tiers' in options
-  knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'sharedTag'] : [...COMMON, ...LIMIT])
-  const { name, store, clock, idMs = 60_000, maxWaiting = 1_000, denialCacheMs = 1_000 } = options
+  knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'hashTag'] : [...COMMON, ...LIMIT])
+  const { name, store, clock, idempotencyTtl = 60_000, maxQueue = 1_000 } = options
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
-    throw new LimiterError('INVALID_OPTION', `name must be a string of 1 to 100 characters, got ${show(name)}`)
+    throw invalidOption('name', 'a string of 1 to 100 characters', name)
   }
-  const givenLimits = isTiered ? checkTiers(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
+  const given = isTiered ? checkTiers(options.tiers) : { [name]: checkLimit('rule', options as LimiterOptions) }
   if (store !== undefined) assertStore(store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
-  const sharedTag = isTiered && options.sharedTag
-  if (typeof sharedTag !== 'boolean' && sharedTag !== undefined) {
-    throw new LimiterError('INVALID_OPTION', `sharedTag must be true or false, got ${show(sharedTag)}`)
-  }
-  const policies = readPolicySettings(options)
-  wholeNumber('denialCacheMs', denialCacheMs, 0)
-  const failure = checkFailureOptions(options)
+  const hashTag = isTiered && options.hashTag !== undefined && trueOrFalse('hashTag', options.hashTag)
+  const denialCacheMs = readDenialCache(options.denialCache)
+  const { timeoutMs, instances, onStoreFailure } = checkFailureOptions(options)
+  const createResolver = prepareResolvers(options)
   const base = store ?? memoryStore()
-  const listeners = new Listeners()
+  const listeners = new Listeners({ name, clock, nearLimitAt: checkShare(options.nearLimitAt) })
   const limits: Limit[] = []
   const resolvers = new Map<Limit, RuleResolver>()
-  for (const [limitName, given] of Object.entries(givenLimits)) {
-    const { rule, shadow = false, blockForMs = 0, policy, onStoreFailure = failure.onStoreFailure } = given
+  for (const [limitName, { rule, shadow = false, blockFor, resolveRule, ...own }] of Object.entries(given)) {
     const limit = createLimit({
       limiter: name,
       tier: isTiered ? limitName : undefined,
       rule,
       shadow,
-      blockMs: shadow ? 0 : blockForMs,
-      rulesVary: policy !== undefined,
-      hashTag: sharedTag === true,
-      onStoreFailure,
+      blockMs: shadow || blockFor === undefined ? 0 : readDuration('blockFor', blockFor),
+      rulesVary: resolveRule !== undefined,
+      hashTag,
+      onStoreFailure: own.onStoreFailure ?? onStoreFailure,
     })
     limits.push(limit)
-    if (policy === undefined) continue
-    const onFailure = (error: unknown, subject: Subject): void =>
-      listeners.emit('policyFailed', { error, subject, tier: limitName })
-    resolvers.set(limit, new RuleResolver({ ...policies, policy, fallback: rule, onFailure }))
+    if (resolveRule !== undefined) resolvers.set(limit, createResolver(resolveRule, limit, listeners))
   }
   // What is in this process answers at once, or has a fault that no layer should hide.
-  const { isLocal } = base
   const events = createStoreEvents(listeners)
-  const { deadlineMs: timeoutMs, instances } = failure
-  const failover = isLocal
-    ? undefined
-    : withFailover(base, { clock, timeoutMs, instances, createLocal: memoryStore, events })
-  const layered = failover === undefined ? base : withDenialCache(failover, { base, maxAgeMs: denialCacheMs })
-  for (const limit of limits) layered.register(limit)
+  const layered = base.isLocal ? undefined : base.layers?.(base, { clock, timeoutMs, instances, denialCacheMs, events })
+  for (const limit of limits) (layered ?? base).register(limit)
   return new TieredLimiter({
     name,
     limits,
     resolvers,
-    store: layered,
-    health: () => failover?.health ?? HEALTHY,
+    store: layered ?? base,
+    health: () => layered?.health ?? HEALTHY,
     // A layer is the limiter's own, and so is a store that it made itself.
-    closesStore: failover !== undefined || store === undefined,
-    timeoutMs: isLocal ? 0 : timeoutMs,
+    closesStore: layered !== undefined || store === undefined,
+    timeoutMs: layered === undefined ? 0 : timeoutMs,
     clock,
-    listeners,
-    idMs: milliseconds('idMs', idMs),
-    maxWaiting: wholeNumber('maxWaiting', maxWaiting, 1),
-    nearLimitAt: checkShare(options.nearLimitAt),
+    events: listeners,
+    idempotencyTtlMs: readDuration('idempotencyTtl', idempotencyTtl),
+    maxQueue: wholeNumber('maxQueue', maxQueue, 1),
   })
 }
 
-function assertStore(store: Store): void {
-  assertMethod('store', 'store', 'a store such as memoryStore()', store)
-  if (typeof store.name === 'string' && typeof store.isLocal === 'boolean') return
-  const got = `name ${show(store.name)} and isLocal ${show(store.isLocal)}`
-  throw new LimiterError('INVALID_OPTION', `store must have a name and say whether it isLocal, got ${got}`)
-}
-
-/** How a store in this process is. */
+/** The health of a store in this process. */
 const HEALTHY: Health = Object.freeze({ state: 'healthy', forMs: 0, error: undefined })
 
-function createStoreEvents(listeners: Listeners): FailoverEvents {
+function assertStore(store: Store): void {
+  assertMethod('store', 'store', 'a store such as memoryStore()', store)
+  const { name, isLocal, layers } = store
+  if (typeof name !== 'string' || typeof isLocal !== 'boolean') {
+    const got = `name ${show(name)} and isLocal ${show(isLocal)}`
+    throw new LimiterError('INVALID_OPTION', `store must have a name and say whether it isLocal, got ${got}`)
+  }
+  if (!isLocal && typeof layers !== 'function')
+    throw invalidOption('layers of a store', 'remoteLayers unless it isLocal', layers)
+}
+
+function createStoreEvents(listeners: Listeners): StoreEvents {
   return {
     has: (name) => listeners.has(name),
     storeFailed: (error) => listeners.emit('storeFailed', { error }),
@@ -188,34 +118,36 @@ function createStoreEvents(listeners: Listeners): FailoverEvents {
   }
 }
 
-function readPolicySettings({
-  clock,
-  policyCacheMs = 10_000,
-  policyCacheSize = 10_000,
-}: CommonOptions): Pick<ConstructorParameters<typeof RuleResolver>[0], 'freshMs' | 'maxSubjects' | 'nowMs' | 'timer'> {
-  return {
-    freshMs: milliseconds('policyCacheMs', policyCacheMs),
-    maxSubjects: wholeNumber('policyCacheSize', policyCacheSize, 1),
-    nowMs: () => timerNowMs(clock),
-    timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
-  }
+/** Checks the options of all resolvers once, and returns what makes the one of a limit. */
+function prepareResolvers({ clock, ruleCache = 10_000, ruleCacheSize = 10_000 }: CommonOptions) {
+  const freshMs = readDuration('ruleCache', ruleCache)
+  const maxSubjects = wholeNumber('ruleCacheSize', ruleCacheSize, 1)
+  return (resolveRule: ResolveRule, { name, rule }: Limit, listeners: Listeners): RuleResolver =>
+    new RuleResolver({
+      resolveRule,
+      fallback: rule,
+      freshMs,
+      maxSubjects,
+      nowMs: () => timerNowMs(clock),
+      timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
+      onFailure: (error, subject) => listeners.emit('resolveRuleFailed', { error, subject, tier: name }),
+    })
 }
 
 function checkTiers(tiers: unknown): Readonly<Record<string, LimitOptions>> {
   if (typeof tiers !== 'object' || tiers === null || Array.isArray(tiers) || Object.keys(tiers).length === 0) {
-    const example = '{ user: slidingWindow({ limit: 100, windowMs: 60_000 }) }'
-    throw new LimiterError('INVALID_OPTION', `tiers must be rules by name such as ${example}, got ${show(tiers)}`)
+    throw invalidOption('tiers', "rules by name such as { user: slidingWindow({ limit: 100, window: '1m' }) }", tiers)
   }
   const limits: Record<string, LimitOptions> = {}
   for (const [name, given] of Object.entries(tiers as Record<string, Rule | LimitOptions>)) {
     if (name.length < 1 || name.length > 100 || NO_TIERS.includes(name)) {
       const rule =
         'of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__"'
-      throw new LimiterError('INVALID_OPTION', `the name of a tier must be a string ${rule}, got ${show(name)}`)
+      throw invalidOption('the name of a tier', `a string ${rule}`, name)
     }
-    if (typeof given === 'object' && given !== null && 'rule' in given) knownOptions(`tiers.${name}`, given, LIMIT)
-    const limit = typeof given === 'object' && given !== null && 'rule' in given ? given : { rule: given as Rule }
-    limits[name] = checkLimit(`tiers.${name}`, limit)
+    const hasRule = typeof given === 'object' && given !== null && 'rule' in given
+    if (hasRule) knownOptions(`tiers.${name}`, given, LIMIT)
+    limits[name] = checkLimit(`tiers.${name}`, hasRule ? given : { rule: given as Rule })
   }
   return limits
 }

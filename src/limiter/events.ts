@@ -1,10 +1,9 @@
 import { oneOf, show } from '../core/check.ts'
 import { type Clock, exactTimerNowMs } from '../core/clock.ts'
-import type { Decision } from '../core/decision.ts'
+import type { Decision, TierResult } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { Amounts, Key } from './call-options.ts'
-import { type Crossing, findCrossings } from './near-limit.ts'
+import type { Amounts, Key } from './options.ts'
 
 /** What a limiter tells its listeners, after it has happened. Keys and amounts are as they were given. */
 export interface LimiterEvents {
@@ -18,14 +17,14 @@ export interface LimiterEvents {
    */
   readonly nearLimit: Crossing & { readonly key: Key<string>; readonly decision: Decision }
   readonly charged: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
-  readonly givenBack: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
+  readonly refunded: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
   /** A hold was settled or cancelled, or had ended before. */
   readonly settled: { readonly key: Key<string>; readonly decision: Decision }
   readonly blocked: { readonly key: Key<string>; readonly blockMs: number; readonly decision: Decision }
   readonly unblocked: { readonly key: Key<string>; readonly decision: Decision }
   readonly reset: { readonly key: Key<string>; readonly decision: Decision }
   /** A policy rejected, took too long or answered with no rule of the right kind: the last known rule stays in force. */
-  readonly policyFailed: { readonly subject: Subject; readonly tier: string; readonly error: unknown }
+  readonly resolveRuleFailed: { readonly subject: Subject; readonly tier: string; readonly error: unknown }
   /** The store did not make a decision, and the policy for that did. */
   readonly storeFailed: { readonly error: unknown }
   /** The store has failed so often, or was silent for so long, that it is left alone until it answers again. */
@@ -45,17 +44,26 @@ interface Decided {
   readonly waited: boolean
 }
 
+/** A limit that a request brought near its end. */
+interface Crossing {
+  readonly tier: string
+  /** What the request took of it. */
+  readonly cost: number
+  /** The share of the limit that is in use now, at most 1. */
+  readonly usedShare: number
+}
+
 const NAMES = [
   'decided',
   'refused',
   'nearLimit',
   'charged',
-  'givenBack',
+  'refunded',
   'settled',
   'blocked',
   'unblocked',
   'reset',
-  'policyFailed',
+  'resolveRuleFailed',
   'storeFailed',
   'degraded',
   'recovered',
@@ -63,11 +71,23 @@ const NAMES = [
 
 type Listener = (event: never) => void
 
+/** What events of decisions are made with. */
+export interface ListenersOptions {
+  readonly name: string
+  readonly clock: Clock | undefined
+  readonly nearLimitAt: number
+}
+
 /** The listeners of one limiter. Costs nothing while there are none. */
 export class Listeners {
+  readonly #options: ListenersOptions
   readonly #byName = new Map<keyof LimiterEvents, readonly Listener[]>()
   /** Whether there is a listener to anything. */
   hasAny = false
+
+  constructor(options: ListenersOptions) {
+    this.#options = options
+  }
 
   /** Adds a listener and returns the function that removes it. */
   add<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
@@ -104,50 +124,43 @@ export class Listeners {
     }
   }
 
-  #find(name: keyof LimiterEvents): readonly Listener[] {
-    return this.#byName.get(name) ?? []
-  }
-}
-
-/** What tells listeners of decisions. */
-export interface DecisionEventsOptions {
-  readonly name: string
-  readonly listeners: Listeners
-  readonly clock: Clock | undefined
-  readonly nearLimitAt: number
-}
-
-/** Tells listeners what was decided and how long it took. */
-export class DecisionEvents {
-  readonly #options: DecisionEventsOptions
-
-  constructor(options: DecisionEventsOptions) {
-    this.#options = options
-  }
-
-  get listeners(): Listeners {
-    return this.#options.listeners
-  }
-
-  /** When a call began; `undefined` when nobody wants to hear of it. */
+  /** When a call began; `undefined` without a listener. */
   startedMs(): number | undefined {
-    const { listeners, clock } = this.#options
-    return listeners.hasAny ? exactTimerNowMs(clock) : undefined
+    return this.hasAny ? exactTimerNowMs(this.#options.clock) : undefined
   }
 
   /** A call that began at `startedMs` was answered. Returns the decision. */
   decided(key: Key<string>, amounts: unknown, decision: Decision, startedMs?: number, waited = false): Decision {
     if (startedMs === undefined) return decision
-    const { name, listeners, clock, nearLimitAt } = this.#options
+    const { name, clock, nearLimitAt } = this.#options
     const cost = (amounts ?? 1) as Amounts<string>
     const event = { key, cost, decision, tookMs: Math.max(0, exactTimerNowMs(clock) - startedMs), waited }
-    listeners.emit('decided', event)
-    if (!decision.allowed) listeners.emit('refused', event)
-    else if (listeners.has('nearLimit')) {
+    this.emit('decided', event)
+    if (!decision.allowed) this.emit('refused', event)
+    else if (this.has('nearLimit')) {
       for (const crossing of findCrossings(name, decision, cost, nearLimitAt)) {
-        listeners.emit('nearLimit', { key, decision, ...crossing })
+        this.emit('nearLimit', { key, decision, ...crossing })
       }
     }
     return decision
   }
+
+  #find(name: keyof LimiterEvents): readonly Listener[] {
+    return this.#byName.get(name) ?? []
+  }
+}
+
+/** The limits of which an admitted request took the part that makes their used share reach `at`. Nothing is remembered for it. */
+function findCrossings(limiterName: string, decision: Decision, costs: Amounts<string>, at: number): Crossing[] {
+  const results: [string, TierResult][] = Object.entries(decision.tiers as Record<string, TierResult>)
+  // The one rule of a limiter without tiers, unless it stands in the shadow and has not counted the request.
+  if (results.length === 0 && decision.wouldRefuse.length === 0) results.push([limiterName, decision])
+  const found: Crossing[] = []
+  for (const [tier, { allowed, limit, remaining }] of results) {
+    const cost = typeof costs === 'number' ? costs : (costs[tier] ?? 1)
+    const used = limit - remaining
+    // Divided, not multiplied: 7 of 100 is 0.07, but 0.07 of 100 is more than 7.
+    if (allowed && used / limit >= at && (used - cost) / limit < at) found.push({ tier, cost, usedShare: used / limit })
+  }
+  return found
 }

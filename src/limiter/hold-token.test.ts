@@ -6,10 +6,10 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { LimiterEvents } from './events.ts'
-import { writeHoldToken } from './hold.ts'
+import { writeHoldToken } from './reservation.ts'
 
-const tokens = fixedWindow({ limit: 10_000, windowMs: 86_400_000 })
-const requests = slidingWindow({ limit: 3, windowMs: 60_000 })
+const tokens = fixedWindow({ limit: 10_000, window: 86_400_000 })
+const requests = slidingWindow({ limit: 3, window: 60_000 })
 
 /** Two limiters of one name on one store, as two processes have them. */
 const setUp = () => {
@@ -29,22 +29,31 @@ describe('a hold is ended by its token', () => {
     const { one, other } = setUp()
     const { token } = await one.reserve('user:42', { estimate: 4_000 })
     expect(token).toMatch(/^[\w-]+$/)
-    expect(await other.resume(token as string).settle(812)).toMatchObject({ allowed: true, remaining: 9_188 })
-    expect(await one.resume(token as string).settle(812)).toMatchObject({ allowed: false, reason: 'hold-ended' })
+    expect(await other.resumeReservation(token as string).settle(812)).toMatchObject({
+      allowed: true,
+      remaining: 9_188,
+    })
+    expect(await one.resumeReservation(token as string).settle(812)).toMatchObject({
+      allowed: false,
+      reason: 'hold-ended',
+    })
     expect((await one.peek('user:42')).remaining).toBe(9_188)
   })
 
   it('by cancelling it', async () => {
     const { one, other } = setUp()
     const { token } = await one.reserve('user:42', { estimate: 4_000 })
-    expect(await other.resume(token as string).cancel()).toMatchObject({ allowed: true, remaining: 10_000 })
+    expect(await other.resumeReservation(token as string).cancel()).toMatchObject({ allowed: true, remaining: 10_000 })
   })
 
   it('not any more once it has expired', async () => {
     const { one, other, clock } = setUp()
-    const { token } = await one.reserve('user:42', { estimate: 4_000, holdMs: 1_000 })
+    const { token } = await one.reserve('user:42', { estimate: 4_000, expiresIn: 1_000 })
     clock.advance(1_000)
-    expect(await other.resume(token as string).settle(812)).toMatchObject({ allowed: false, reason: 'hold-ended' })
+    expect(await other.resumeReservation(token as string).settle(812)).toMatchObject({
+      allowed: false,
+      reason: 'hold-ended',
+    })
     expect((await one.peek('user:42')).remaining).toBe(10_000)
   })
 
@@ -53,8 +62,8 @@ describe('a hold is ended by its token', () => {
     const first = await one.reserve('user:42', { estimate: 4_000 })
     const second = await one.reserve('user:42', { estimate: 4_000 })
     {
-      await using _ = other.resume(first.token as string)
-      await using settled = other.resume(second.token as string)
+      await using _ = other.resumeReservation(first.token as string)
+      await using settled = other.resumeReservation(second.token as string)
       await settled.settle(1_000)
     }
     expect((await one.peek('user:42')).remaining).toBe(9_000)
@@ -67,7 +76,7 @@ describe('a hold is ended by its token', () => {
   ])('for a key %s', async (_, key) => {
     const { one, other } = setUp()
     const { token } = await one.reserve(key, { estimate: 10 })
-    expect((await other.resume(token as string).settle(4)).allowed).toBe(true)
+    expect((await other.resumeReservation(token as string).settle(4)).allowed).toBe(true)
     expect((await one.peek(key)).remaining).toBe(9_996)
   })
 
@@ -76,7 +85,7 @@ describe('a hold is ended by its token', () => {
     const heard: LimiterEvents['settled'][] = []
     other.on('settled', (event) => heard.push(event))
     const { token } = await one.reserve('user:42', { estimate: 10 })
-    const decision = await other.resume(token as string).settle(4)
+    const decision = await other.resumeReservation(token as string).settle(4)
     expect(heard).toEqual([{ key: 'user:42', decision }])
   })
 })
@@ -85,7 +94,7 @@ describe('a hold over tiers is ended by its token', () => {
   it('tier by tier; one that is not named has used its estimate', async () => {
     const { one, other } = tiered()
     const { token } = await one.reserve('luis', { estimate: { tokens: 4_000 } })
-    const settled = await other.resume(token as string).settle({ tokens: 812 })
+    const settled = await other.resumeReservation(token as string).settle({ tokens: 812 })
     expect(settled).toMatchObject({
       allowed: true,
       tiers: { requests: { remaining: 2 }, tokens: { remaining: 9_188 } },
@@ -97,9 +106,9 @@ describe('a hold over tiers is ended by its token', () => {
     const { token } = await one.reserve('luis', { estimate: 2 })
     const later = createLimiter({
       ...common,
-      tiers: { requests, tokens, places: concurrency({ limit: 1, leaseMs: 1 }) },
+      tiers: { requests, tokens, places: concurrency({ limit: 1, lease: 1 }) },
     })
-    expect(await later.resume(token as string).settle(1)).toMatchObject({ allowed: true })
+    expect(await later.resumeReservation(token as string).settle(1)).toMatchObject({ allowed: true })
     expect((await later.peek('luis')).tiers).toMatchObject({ requests: { remaining: 2 }, tokens: { remaining: 9_999 } })
   })
 
@@ -108,13 +117,15 @@ describe('a hold over tiers is ended by its token', () => {
     const { token } = await one.reserve('luis', { estimate: 2 })
     const later = createLimiter({ ...common, tiers: { tokens } })
     const message = 'the hold is none of this limiter: a key names the tier "requests", which is not among tokens'
-    expect(() => later.resume(token as string)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message }))
+    expect(() => later.resumeReservation(token as string)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+    )
   })
 
   it('and says what was used as the estimate was said', async () => {
     const { one, other } = tiered()
     const { token } = await one.reserve('luis', { estimate: { tokens: 4_000 } })
-    await expect(other.resume(token as string).settle(5)).rejects.toThrow('used must be amounts by tier')
+    await expect(other.resumeReservation(token as string).settle(5)).rejects.toThrow('used must be amounts by tier')
     expect((await one.peek('luis')).tiers.tokens?.remaining).toBe(6_000)
   })
 })
@@ -141,7 +152,9 @@ describe('resume', () => {
   ])('takes no %s for a token', (_, token, shown) => {
     const { one } = setUp()
     const message = expect.stringContaining(`a hold must be the token that reserve() gave, got ${shown}`)
-    expect(() => one.resume(token as string)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message }))
+    expect(() => one.resumeReservation(token as string)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+    )
   })
 
   it.each<[string, readonly unknown[], string]>([
@@ -167,13 +180,15 @@ describe('resume', () => {
   ])('finds what is wrong with %s that somebody made up', (_, parts, reason) => {
     const { one } = setUp()
     const message = `the hold is none of this limiter: ${reason}`
-    expect(() => one.resume(made(parts))).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message }))
+    expect(() => one.resumeReservation(made(parts))).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+    )
   })
 
   it('takes a hold that nobody has for one that has ended, and changes nothing', async () => {
     const { one } = setUp()
     const token = writeHoldToken({ limiterName: 'tokens', key: 'user:42', estimate: 4_000, id: 7 })
-    expect(await one.resume(token).settle(9_000)).toMatchObject({ allowed: false, reason: 'hold-ended' })
+    expect(await one.resumeReservation(token).settle(9_000)).toMatchObject({ allowed: false, reason: 'hold-ended' })
     expect((await one.peek('user:42')).remaining).toBe(10_000)
   })
 
@@ -181,13 +196,15 @@ describe('resume', () => {
     const { one, store } = setUp()
     const { token } = await one.reserve('user:42', { estimate: 10 })
     const another = createLimiter({ name: 'api', rule: tokens, store })
-    expect(() => another.resume(token as string)).toThrow('the hold is one of the limiter "tokens", and this is "api"')
+    expect(() => another.resumeReservation(token as string)).toThrow(
+      'the hold is one of the limiter "tokens", and this is "api"',
+    )
   })
 
   it('does nothing once the limiter is closed', async () => {
     const { one, other } = setUp()
     const { token } = await one.reserve('user:42', { estimate: 10 })
     await other.close()
-    expect(() => other.resume(token as string)).toThrow(expect.objectContaining({ code: 'LIMITER_CLOSED' }))
+    expect(() => other.resumeReservation(token as string)).toThrow(expect.objectContaining({ code: 'LIMITER_CLOSED' }))
   })
 })

@@ -6,8 +6,8 @@ import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
-const requests = slidingWindow({ limit: 3, windowMs: 60_000 })
-const tokens = fixedWindow({ limit: 10_000, windowMs: 86_400_000 })
+const requests = slidingWindow({ limit: 3, window: 60_000 })
+const tokens = fixedWindow({ limit: 10_000, window: 86_400_000 })
 
 describe('a reservation over tiers', () => {
   const setUp = () => {
@@ -68,9 +68,9 @@ it('a hold that goes out of scope is cancelled, unless it was settled', async ()
 
 it('a hold releases its places, whatever was used, and they last as long as their lease', async () => {
   const clock = manualClock()
-  const tiers = { tokens, places: concurrency({ limit: 1, leaseMs: 5_000 }) }
+  const tiers = { tokens, places: concurrency({ limit: 1, lease: 5_000 }) }
   const limiter = createLimiter({ name: 'a', tiers, clock })
-  const hold = await limiter.reserve('luis', { estimate: { tokens: 100 }, holdMs: 1_000 })
+  const hold = await limiter.reserve('luis', { estimate: { tokens: 100 }, expiresIn: 1_000 })
   clock.advance(1_000)
   expect((await limiter.peek('luis')).tiers).toMatchObject({
     tokens: { remaining: 10_000 },
@@ -90,7 +90,7 @@ it('a hold releases its places, whatever was used, and they last as long as thei
 })
 
 it('a hold that a limit in the shadow did not take is not missed', async () => {
-  const rule = fixedWindow({ limit: 5, windowMs: 1_000 })
+  const rule = fixedWindow({ limit: 5, window: 1_000 })
   const single = createLimiter({ name: 'seen', rule, shadow: true, clock: manualClock() })
   const hold = await single.reserve('luis', { estimate: 9 })
   expect(hold.decision).toMatchObject({ allowed: true, wouldRefuse: ['seen'] })
@@ -133,9 +133,9 @@ it('tells listeners of reservations and settlements', async () => {
 
 it('at most a thousand holds of a key are open at once: one more is refused until the first expires', async () => {
   const clock = manualClock(60_000)
-  const limiter = createLimiter({ name: 'a', rule: tokens, clock, blockForMs: 1_000 })
-  await limiter.reserve('luis', { estimate: 1, holdMs: 500 })
-  for (let count = 1; count < 1_000; count++) await limiter.reserve('luis', { estimate: 1, holdMs: 60_000 })
+  const limiter = createLimiter({ name: 'a', rule: tokens, clock, blockFor: 1_000 })
+  await limiter.reserve('luis', { estimate: 1, expiresIn: 500 })
+  for (let count = 1; count < 1_000; count++) await limiter.reserve('luis', { estimate: 1, expiresIn: 60_000 })
   const refused = await limiter.reserve('luis', { estimate: 1 })
   expect(refused.decision).toMatchObject({ allowed: false, reason: 'limit', retryAfterMs: 500, remaining: 9_000 })
   // Fifteen come back with the first and pass then. More than that waits for the window: no more than sixteen holds are looked at.
@@ -153,8 +153,8 @@ describe('wrong reservations reject and change nothing', () => {
     [{}, 'estimate must be a whole number of at least 1, got undefined'],
     [{ estimate: 0 }, 'estimate must be a whole number of at least 1, got 0'],
     [{ estimate: { tokens: 1.5 } }, 'estimate.tokens must be a whole number of at least 1, got 1.5'],
-    [{ estimate: 1, holdMs: 0 }, 'holdMs must be a whole number from 1 to 315619200000, got 0'],
-    [{ estimate: 1, expires: 5 }, 'reserve() has no option "expires": it takes estimate, holdMs'],
+    [{ estimate: 1, expiresIn: 0 }, 'expiresIn must be from 1 ms to 10 years (3653d), got 0'],
+    [{ estimate: 1, expires: 5 }, 'reserve() has no option "expires": it takes estimate, expiresIn'],
   ])('%o', async (options, message) => {
     await expect(limiter.reserve('luis', options as never)).rejects.toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),

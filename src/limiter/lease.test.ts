@@ -5,7 +5,7 @@ import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
-const rule = concurrency({ limit: 2, leaseMs: 3_000 })
+const rule = concurrency({ limit: 2, lease: 3_000 })
 
 describe('a lease', () => {
   it('holds a place until it is released, and renews itself meanwhile', async () => {
@@ -68,7 +68,7 @@ describe('a lease', () => {
     const time = manualClock()
     const timers = manualClock()
     const clock = { nowMs: time.nowMs, timer: timers.timer }
-    const limiter = createLimiter({ name: 'exports', rule: concurrency({ limit: 1, leaseMs: 3_000 }), clock })
+    const limiter = createLimiter({ name: 'exports', rule: concurrency({ limit: 1, lease: 3_000 }), clock })
     const sleeper = await limiter.acquire('luis')
     time.advance(10_000)
     const next = await limiter.acquire('luis', { heartbeat: false })
@@ -107,12 +107,12 @@ describe('a lease', () => {
   it('is lost when somebody gave its place back', async () => {
     const limiter = createLimiter({ name: 'exports', rule, clock: manualClock() })
     const lease = await limiter.acquire('luis', { heartbeat: false })
-    await limiter.giveBack('luis')
+    await limiter.refund('luis')
     expect(await lease.renew()).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 2 })
   })
 
   it('takes the cost of other tiers for good, and blocks whom a tier blocks', async () => {
-    const tiers = { places: rule, starts: { rule: fixedWindow({ limit: 1, windowMs: 60_000 }), blockForMs: 90_000 } }
+    const tiers = { places: rule, starts: { rule: fixedWindow({ limit: 1, window: 60_000 }), blockFor: 90_000 } }
     const limiter = createLimiter({ name: 'exports', tiers, clock: manualClock() })
     const lease = await limiter.acquire('luis')
     await lease.release()

@@ -1,6 +1,12 @@
+import { knownOptions } from '../core/check.ts'
+import { startTimer } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
+import { createOperation, type LimitKey } from '../core/operation.ts'
 import type { Signal } from '../core/signal.ts'
+import type { AcquireOptions, Key } from './options.ts'
+import { assertFlag, COST, parseOperations } from './parse-call.ts'
+import { createHoldId, isLeased, type LimiterHost, readLeaseMs, settleHold } from './reservation.ts'
 
 /** A place among those at work, until it is released. Refused: there is nothing to release. */
 export interface Lease<Tier extends string = string> extends AsyncDisposable {
@@ -15,18 +21,46 @@ export interface Lease<Tier extends string = string> extends AsyncDisposable {
   release(): Promise<Decision<Tier>>
 }
 
-/** What a lease needs of its limiter. */
-export interface LeaseOptions {
-  readonly decision: Decision
-  renew(): Promise<Decision>
-  release(): Promise<Decision>
-  /** How often to renew; absent: only when asked to. */
-  readonly everyMs: number | undefined
-  timer(afterMs: number, ring: () => void): () => void
+/** Takes a permit of every limit that leases some, and the cost from the others. */
+export async function acquire(host: LimiterHost, key: Key<string>, options: AcquireOptions<string>): Promise<Lease> {
+  knownOptions('acquire()', options, ['cost', 'heartbeat'], 'INVALID_ARGUMENT')
+  const { cost, heartbeat = true } = options
+  assertFlag('heartbeat', heartbeat)
+  const keys = host.parseKey(key)
+  if (!keys.some(isLeased)) {
+    const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
+    throw new LimiterError('INVALID_ARGUMENT', message)
+  }
+  const startedMs = host.events.startedMs()
+  const lease = await takeLease(host, keys, cost, heartbeat, true)
+  host.events.decided(key, cost, lease.decision, startedMs)
+  return lease
 }
 
-/** A lease with its heartbeat. Rejects, and frees the place, when that cannot be started. */
-export async function createLease({ decision, renew, release, everyMs, timer }: LeaseOptions): Promise<Lease> {
+/**
+ * A lease with its heartbeat. Rejects, and frees the place, when that cannot be started.
+ *
+ * @param blocks whether a refusal blocks the key, as its limit says.
+ */
+export async function takeLease(
+  host: LimiterHost,
+  keys: readonly LimitKey[],
+  cost: unknown,
+  heartbeat: boolean,
+  blocks: boolean,
+): Promise<Lease> {
+  const holdId = createHoldId()
+  const operations = parseOperations(host.limits, keys, cost, COST, (key, amount) => {
+    const holdMs = readLeaseMs(key.limit)
+    const blockMs = blocks ? key.limit.blockMs : 0
+    if (holdMs === undefined) return createOperation(key, 'consume', { amount, blockMs })
+    return createOperation(key, 'reserve', { amount, holdId, holdMs, blockMs })
+  })
+  const leased = operations.filter(isLeased)
+  const renewals = leased.map((key) => createOperation(key, 'extend', { holdId, holdMs: key.holdMs }))
+  const everyMs = Math.ceil(Math.min(...leased.map(({ holdMs }) => holdMs)) / 3)
+  const release = (): Promise<Decision> => settleHold(host, leased, holdId)
+  const decision = await host.decide(operations)
   const lost = new AbortController()
   let isHeld = decision.allowed
   let stop = (): void => {}
@@ -36,7 +70,7 @@ export async function createLease({ decision, renew, release, everyMs, timer }: 
   }
   const renewed = async (): Promise<Decision> => {
     if (!isHeld) return decision
-    const answer = await renew()
+    const answer = await host.decide(renewals)
     if (isHeld && answer.reason === 'hold-ended') {
       end()
       lost.abort(new LimiterError('LEASE_LOST', 'the lease ended before it was renewed: its place may be taken'))
@@ -44,9 +78,9 @@ export async function createLease({ decision, renew, release, everyMs, timer }: 
     return answer
   }
   const beat = (): void => {
-    if (everyMs === undefined || !isHeld) return
+    if (!heartbeat || !isHeld) return
     // A store that fails now may answer at the next beat; only the store knows that a lease has ended.
-    stop = timer(everyMs, () => void renewed().then(beat, beat))
+    stop = startTimer(host.clock, everyMs, () => void renewed().then(beat, beat), { keepsAlive: false })
   }
   try {
     beat()

@@ -1,7 +1,10 @@
 import type { Decision } from '../core/decision.ts'
+import type { Duration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Health } from '../stores/failover/circuit-breaker.ts'
+import type { Health } from '../core/store.ts'
+import type { LimiterEvents } from './events.ts'
+import type { Lease } from './lease.ts'
 import type {
   AcquireOptions,
   Amounts,
@@ -12,10 +15,8 @@ import type {
   ReserveOptions,
   Scheduled,
   WaitOptions,
-} from './call-options.ts'
-import type { LimiterEvents } from './events.ts'
-import type { Hold, OpenHold } from './hold.ts'
-import type { Lease } from './lease.ts'
+} from './options.ts'
+import type { OpenReservation, Reservation } from './reservation.ts'
 
 // What `await using` needs, word for word as the library `esnext.disposable` has it: compilers before 5.2 and many projects do not have that.
 declare global {
@@ -30,7 +31,7 @@ declare global {
 /**
  * Decides for every key whether a request may pass. Wrong arguments reject with a `LimiterError` and change nothing.
  *
- * `charge`, `giveBack`, `block`, `unblock` and `reset` answer with the key's standing: what `peek` says right afterwards.
+ * `charge`, `refund`, `block`, `unblock` and `reset` answer with the key's standing: what `peek` says right afterwards.
  */
 export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   readonly name: string
@@ -47,11 +48,11 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   /** Takes amounts even when they are not there: a penalty, or usage that is known only afterwards. Stops at the rule's `maxDebt`. */
   charge(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision<Tier>>
   /** Returns amounts, for a request that need not count. Never returns more than was taken. */
-  giveBack(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision<Tier>>
-  /** Takes the estimate if it passes, until what was used is settled. A hold that nobody settles goes back after `holdMs`. */
-  reserve(key: Key<Tier>, options: ReserveOptions<Tier>): Promise<Hold<Tier>>
-  /** The hold of a `token` that a limiter of this name gave, in whatever process: to be ended. Throws when it is none. Asks nobody. */
-  resume(token: string): OpenHold<Tier>
+  refund(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision<Tier>>
+  /** Takes the estimate if it passes, until the use is settled. An unsettled reservation is refunded after `expiresIn`. */
+  reserve(key: Key<Tier>, options: ReserveOptions<Tier>): Promise<Reservation<Tier>>
+  /** The reservation of a `token` that a limiter of this name gave, in any process, to end it here. Throws when it is none. Does not ask the store. */
+  resumeReservation(token: string): OpenReservation<Tier>
   /** Takes a place of every `concurrency()` rule, to be released, and the cost from every other, if all of it passes. */
   acquire(key: Key<Tier>, options?: AcquireOptions<Tier>): Promise<Lease<Tier>>
   /** As `consume`, but waits for its turn: first come, first served among the callers of this process. */
@@ -62,19 +63,19 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
     run: () => Value | Promise<Value>,
     options?: WaitOptions<Tier>,
   ): Promise<Scheduled<Value, Tier>>
-  /** Refuses the key for `blockMs` from now, 1 ms to 10 years. An earlier block that ends later stays; counts go on underneath. */
-  block(key: Key<Tier>, blockMs: number, options?: BlockOptions): Promise<Decision<Tier>>
+  /** Refuses the key for this long from now, 1 ms to 10 years. An earlier block that ends later stays; counting goes on underneath. */
+  block(key: Key<Tier>, blockFor: Duration, options?: BlockOptions): Promise<Decision<Tier>>
   /** Ends a block. What the rule has counted stays. */
   unblock(key: Key<Tier>): Promise<Decision<Tier>>
   /** Forgets the key: counts, debt, holds and block. */
   reset(key: Key<Tier>): Promise<Decision<Tier>>
-  /** Asks the policy anew, for one subject or for all of them, instead of when what it said last has become old. */
-  forgetPolicy(subject?: Subject): void
+  /** Resolves the rule again at the next request, for one subject or for all of them, instead of when `ruleCache` has passed. */
+  forgetRules(subject?: Subject): void
   /** Calls `listener` after each such event, and returns the function that stops it. */
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
   /**
    * Ends the limiter: later calls reject with `LIMITER_CLOSED`. Resolves when everything that was asked has its answer, after twice
-   * `deadlineMs` at the latest. A store that was passed in stays open.
+   * `timeout` at the latest. A store that was passed in stays open.
    */
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ import type { LimiterEvents } from './events.ts'
 import type { Limiter } from './limiter.ts'
 
 const HOUR = 3_600_000
-const ten = fixedWindow({ limit: 10, windowMs: HOUR })
+const ten = fixedWindow({ limit: 10, window: HOUR })
 
 type Told = readonly [key: unknown, tier: string, cost: number, usedShare: number]
 
@@ -44,7 +44,7 @@ describe('the event nearLimit', () => {
   })
 
   it('is of each tier, at its own cost', async () => {
-    const tiers = { user: ten, ip: fixedWindow({ limit: 5, windowMs: HOUR }) }
+    const tiers = { user: ten, ip: fixedWindow({ limit: 5, window: HOUR }) }
     const limiter = createLimiter({ name: 'api', tiers })
     const told = hear(limiter)
     await limiter.consume({ user: '42' }, { cost: 7 })
@@ -81,7 +81,7 @@ describe('the event nearLimit', () => {
     await limiter.reserve('r', { estimate: 8 })
     await limiter.wait('w', { cost: 8 })
     await limiter.schedule('s', () => {}, { cost: 8 })
-    const jobs = createLimiter({ name: 'jobs', rule: concurrency({ limit: 5, leaseMs: 1_000 }) })
+    const jobs = createLimiter({ name: 'jobs', rule: concurrency({ limit: 5, lease: 1_000 }) })
     const ofJobs = hear(jobs)
     const first = await jobs.acquire('j', { cost: 3 })
     await jobs.schedule('j', () => {})
@@ -98,7 +98,7 @@ describe('the event nearLimit', () => {
     const clock = manualClock()
     const limiter = createLimiter({
       name: 'api',
-      rule: tokenBucket({ capacity: 10, refill: 1, periodMs: 1_000 }),
+      rule: tokenBucket({ capacity: 10, refill: 1, period: 1_000 }),
       clock,
     })
     const told = hear(limiter)
@@ -118,7 +118,7 @@ describe('the event nearLimit', () => {
     const shares = fc.integer({ min: 1, max: 100 })
     return fc.assert(
       fc.asyncProperty(shares, fc.constantFrom(100, 200, 700), async (percent, limit) => {
-        const rule = fixedWindow({ limit, windowMs: HOUR })
+        const rule = fixedWindow({ limit, window: HOUR })
         const limiter = createLimiter({ name: 'api', rule, nearLimitAt: percent / 100, clock: manualClock() })
         const told = hear(limiter)
         const used: number[] = []
@@ -158,7 +158,7 @@ describe('the event nearLimit', () => {
 describe('the time a decision took', () => {
   it('is that of the clock with timers, from the call to the answer', async () => {
     const clock = manualClock()
-    const limiter = createLimiter({ name: 'api', rule: tokenBucket({ capacity: 1, refill: 1, periodMs: 500 }), clock })
+    const limiter = createLimiter({ name: 'api', rule: tokenBucket({ capacity: 1, refill: 1, period: 500 }), clock })
     const told: unknown[] = []
     limiter.on('decided', ({ tookMs, waited }) => told.push([tookMs, waited]))
     await limiter.consume('a')

@@ -4,8 +4,8 @@ import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
-const minute = fixedWindow({ limit: 3, windowMs: 60_000 })
-const second = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+const minute = fixedWindow({ limit: 3, window: 60_000 })
+const second = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
 
 describe('nextAfterMs of a decision', () => {
   it('is about the tier with the least remaining, whose limit it shows', async () => {
@@ -21,7 +21,7 @@ describe('nextAfterMs of a decision', () => {
   })
 
   it('leaves out what only watches', async () => {
-    const tiers = { user: minute, ip: { rule: tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 }), shadow: true } }
+    const tiers = { user: minute, ip: { rule: tokenBucket({ capacity: 1, refill: 1, period: 1_000 }), shadow: true } }
     const limiter = createLimiter({ name: 'api', tiers, clock: manualClock() })
     const first = await limiter.consume('a')
     expect(first).toMatchObject({ nextAfterMs: 60_000, tiers: { ip: { remaining: 0, nextAfterMs: 1_000 } } })
@@ -56,8 +56,8 @@ describe('nextAfterMs of a decision', () => {
 
   it('goes by the rule of a policy', async () => {
     const clock = manualClock()
-    const policy = (): typeof minute => fixedWindow({ limit: 3, windowMs: 1_000 })
-    const limiter = createLimiter({ name: 'api', rule: minute, policy, clock })
+    const policy = (): typeof minute => fixedWindow({ limit: 3, window: 1_000 })
+    const limiter = createLimiter({ name: 'api', rule: minute, resolveRule: policy, clock })
     clock.set(400)
     expect(await limiter.consume('a')).toMatchObject({ remaining: 2, nextAfterMs: 600 })
   })

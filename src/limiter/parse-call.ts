@@ -56,6 +56,12 @@ export interface AmountRule {
 /** The cost of a request. */
 export const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 
+/** The cost that a peek asks about. */
+export const PEEKED_COST: AmountRule = { ...COST, least: 0 }
+
+/** An amount to charge or to give back. */
+export const AMOUNT: AmountRule = { what: 'amount', least: 1 }
+
 /** Each key's amount, `undefined` where it takes no part. */
 export function parseAmounts(
   limits: readonly NamedLimit[],
@@ -114,7 +120,10 @@ export function parseIdempotency(
 ): Idempotency | undefined {
   if (id === undefined) return undefined
   if (typeof id !== 'string' || id.length < 1 || id.length > 200) {
-    throw new LimiterError('INVALID_ARGUMENT', `id must be a string of 1 to 200 characters, got ${show(id)}`)
+    throw new LimiterError(
+      'INVALID_ARGUMENT',
+      `idempotencyKey must be a string of 1 to 200 characters, got ${show(id)}`,
+    )
   }
   const name = JSON.stringify([...operations.map(({ limit }) => limit.name), id])
   return { key: encodeSubject({ kind: 'id', name }), ttlMs }

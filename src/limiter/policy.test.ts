@@ -9,17 +9,17 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
-const perMinute = (limit: number): Rule => slidingWindow({ limit, windowMs: 60_000 })
+const perMinute = (limit: number): Rule => slidingWindow({ limit, window: 60_000 })
 
 describe('a limiter with a policy', () => {
-  it('asks it for each subject, once in policyCacheMs, and goes by the default where it has none', async () => {
+  it('asks it for each subject, once in ruleCache, and goes by the default where it has none', async () => {
     const clock = manualClock(60_000)
     const plans: Record<string, number> = { luis: 100 }
     const policy = vi.fn(async (subject: Subject) => {
       const limit = plans[subject as string]
       return limit === undefined ? undefined : perMinute(limit)
     })
-    const limiter = createLimiter({ name: 'api', rule: perMinute(5), policy, clock, policyCacheMs: 1_000 })
+    const limiter = createLimiter({ name: 'api', rule: perMinute(5), resolveRule: policy, clock, ruleCache: 1_000 })
     expect((await limiter.consume('luis')).limit).toBe(100)
     expect(await limiter.consume('ana')).toMatchObject({ limit: 5, remaining: 4 })
     plans.luis = 200
@@ -34,17 +34,17 @@ describe('a limiter with a policy', () => {
     const limiter = createLimiter({
       name: 'api',
       rule: perMinute(5),
-      policy: () => perMinute(limit),
+      resolveRule: () => perMinute(limit),
       clock: manualClock(),
     })
     const limits = async () => [(await limiter.peek('a')).limit, (await limiter.peek('b')).limit]
     expect(await limits()).toEqual([10, 10])
     limit = 20
-    limiter.forgetPolicy('a')
+    limiter.forgetRules('a')
     expect(await limits()).toEqual([20, 10])
-    limiter.forgetPolicy()
+    limiter.forgetRules()
     expect(await limits()).toEqual([20, 20])
-    createLimiter({ name: 'api', rule: perMinute(5) }).forgetPolicy('a')
+    createLimiter({ name: 'api', rule: perMinute(5) }).forgetRules('a')
   })
 
   it('goes on with the last known rule when it fails, and says so', async () => {
@@ -53,12 +53,12 @@ describe('a limiter with a policy', () => {
     const limiter = createLimiter({
       name: 'api',
       rule: perMinute(5),
-      policy: () => policy(),
+      resolveRule: () => policy(),
       clock,
-      policyCacheMs: 1_000,
+      ruleCache: 1_000,
     })
     const seen: unknown[] = []
-    limiter.on('policyFailed', (event) => seen.push(event))
+    limiter.on('resolveRuleFailed', (event) => seen.push(event))
     await limiter.consume('luis')
     const broken = new Error('no database')
     policy = () => {
@@ -66,7 +66,7 @@ describe('a limiter with a policy', () => {
     }
     clock.advance(1_000)
     expect((await limiter.consume('luis')).limit).toBe(50)
-    policy = () => tokenBucket({ capacity: 1, refill: 1, periodMs: 1 })
+    policy = () => tokenBucket({ capacity: 1, refill: 1, period: 1 })
     expect((await limiter.consume('ana')).limit).toBe(5)
     expect(seen).toEqual([
       { subject: 'luis', tier: 'api', error: broken },
@@ -75,18 +75,18 @@ describe('a limiter with a policy', () => {
   })
 
   it('does not change how long a lease lasts', async () => {
-    const rule = concurrency({ limit: 1, leaseMs: 9_000 })
-    const policy = () => concurrency({ limit: 5, leaseMs: 60_000 })
-    const limiter = createLimiter({ name: 'api', rule, policy, clock: manualClock() })
+    const rule = concurrency({ limit: 1, lease: 9_000 })
+    const policy = () => concurrency({ limit: 5, lease: 60_000 })
+    const limiter = createLimiter({ name: 'api', rule, resolveRule: policy, clock: manualClock() })
     const seen: unknown[] = []
-    limiter.on('policyFailed', ({ error }) => seen.push((error as Error).message))
+    limiter.on('resolveRuleFailed', ({ error }) => seen.push((error as Error).message))
     expect((await limiter.acquire('luis', { heartbeat: false })).decision.limit).toBe(1)
     expect(seen).toEqual(["policy must return rules of the default's leaseMs, 9000, got 60000"])
   })
 
   it('does not hang with a policy that never answers', async () => {
     const clock = manualClock()
-    const limiter = createLimiter({ name: 'api', rule: perMinute(5), policy: () => new Promise(() => {}), clock })
+    const limiter = createLimiter({ name: 'api', rule: perMinute(5), resolveRule: () => new Promise(() => {}), clock })
     const waiting = limiter.consume('luis')
     await clock.run(1_000)
     expect((await waiting).limit).toBe(5)
@@ -94,7 +94,7 @@ describe('a limiter with a policy', () => {
 
   it('may belong to one tier and not to others, and applies to every call', async () => {
     const clock = manualClock(60_000)
-    const tiers = { user: { rule: perMinute(5), policy: () => perMinute(50) }, all: perMinute(1_000) }
+    const tiers = { user: { rule: perMinute(5), resolveRule: () => perMinute(50) }, all: perMinute(1_000) }
     const limiter = createLimiter({ name: 'api', tiers, clock })
     expect((await limiter.consume('luis')).tiers).toMatchObject({ user: { limit: 50 }, all: { limit: 1_000 } })
     expect((await limiter.charge('luis', 60)).tiers.user?.remaining).toBe(0)
@@ -107,8 +107,8 @@ describe('a limiter with a policy', () => {
     const clock = manualClock(60_000)
     const store = memoryStore({ maxKeys: 10 })
     let count = 0
-    const policy = (): Rule => fixedWindow({ limit: 10 + count++, windowMs: 1_000 })
-    const limiter = createLimiter({ name: 'api', rule: policy(), policy, store, clock })
+    const policy = (): Rule => fixedWindow({ limit: 10 + count++, window: 1_000 })
+    const limiter = createLimiter({ name: 'api', rule: policy(), resolveRule: policy, store, clock })
     for (let key = 0; key < 50; key++) await limiter.consume(`key ${key}`)
     expect(store.stats()).toMatchObject({ keys: 10, evicted: 40 })
     for (let key = 0; key < 10; key++) await limiter.consume(`full ${key}`, { cost: 40 })
@@ -120,8 +120,8 @@ describe('a limiter with a policy', () => {
 
   it('counts newcomers together while all keys are at their limit', async () => {
     const store = memoryStore({ maxKeys: 2 })
-    const policy = (): Rule => fixedWindow({ limit: 3, windowMs: 1_000 })
-    const limiter = createLimiter({ name: 'api', rule: policy(), policy, store, clock: manualClock() })
+    const policy = (): Rule => fixedWindow({ limit: 3, window: 1_000 })
+    const limiter = createLimiter({ name: 'api', rule: policy(), resolveRule: policy, store, clock: manualClock() })
     for (const key of ['a', 'b']) await limiter.consume(key, { cost: 3 })
     const newcomers = ['c', 'd', 'e', 'f'].map((key) => limiter.consume(key))
     expect((await Promise.all(newcomers)).map(({ allowed }) => allowed)).toEqual([true, true, true, false])

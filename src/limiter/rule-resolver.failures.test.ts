@@ -3,7 +3,7 @@ import { deferred, fallback, limitOf, nextTurn, plan, raise, setUp } from '../..
 import type { Rule } from '../core/rule.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
-import type { Policy } from './rule-resolver.ts'
+import type { ResolveRule as Policy } from './rule-resolver.ts'
 
 describe('a policy that fails', () => {
   const broken = new Error('no database')
@@ -88,7 +88,7 @@ describe('a policy that fails', () => {
     [{ ...fallback, parameters: undefined }, `${noRule}, got an object`],
     [{ ...fallback, parameters: null }, `${noRule}, got an object`],
     [
-      tokenBucket({ capacity: 1, refill: 1, periodMs: 1 }),
+      tokenBucket({ capacity: 1, refill: 1, period: 1 }),
       'policy must return rules of the default\'s kind, "sliding-window@1", got "token-bucket@1"',
     ],
     [

@@ -4,11 +4,11 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 
 /** Says which rule a subject has, at once or later. `undefined` stands for the limiter's default rule. */
-export type Policy = (subject: Subject) => Rule | undefined | Promise<Rule | undefined>
+export type ResolveRule = (subject: Subject) => Rule | undefined | Promise<Rule | undefined>
 
 /** What a `RuleResolver` works with. Trusted: whoever takes them from a user checks them. */
 export interface PolicyCacheOptions {
-  readonly policy: Policy
+  readonly resolveRule: ResolveRule
   /** The default rule. The policy's rules must have its `stateName`. */
   readonly fallback: Rule
   /** How long after the start of a look-up its answer is used, and for how long a policy that failed is not asked again. */
@@ -79,13 +79,13 @@ export class RuleResolver {
   }
 
   #lookUp(key: string, subject: Subject, known: Entry | undefined): Rule | Promise<Rule> {
-    const { policy, fallback } = this.#options
+    const { resolveRule, fallback } = this.#options
     const startedMs = this.#options.nowMs()
     const entry = known ?? { rule: fallback, sinceMs: startedMs, answeredBy: 0 }
     const lookUp: LookUp = { key, subject, entry, number: ++this.#started, startedMs, rule: undefined }
     this.#lookUps.set(key, lookUp)
     try {
-      const answer: unknown = policy(subject)
+      const answer: unknown = resolveRule(subject)
       if (isThenable(answer)) return this.#wait(lookUp, answer)
       this.#learn(lookUp, answer)
     } catch (error) {

@@ -4,23 +4,24 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Reply, Store, StoreCall } from '../core/store.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { remoteLayers } from '../stores/remote-layers.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
-const rule = tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 })
+const rule = tokenBucket({ capacity: 3, refill: 1, period: 1_000 })
 
 describe('events', () => {
   it('tell what happened, after it did, to everybody who listens', async () => {
     const limiter = createLimiter({ name: 'api', rule, clock: manualClock() })
     const seen: unknown[] = []
-    for (const name of ['decided', 'refused', 'charged', 'givenBack', 'blocked', 'unblocked', 'reset'] as const) {
+    for (const name of ['decided', 'refused', 'charged', 'refunded', 'blocked', 'unblocked', 'reset'] as const) {
       limiter.on(name, (event) => seen.push([name, event]))
     }
     const decisions = [
       await limiter.consume('a', { cost: 3 }),
       await limiter.consume('a'),
       await limiter.charge('a', 2),
-      await limiter.giveBack('a'),
+      await limiter.refund('a'),
       await limiter.block('a', 50),
       await limiter.unblock('a'),
       await limiter.reset('a'),
@@ -31,7 +32,7 @@ describe('events', () => {
       ['decided', { key: 'a', cost: 1, decision: decisions[1], tookMs: 0, waited: false }],
       ['refused', { key: 'a', cost: 1, decision: decisions[1], tookMs: 0, waited: false }],
       ['charged', { key: 'a', amount: 2, decision: decisions[2] }],
-      ['givenBack', { key: 'a', amount: 1, decision: decisions[3] }],
+      ['refunded', { key: 'a', amount: 1, decision: decisions[3] }],
       ['blocked', { key: 'a', blockMs: 50, decision: decisions[4] }],
       ['unblocked', { key: 'a', decision: decisions[5] }],
       ['reset', { key: 'a', decision: decisions[6] }],
@@ -73,7 +74,7 @@ describe('events', () => {
   it('refuse an unknown name and a listener that is none', () => {
     const limiter = createLimiter({ name: 'api', rule })
     expect(() => limiter.on('refuse' as 'refused', () => {})).toThrow(
-      `an event must be 'decided' or 'refused' or 'nearLimit' or 'charged' or 'givenBack' or 'settled' or 'blocked' or 'unblocked' or 'reset' or 'policyFailed' or 'storeFailed' or 'degraded' or 'recovered', got "refuse"`,
+      `an event must be 'decided' or 'refused' or 'nearLimit' or 'charged' or 'refunded' or 'settled' or 'blocked' or 'unblocked' or 'reset' or 'resolveRuleFailed' or 'storeFailed' or 'degraded' or 'recovered', got "refuse"`,
     )
     expect(() => limiter.on('refused', 'log' as never)).toThrow('a listener must be a function, got "log"')
   })
@@ -89,7 +90,7 @@ describe('closing', () => {
       limiter.consume('a'),
       limiter.peek('a'),
       limiter.charge('a'),
-      limiter.giveBack('a'),
+      limiter.refund('a'),
       limiter.block('a', 1),
       limiter.unblock('a'),
       limiter.reset('a'),
@@ -130,6 +131,7 @@ describe('a store that has to wait', () => {
   const store: Store = {
     name: 'redis',
     isLocal: false,
+    layers: remoteLayers,
     register() {},
     decide(_, reply) {
       setImmediate(() => reply.done([verdict]))

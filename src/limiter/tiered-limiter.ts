@@ -1,6 +1,7 @@
-import { knownOptions, milliseconds, wholeNumber } from '../core/check.ts'
+import { knownOptions, wholeNumber } from '../core/check.ts'
 import { type Clock, readClock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { type Duration, readDuration } from '../core/duration.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
@@ -13,8 +14,11 @@ import {
   type OperationType,
 } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Store } from '../core/store.ts'
-import type { Health } from '../stores/failover/circuit-breaker.ts'
+import type { Health, Store } from '../core/store.ts'
+import { composeDecision, PendingDecision } from './compose-decision.ts'
+import type { LimiterEvents, Listeners } from './events.ts'
+import { acquire, type Lease } from './lease.ts'
+import type { Limiter } from './limiter.ts'
 import type {
   AcquireOptions,
   Amounts,
@@ -25,26 +29,21 @@ import type {
   ReserveOptions,
   Scheduled,
   WaitOptions,
-} from './call-options.ts'
-import { composeDecision } from './compose-decision.ts'
-import { DecisionEvents, type DecisionEventsOptions, type LimiterEvents, type Listeners } from './events.ts'
-import type { Hold, OpenHold } from './hold.ts'
-import type { Lease } from './lease.ts'
-import type { Limiter } from './limiter.ts'
+} from './options.ts'
 import {
-  type AmountRule,
+  AMOUNT,
   assertFlag,
   COST,
   consumeKey,
   createOfType,
+  PEEKED_COST,
   parseIdempotency,
   parseKey,
   parseOperations,
 } from './parse-call.ts'
-import { PendingDecision } from './pending-decision.ts'
-import { Reservations } from './reservations.ts'
+import { type OpenReservation, type Reservation, reserve, resume } from './reservation.ts'
 import type { RuleResolver } from './rule-resolver.ts'
-import { WaitQueues } from './wait-queues.ts'
+import { type WaitHost, WaitQueues } from './wait-queues.ts'
 
 /** Consumes at once where the store decides at once. */
 export type Consume = (key: Key<string>, options?: ConsumeOptions<string>) => Decision | Promise<Decision>
@@ -56,7 +55,7 @@ export function resolveConsume(limiter: Limiter<string>): Consume {
 }
 
 /** What a limiter is made of. Trusted: `createLimiter` has checked it. */
-export interface LimiterParts extends DecisionEventsOptions {
+export interface LimiterParts {
   readonly name: string
   readonly limits: readonly Limit[]
   /** Who finds the rule for a subject, where a limit has such. */
@@ -67,57 +66,42 @@ export interface LimiterParts extends DecisionEventsOptions {
   /** How long a decision waits for the store; 0 when it answers at once. */
   readonly timeoutMs: number
   readonly clock: Clock | undefined
-  readonly idMs: number
-  readonly maxWaiting: number
+  readonly events: Listeners
+  readonly idempotencyTtlMs: number
+  readonly maxQueue: number
 }
 
-const AMOUNT: AmountRule = { what: 'amount', least: 1 }
-const PEEKED: AmountRule = { ...COST, least: 0 }
 const NO_OPTIONS = Object.freeze({})
-const CONSUME_OPTIONS = ['cost', 'id']
+const CONSUME_OPTIONS = ['cost', 'idempotencyKey']
 
 /** A limiter of one limit or many: every call is parsed into operations, decided by the store, and composed into a decision. */
-export class TieredLimiter implements Limiter<string> {
+export class TieredLimiter implements Limiter<string>, WaitHost {
   readonly name: string
   readonly rules: Readonly<Record<string, Rule>>
   readonly shadows: readonly string[]
+  readonly limits: readonly Limit[]
+  readonly clock: Clock | undefined
+  readonly events: Listeners
   readonly #parts: LimiterParts
   /** The one limit of a limiter without tiers. */
   readonly #only: Limit | undefined
   readonly #queues: WaitQueues
-  readonly #reservations: Reservations
-  readonly #listeners: Listeners
-  readonly #events: DecisionEvents
   /** Whether a limit finds the rule for each subject. */
   readonly #resolves: boolean
   #isOpen = true
 
   constructor(parts: LimiterParts) {
-    const { name, limits, clock, maxWaiting, listeners } = parts
+    const { name, limits, clock, events, resolvers, maxQueue } = parts
     this.name = name
+    this.limits = limits
+    this.clock = clock
+    this.events = events
     this.rules = Object.fromEntries(limits.map((limit) => [limit.name, limit.rule]))
     this.shadows = limits.filter(({ shadow }) => shadow).map((limit) => limit.name)
     this.#parts = parts
-    this.#resolves = parts.resolvers.size > 0
+    this.#resolves = resolvers.size > 0
     this.#only = limits[0]?.tier === undefined ? limits[0] : undefined
-    this.#listeners = listeners
-    this.#events = new DecisionEvents(parts)
-    const host = {
-      name,
-      limits,
-      clock,
-      maxWaiting,
-      shadows: this.shadows,
-      events: this.#events,
-      assertOpen: (): void => this.#assertOpen(),
-      parseKey: (key: unknown): readonly LimitKey[] => this.#keys(key),
-      decide: (operations: readonly Operation[]): Decision | Promise<Decision> => this.#decideAll(operations),
-      peek: (keys: readonly LimitKey[], cost: unknown): Promise<Decision> => this.#peek(keys, cost),
-      refund: (keys: readonly LimitKey[], cost: unknown): Promise<Decision> => this.#refund(keys, cost),
-      wake: (keys: readonly LimitKey[]): void => this.#queues.wake(keys),
-    }
-    this.#reservations = new Reservations(host)
-    this.#queues = new WaitQueues(host, this.#reservations)
+    this.#queues = new WaitQueues(this, maxQueue)
   }
 
   get health(): Health {
@@ -137,59 +121,65 @@ export class TieredLimiter implements Limiter<string> {
   /** As `consume`, but returns the decision itself where the store decides at once, and throws what is wrong. */
   consumeAtOnce(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Decision | Promise<Decision> {
     if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
-    const { cost, id } = options
-    return this.run(this.parse(key, cost, id), key, cost)
+    const { cost, idempotencyKey } = options
+    return this.run(this.parse(key, cost, idempotencyKey), key, cost)
   }
 
   /** Checks a consume whole. For callers that check several before `run` counts the first. */
   parse(key: unknown, cost: unknown, id: unknown): PendingDecision {
-    const { limits, store, timeoutMs, idMs } = this.#parts
+    const { store, timeoutMs, idempotencyTtlMs } = this.#parts
     const limit = this.#only
     if (limit !== undefined && id === undefined) {
-      this.#assertOpen()
+      if (!this.#isOpen) this.assertOpen()
       const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
       const subject = key as Subject
       const operation = createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)
       return new PendingDecision([operation], undefined, timeoutMs, store.name)
     }
-    const operations = parseOperations(limits, this.#keys(key), cost, COST, consumeKey)
-    return new PendingDecision(operations, parseIdempotency(operations, id, idMs), timeoutMs, store.name)
+    const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, consumeKey)
+    return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
   }
 
   /** Decides a consume that was parsed, and tells listeners of it with the key and the cost as they were given. */
   run(call: PendingDecision, key: unknown, cost: unknown): Decision | Promise<Decision> {
-    const startedMs = this.#listeners.hasAny ? this.#events.startedMs() : undefined
-    const answer = this.#resolves ? this.#resolveAndDecide(call) : this.#decide(call)
-    return startedMs === undefined ? answer : this.#tell(answer, key, cost, startedMs)
+    if (!this.events.hasAny) return this.#decide(call)
+    const startedMs = this.events.startedMs()
+    const tell = (decision: Decision): Decision => this.events.decided(key as Key<string>, cost, decision, startedMs)
+    const answer = this.#decide(call)
+    return answer instanceof Promise ? answer.then(tell) : tell(answer)
   }
 
   async peek(key: Key<string>, options: CostOptions<string> = NO_OPTIONS): Promise<Decision> {
     knownOptions('peek()', options, ['cost'], 'INVALID_ARGUMENT')
-    return this.#peek(this.#keys(key), options.cost)
+    const keys = this.parseKey(key)
+    return this.decide(parseOperations(this.limits, keys, options.cost, PEEKED_COST, createOfType('peek')))
   }
 
   async charge(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
-    const decision = await this.#decideAll(this.#operations(this.#keys(key), amounts, AMOUNT, 'charge'))
-    this.#listeners.emit('charged', { key, amount: amounts ?? 1, decision })
+    const keys = this.parseKey(key)
+    const decision = await this.decide(parseOperations(this.limits, keys, amounts, AMOUNT, createOfType('charge')))
+    this.events.emit('charged', { key, amount: amounts ?? 1, decision })
     return decision
   }
 
-  async giveBack(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
-    const decision = await this.#refund(this.#keys(key), amounts)
-    this.#listeners.emit('givenBack', { key, amount: amounts ?? 1, decision })
+  async refund(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
+    const keys = this.parseKey(key)
+    const decision = await this.decide(parseOperations(this.limits, keys, amounts, AMOUNT, createOfType('refund')))
+    this.wake(keys)
+    this.events.emit('refunded', { key, amount: amounts ?? 1, decision })
     return decision
   }
 
-  reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Hold<string>> {
-    return this.#reservations.reserve(key, options)
+  reserve(key: Key<string>, options: ReserveOptions<string>): Promise<Reservation<string>> {
+    return reserve(this, key, options)
   }
 
-  resume(token: string): OpenHold<string> {
-    return this.#reservations.resume(token)
+  resumeReservation(token: string): OpenReservation<string> {
+    return resume(this, token)
   }
 
   acquire(key: Key<string>, options: AcquireOptions<string> = NO_OPTIONS): Promise<Lease> {
-    return this.#reservations.acquire(key, options)
+    return acquire(this, key, options)
   }
 
   wait(key: Key<string>, options: WaitOptions<string> = NO_OPTIONS): Promise<Decision> {
@@ -204,35 +194,35 @@ export class TieredLimiter implements Limiter<string> {
     return this.#queues.schedule(key, run, options)
   }
 
-  async block(key: Key<string>, blockMs: number, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
-    milliseconds('blockMs', blockMs, 'INVALID_ARGUMENT')
+  async block(key: Key<string>, blockFor: Duration, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
+    const blockMs = readDuration('blockFor', blockFor, 'INVALID_ARGUMENT')
     knownOptions('block()', options, ['replace'], 'INVALID_ARGUMENT')
     const { replace } = options
     assertFlag('replace', replace)
     const decision = await this.#change(key, 'block', { amount: blockMs, replaces: replace === true })
-    this.#listeners.emit('blocked', { key, blockMs, decision })
+    this.events.emit('blocked', { key, blockMs, decision })
     return decision
   }
 
   async unblock(key: Key<string>): Promise<Decision> {
     const decision = await this.#change(key, 'unblock', {})
-    this.#listeners.emit('unblocked', { key, decision })
+    this.events.emit('unblocked', { key, decision })
     return decision
   }
 
   async reset(key: Key<string>): Promise<Decision> {
     const decision = await this.#change(key, 'reset', {})
-    this.#listeners.emit('reset', { key, decision })
+    this.events.emit('reset', { key, decision })
     return decision
   }
 
-  forgetPolicy(subject?: Subject): void {
+  forgetRules(subject?: Subject): void {
     const key = subject === undefined ? undefined : encodeSubject(subject)
     for (const resolver of this.#parts.resolvers.values()) resolver.forget(key)
   }
 
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
-    return this.#listeners.add(name, listener)
+    return this.events.add(name, listener)
   }
 
   async close(): Promise<void> {
@@ -248,66 +238,45 @@ export class TieredLimiter implements Limiter<string> {
     return this.close()
   }
 
-  // Apart, so that a decision without listeners pays nothing for them.
-  #tell(
-    answer: Decision | Promise<Decision>,
-    key: unknown,
-    cost: unknown,
-    startedMs: number,
-  ): Decision | Promise<Decision> {
-    const tell = (decision: Decision): Decision => this.#events.decided(key as Key<string>, cost, decision, startedMs)
-    return answer instanceof Promise ? answer.then(tell) : tell(answer)
+  assertOpen(): void {
+    if (this.#isOpen) return
+    throw new LimiterError('LIMITER_CLOSED', `the limiter "${this.name}" is closed: it decides nothing any more`)
   }
 
-  #decideAll(operations: readonly Operation[]): Decision | Promise<Decision> {
+  parseKey(key: unknown): readonly LimitKey[] {
+    this.assertOpen()
+    return parseKey(this.limits, key)
+  }
+
+  decide(operations: readonly Operation[]): Decision | Promise<Decision> {
     const { store, timeoutMs } = this.#parts
-    const call = new PendingDecision(operations, undefined, timeoutMs, store.name)
-    return this.#resolves ? this.#resolveAndDecide(call) : this.#decide(call)
+    return this.#decide(new PendingDecision(operations, undefined, timeoutMs, store.name))
+  }
+
+  wake(keys: readonly LimitKey[]): void {
+    this.#queues.wake(keys)
   }
 
   /** Lets the store decide. The decision is there at once when the store can make it at once. */
-  #decide(call: PendingDecision): Decision | Promise<Decision> {
+  #decide(call: PendingDecision, isResolved = !this.#resolves): Decision | Promise<Decision> {
+    if (!isResolved) return this.#resolveAndDecide(call)
     const { store, clock } = this.#parts
     if (clock !== undefined) call.nowMs = readClock(clock)
     const results = store.decide(call, call)
-    return results === undefined ? call.promise() : composeDecision(call.operations, results, store.name)
+    return results === undefined ? call.promise() : composeDecision(call, results)
   }
 
   async #resolveAndDecide(call: PendingDecision): Promise<Decision> {
     const { resolvers } = this.#parts
     const rules = call.operations.map(({ limit, key, subject }) => resolvers.get(limit)?.ruleFor(key, subject))
     call.resolve(await Promise.all(rules))
-    return this.#decide(call)
-  }
-
-  #keys(key: unknown): readonly LimitKey[] {
-    this.#assertOpen()
-    return parseKey(this.#parts.limits, key)
-  }
-
-  #operations(keys: readonly LimitKey[], given: unknown, rule: AmountRule, type: OperationType): readonly Operation[] {
-    return parseOperations(this.#parts.limits, keys, given, rule, createOfType(type))
-  }
-
-  async #peek(keys: readonly LimitKey[], cost: unknown): Promise<Decision> {
-    return this.#decideAll(this.#operations(keys, cost, PEEKED, 'peek'))
-  }
-
-  async #refund(keys: readonly LimitKey[], amounts: unknown): Promise<Decision> {
-    const decision = await this.#decideAll(this.#operations(keys, amounts, AMOUNT, 'refund'))
-    this.#queues.wake(keys)
-    return decision
+    return this.#decide(call, true)
   }
 
   async #change(key: Key<string>, type: OperationType, parts: OperationParts): Promise<Decision> {
-    const keys = this.#keys(key)
-    const decision = await this.#decideAll(keys.map((one) => createOperation(one, type, parts)))
-    this.#queues.wake(keys)
+    const keys = this.parseKey(key)
+    const decision = await this.decide(keys.map((one) => createOperation(one, type, parts)))
+    this.wake(keys)
     return decision
-  }
-
-  #assertOpen(): void {
-    if (this.#isOpen) return
-    throw new LimiterError('LIMITER_CLOSED', `the limiter "${this.name}" is closed: it decides nothing any more`)
   }
 }

@@ -6,12 +6,13 @@ import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
-import { createLimiter, type TiersOptions } from './create-limiter.ts'
+import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
+import type { TiersOptions } from './options.ts'
 
-const user = slidingWindow({ limit: 100, windowMs: 60_000 })
-const ip = tokenBucket({ capacity: 50, refill: 10, periodMs: 1_000 })
-const global = fixedWindow({ limit: 10_000, windowMs: 1_000 })
+const user = slidingWindow({ limit: 100, window: 60_000 })
+const ip = tokenBucket({ capacity: 50, refill: 10, period: 1_000 })
+const global = fixedWindow({ limit: 10_000, window: 1_000 })
 
 function messages(options: Partial<TiersOptions<'user' | 'ip' | 'global'>> = {}): Limiter<'user' | 'ip' | 'global'> {
   const clock = manualClock(60_000)
@@ -84,7 +85,7 @@ describe('a decision over tiers', () => {
   })
 
   it('waits for the longest delay of a rule that shapes', async () => {
-    const shape = leakyBucket({ capacity: 10, leak: 1, periodMs: 100, mode: 'shape' })
+    const shape = leakyBucket({ capacity: 10, leak: 1, period: 100, mode: 'shape' })
     const limiter = createLimiter({ name: 'shaped', tiers: { user, shape }, clock: manualClock(60_000) })
     await limiter.consume('a')
     expect((await limiter.consume('a')).delayMs).toBe(100)
@@ -101,7 +102,7 @@ describe('a decision over tiers', () => {
   it('charges and gives back what is named, and only that', async () => {
     const limiter = messages()
     expect((await limiter.charge('a', { ip: 20 })).tiers).toMatchObject({ ip: { remaining: 30 } })
-    expect(Object.keys((await limiter.giveBack('a', { ip: 5 })).tiers)).toEqual(['ip'])
+    expect(Object.keys((await limiter.refund('a', { ip: 5 })).tiers)).toEqual(['ip'])
     await limiter.charge('a')
     const standing = await limiter.peek('a')
     expect([standing.tiers.user?.remaining, standing.tiers.ip?.remaining]).toEqual([99, 34])
@@ -131,10 +132,10 @@ describe('a decision over tiers', () => {
 })
 
 describe('a limit in the shadow', () => {
-  const rule = fixedWindow({ limit: 1, windowMs: 60_000 })
+  const rule = fixedWindow({ limit: 1, window: 60_000 })
 
   it('of a limiter of one rule lets everything pass and says what it would have refused', async () => {
-    const limiter = createLimiter({ name: 'new', rule, shadow: true, blockForMs: 5_000, clock: manualClock() })
+    const limiter = createLimiter({ name: 'new', rule, shadow: true, blockFor: 5_000, clock: manualClock() })
     expect(await limiter.consume('a')).toMatchObject({ allowed: true, wouldRefuse: [] })
     expect(await limiter.consume('a')).toMatchObject({
       allowed: true,
@@ -144,11 +145,11 @@ describe('a limit in the shadow', () => {
       wouldRefuse: ['new'],
     })
     expect((await limiter.peek('a')).wouldRefuse).toEqual(['new'])
-    expect(await limiter.consume('b', { id: 'one' })).toMatchObject({ allowed: true })
+    expect(await limiter.consume('b', { idempotencyKey: 'one' })).toMatchObject({ allowed: true })
   })
 
   it('speaks only when it is alone', async () => {
-    const tiers = { seen: { rule, shadow: true }, real: fixedWindow({ limit: 5, windowMs: 1_000 }) }
+    const tiers = { seen: { rule, shadow: true }, real: fixedWindow({ limit: 5, window: 1_000 }) }
     const limiter = createLimiter({ name: 'x', tiers, clock: manualClock() })
     await limiter.consume('a')
     expect(await limiter.consume('a')).toMatchObject({
@@ -166,7 +167,7 @@ describe('a limit in the shadow', () => {
   })
 
   it('blocks nobody', async () => {
-    const tiers = { seen: { rule, shadow: true, blockForMs: 60_000 }, real: global }
+    const tiers = { seen: { rule, shadow: true, blockFor: 60_000 }, real: global }
     const clock = manualClock(60_000)
     const limiter = createLimiter({ name: 'x', tiers, clock })
     for (let count = 0; count < 3; count++) await limiter.consume('a')
@@ -177,9 +178,9 @@ describe('a limit in the shadow', () => {
 
 it('a request that comes again with other tiers is another request', async () => {
   const limiter = messages()
-  await limiter.consume({ user: 'a', ip: 'b' }, { id: 'one' })
-  await limiter.consume({ user: 'a' }, { id: 'one' })
-  await limiter.consume({ user: 'a', ip: 'b' }, { id: 'one' })
+  await limiter.consume({ user: 'a', ip: 'b' }, { idempotencyKey: 'one' })
+  await limiter.consume({ user: 'a' }, { idempotencyKey: 'one' })
+  await limiter.consume({ user: 'a', ip: 'b' }, { idempotencyKey: 'one' })
   expect((await limiter.peek({ user: 'a', ip: 'b' })).tiers).toMatchObject({
     user: { remaining: 98 },
     ip: { remaining: 49 },
@@ -189,11 +190,11 @@ it('a request that comes again with other tiers is another request', async () =>
 it('places count among tiers, and are not scaled when a policy changes their number', async () => {
   let limit = 4
   const places = {
-    rule: concurrency({ limit: 1, leaseMs: 60_000 }),
-    policy: () => concurrency({ limit, leaseMs: 60_000 }),
+    rule: concurrency({ limit: 1, lease: 60_000 }),
+    resolveRule: () => concurrency({ limit, lease: 60_000 }),
   }
   const clock = manualClock()
-  const limiter = createLimiter({ name: 'x', tiers: { places }, clock, policyCacheMs: 1 })
+  const limiter = createLimiter({ name: 'x', tiers: { places }, clock, ruleCache: 1 })
   for (let count = 0; count < 3; count++) await limiter.acquire('a', { heartbeat: false })
   limit = 10
   clock.advance(1)

@@ -3,12 +3,13 @@ import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { manualClock } from '../testing/manual-clock.ts'
-import { createLimiter, type TiersOptions } from './create-limiter.ts'
+import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
+import type { TiersOptions } from './options.ts'
 
-const user = slidingWindow({ limit: 100, windowMs: 60_000 })
-const ip = tokenBucket({ capacity: 50, refill: 10, periodMs: 1_000 })
-const global = fixedWindow({ limit: 10_000, windowMs: 1_000 })
+const user = slidingWindow({ limit: 100, window: 60_000 })
+const ip = tokenBucket({ capacity: 50, refill: 10, period: 1_000 })
+const global = fixedWindow({ limit: 10_000, window: 1_000 })
 
 function messages(options: Partial<TiersOptions<'user' | 'ip' | 'global'>> = {}): Limiter<'user' | 'ip' | 'global'> {
   const clock = manualClock(60_000)
@@ -17,28 +18,22 @@ function messages(options: Partial<TiersOptions<'user' | 'ip' | 'global'>> = {})
 
 describe('createLimiter refuses tiers', () => {
   it.each<[unknown, string]>([
-    [
-      {},
-      'tiers must be rules by name such as { user: slidingWindow({ limit: 100, windowMs: 60_000 }) }, got an object',
-    ],
-    [
-      [user],
-      'tiers must be rules by name such as { user: slidingWindow({ limit: 100, windowMs: 60_000 }) }, got an array',
-    ],
-    [null, 'tiers must be rules by name such as { user: slidingWindow({ limit: 100, windowMs: 60_000 }) }, got null'],
-    [{ user: 5 }, 'tiers.user must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got 5'],
-    [{ user: null }, 'tiers.user must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got null'],
+    [{}, "tiers must be rules by name such as { user: slidingWindow({ limit: 100, window: '1m' }) }, got an object"],
+    [[user], "tiers must be rules by name such as { user: slidingWindow({ limit: 100, window: '1m' }) }, got an array"],
+    [null, "tiers must be rules by name such as { user: slidingWindow({ limit: 100, window: '1m' }) }, got null"],
+    [{ user: 5 }, "tiers.user must be a rule such as slidingWindow({ limit: 100, window: '1m' }), got 5"],
+    [{ user: null }, "tiers.user must be a rule such as slidingWindow({ limit: 100, window: '1m' }), got null"],
     [
       { user: { rule: {} } },
-      'tiers.user must be a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), got an object',
+      "tiers.user must be a rule such as slidingWindow({ limit: 100, window: '1m' }), got an object",
     ],
     [
       { user: { rule: user, shade: true } },
-      'tiers.user has no option "shade": it takes rule, shadow, blockForMs, policy, onStoreFailure',
+      'tiers.user has no option "shade": it takes rule, shadow, blockFor, resolveRule, onStoreFailure',
     ],
     [{ user: { rule: user, shadow: 1 } }, 'shadow must be true or false, got 1'],
-    [{ user: { rule: user, blockForMs: 0 } }, 'blockForMs must be a whole number from 1 to 315619200000, got 0'],
-    [{ user: { rule: user, policy: {} } }, 'policy must be a function of the subject, got an object'],
+    [{ user: { rule: user, blockFor: 0 } }, 'blockFor must be from 1 ms to 10 years (3653d), got 0'],
+    [{ user: { rule: user, resolveRule: {} } }, 'resolveRule must be a function of the subject, got an object'],
     [
       { name: user },
       'the name of a tier must be a string of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__", got "name"',
@@ -56,13 +51,16 @@ describe('createLimiter refuses tiers', () => {
   it.each<[object, string]>([
     [
       { rule: user },
-      'createLimiter() has no option "rule": it takes name, store, clock, idMs, maxWaiting, policyCacheMs, policyCacheSize, denialCacheMs, nearLimitAt, deadlineMs, onStoreFailure, instances, tiers, sharedTag',
+      'createLimiter() has no option "rule": it takes name, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, timeout, onStoreFailure, instances, tiers, hashTag',
     ],
-    [{ sharedTag: 'yes' }, 'sharedTag must be true or false, got "yes"'],
-    [{ idMs: 0 }, 'idMs must be a whole number from 1 to 315619200000, got 0'],
-    [{ maxWaiting: 0 }, 'maxWaiting must be a whole number of at least 1, got 0'],
-    [{ policyCacheMs: 1.5 }, 'policyCacheMs must be a whole number from 1 to 315619200000, got 1.5'],
-    [{ policyCacheSize: -1 }, 'policyCacheSize must be a whole number of at least 1, got -1'],
+    [{ hashTag: 'yes' }, 'hashTag must be true or false, got "yes"'],
+    [{ idempotencyTtl: 0 }, 'idempotencyTtl must be from 1 ms to 10 years (3653d), got 0'],
+    [{ maxQueue: 0 }, 'maxQueue must be a whole number of at least 1, got 0'],
+    [
+      { ruleCache: 1.5 },
+      "ruleCache must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got 1.5",
+    ],
+    [{ ruleCacheSize: -1 }, 'ruleCacheSize must be a whole number of at least 1, got -1'],
   ])('with %o', (options, message) => {
     expect(() => createLimiter({ name: 'x', tiers: { user }, ...options } as TiersOptions)).toThrow(message)
   })
@@ -132,9 +130,9 @@ describe('wrong calls over tiers', () => {
     ],
     [
       'a wrong id',
-      (limiter) => limiter.consume('a', { id: '' }),
+      (limiter) => limiter.consume('a', { idempotencyKey: '' }),
       'INVALID_ARGUMENT',
-      'id must be a string of 1 to 200 characters, got ""',
+      'idempotencyKey must be a string of 1 to 200 characters, got ""',
     ],
     [
       'no place to take',

@@ -10,14 +10,14 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 import type { Limiter } from './limiter.ts'
+import type { Waiter } from './wait-queue.ts'
 import { WaitQueue } from './wait-queue.ts'
-import type { Waiter } from './waiter.ts'
 
 /** A line under a manual clock, and who has left it, in words. */
 function stage(clock = manualClock()) {
   const log: string[] = []
   const { nowMs, timer } = clock
-  const line = new WaitQueue({ name: 'line', maxWaiting: 99, nowMs, timer })
+  const line = new WaitQueue({ name: 'line', maxQueue: 99, nowMs, timer })
   const enter = (name: string, waiter: Waiter) =>
     void line.wait(waiter).then(({ allowed, reason, retryAfterMs }) => {
       log.push(`${nowMs()}: ${name} ${allowed ? 'passes' : `refused ${reason} ${retryAfterMs}`}`)
@@ -31,7 +31,7 @@ function at(rule: Rule, clock: ManualClock, store = memoryStore()) {
   const attempts = vi.spyOn(limiter, 'consume')
   const asking = (cost: number, maxWaitMs = Number.POSITIVE_INFINITY) => ({
     attempt: () => limiter.consume('key', { cost }),
-    undo: () => limiter.giveBack('key', cost),
+    undo: () => limiter.refund('key', cost),
     peek: () => limiter.peek('key', { cost }),
     isBlocked: async () => (await limiter.peek('key')).reason === 'blocked',
     maxWaitMs,
@@ -44,7 +44,7 @@ describe('in front of a limiter', () => {
     const clock = manualClock()
     const timer = vi.spyOn(clock, 'timer')
     const { log, line, enter } = stage(clock)
-    const { attempts, asking } = at(tokenBucket({ capacity: 2, refill: 1, periodMs: 1_000 }), clock)
+    const { attempts, asking } = at(tokenBucket({ capacity: 2, refill: 1, period: 1_000 }), clock)
     for (const maxWaitMs of [0, 1_000]) {
       enter('a', asking(1, maxWaitMs))
       expect(line.size).toBe(1)
@@ -56,7 +56,7 @@ describe('in front of a limiter', () => {
 
   it('lets pass in the order of arrival at the exact time, a small cost never before a large one', async () => {
     const { clock, log, enter } = stage()
-    const { limiter, attempts, asking } = at(tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 }), clock)
+    const { limiter, attempts, asking } = at(tokenBucket({ capacity: 10, refill: 10, period: 1_000 }), clock)
     await limiter.consume('key', { cost: 10 })
     for (const [name, cost] of Object.entries({ large: 10, small: 1, middle: 3 })) enter(name, asking(cost))
     await clock.run(10_000)
@@ -69,7 +69,7 @@ describe('in front of a limiter', () => {
     [749, ['250: a passes', '250: b passes', ...['c', 'd', 'e'].map((name) => `250: ${name} refused limit 750`)]],
   ])('lets pass at the last moment, and refuses at once who would wait in vain: %i ms', async (maxWaitMs, expected) => {
     const { clock, log, enter } = stage()
-    const { asking } = at(fixedWindow({ limit: 2, windowMs: 1_000 }), clock)
+    const { asking } = at(fixedWindow({ limit: 2, window: 1_000 }), clock)
     clock.advance(250)
     for (const name of ['a', 'b', 'c', 'd', 'e']) enter(name, asking(1, maxWaitMs))
     await clock.run(10_000)
@@ -78,7 +78,7 @@ describe('in front of a limiter', () => {
 
   it('sits out delays outside the line, and takes nothing for a delay that is too long', async () => {
     const { clock, log, line, enter } = stage()
-    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' }), clock)
+    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' }), clock)
     for (const name of ['a', 'b', 'c']) enter(name, asking(1, 200))
     enter('hasty', asking(1, 250))
     enter('d', asking(1, 300))
@@ -93,7 +93,7 @@ describe('in front of a limiter', () => {
 
   it('lets nobody pass whose key was blocked during a delay, gives back what they took, and keeps their order', async () => {
     const { clock, log, line, enter } = stage()
-    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' }), clock)
+    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' }), clock)
     for (const name of ['a', 'b', 'c', 'd', 'e']) enter(name, asking(1))
     enter('hurried', asking(1, 500))
     await clock.run(50)
@@ -107,7 +107,7 @@ describe('in front of a limiter', () => {
 
   it('gives back what somebody took who leaves while it is looked whether the key is blocked', async () => {
     const { clock, line } = stage()
-    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' }), clock)
+    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' }), clock)
     await limiter.consume('key')
     const leaving = new AbortController()
     const isBlocked = async () => {
@@ -123,7 +123,7 @@ describe('in front of a limiter', () => {
 
   it('lets pass who has sat out a delay when nobody can tell whether the key is blocked', async () => {
     const { clock, line } = stage()
-    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' }), clock)
+    const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' }), clock)
     await limiter.consume('key')
     const waiting = line.wait({ ...asking(1), isBlocked: () => Promise.reject(new Error('no answer')) })
     await clock.run(100)
@@ -132,7 +132,7 @@ describe('in front of a limiter', () => {
 
   it('says 0 for a delay that is over, and makes a whole refusal of one that is too long', async () => {
     const { clock, line } = stage()
-    const { asking } = at(leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' }), clock)
+    const { asking } = at(leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' }), clock)
     const answers = [line.wait(asking(2)), line.wait(asking(1)), line.wait(asking(1, 250))]
     await clock.run(200)
     expect(await answers[1]).toMatchObject({ allowed: true, delayMs: 0, limitedBy: undefined, reason: undefined })
@@ -147,7 +147,7 @@ describe('in front of a limiter', () => {
     const clock = manualClock()
     const [one, other] = [stage(clock).line, stage(clock).line]
     const store = memoryStore()
-    const rule = leakyBucket({ capacity: 5, leak, periodMs: 1_000, mode: 'shape' })
+    const rule = leakyBucket({ capacity: 5, leak, period: 1_000, mode: 'shape' })
     const times: number[] = []
     for (let index = 0; index < 40; index++) {
       const { asking } = at(rule, clock, store)
@@ -193,7 +193,7 @@ const A_SECOND = 7
 class Schedule {
   readonly clock: ManualClock = manualClock()
   readonly emptied = vi.fn(() => {})
-  readonly line = new WaitQueue({ name: 'line', maxWaiting: 8, ...this.clock, emptied: this.emptied })
+  readonly line = new WaitQueue({ name: 'line', maxQueue: 8, ...this.clock, emptied: this.emptied })
   readonly limiter: Limiter
   readonly signals: AbortSignal[] = []
   readonly order: number[] = []
@@ -255,7 +255,7 @@ class Schedule {
       undo: async () => {
         await lag()
         this.takenNow -= cost
-        await this.limiter.giveBack('key', cost)
+        await this.limiter.refund('key', cost)
       },
       peek: () => this.limiter.peek('key', { cost }),
       isBlocked: async () => false,
@@ -267,8 +267,8 @@ class Schedule {
 
 describe('for random arrivals, costs, patience, aborts and wakes', () => {
   it.each([
-    ['a bucket', tokenBucket({ capacity: CAPACITY, refill: A_SECOND, periodMs: 1_000 })],
-    ['a queue', leakyBucket({ capacity: CAPACITY, leak: A_SECOND, periodMs: 1_000, mode: 'shape' })],
+    ['a bucket', tokenBucket({ capacity: CAPACITY, refill: A_SECOND, period: 1_000 })],
+    ['a queue', leakyBucket({ capacity: CAPACITY, leak: A_SECOND, period: 1_000, mode: 'shape' })],
   ])(
     '%s is passed in the order of arrival, one attempt at a time, within its bound, and nothing stays',
     async (_, rule) => {

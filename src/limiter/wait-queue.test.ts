@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Decision } from '../core/decision.ts'
 import { manualClock } from '../testing/manual-clock.ts'
+import type { Waiter } from './wait-queue.ts'
 import { WaitQueue, type WaitQueueOptions } from './wait-queue.ts'
-import type { Waiter } from './waiter.ts'
 
 const NUMBERS = { limit: 9, remaining: 4, retryAfterMs: 0, resetAfterMs: 50, delayMs: 0, wouldRefuse: [], tiers: {} }
 const PASSES: Decision = {
@@ -20,7 +20,7 @@ function stage(options: Partial<WaitQueueOptions> = {}) {
   const inFlight: ((answer: Decision | Error) => void)[] = []
   const note = (text: string) => void log.push(`${clock.nowMs()}: ${text}`)
   const emptied = vi.fn(() => {})
-  const line = new WaitQueue({ name: 'line', maxWaiting: 3, ...clock, emptied, ...options })
+  const line = new WaitQueue({ name: 'line', maxQueue: 3, ...clock, emptied, ...options })
   const enter = (name: string, waiter: Partial<Waiter> = {}) => {
     const leaving = new AbortController()
     const answer = line.wait({
@@ -144,7 +144,7 @@ describe('a waiter that is aborted', () => {
   })
 
   it('while too long a delay is undone, or while it is being refused, gives back no second time', async () => {
-    const { clock, log, enter, answer, slowly, left } = stage({ maxWaiting: 1 })
+    const { clock, log, enter, answer, slowly, left } = stage({ maxQueue: 1 })
     const refused = enter('a', { maxWaitMs: 5, undo: slowly('a undoes', 10) })
     const full = enter('b', { peek: slowly('b peeks', 10) })
     await answer({ ...PASSES, delayMs: 6 })
@@ -260,7 +260,7 @@ describe('whose turn does not come', () => {
   const blocked: Decision = { ...refusal(700), reason: 'blocked' }
 
   it('is refused when its time is over, no sooner than the head tries again, and the head notices nothing', async () => {
-    const { clock, line, log, enter, answer, left } = stage({ maxWaiting: 9 })
+    const { clock, line, log, enter, answer, left } = stage({ maxQueue: 9 })
     enter('a')
     enter('room', { maxWaitMs: 200 })
     enter('blocked', { maxWaitMs: 200, peek: async () => blocked })
@@ -292,7 +292,7 @@ describe('whose turn does not come', () => {
   })
 
   it('is refused at once when it waits for nobody or the line is full, and takes nothing', async () => {
-    const { clock, line, log, enter, answer, left } = stage({ maxWaiting: 2 })
+    const { clock, line, log, enter, answer, left } = stage({ maxQueue: 2 })
     enter('a')
     enter('impatient', { maxWaitMs: 0 })
     enter('b')

@@ -1,12 +1,27 @@
 import type { Decision, Reason } from '../core/decision.ts'
-import { Visit, type Waiter } from './waiter.ts'
+import { onAbort } from '../core/signal.ts'
+
+/** Somebody who wants to pass. */
+export interface Waiter {
+  /** One try. A refusal says in `retryAfterMs` exactly when to try again. */
+  attempt(): Promise<Decision>
+  /** Gives back what an allowed attempt took. The line wakes itself afterwards. */
+  undo(decision: Decision): Promise<unknown>
+  /** What `attempt` would answer: the numbers for a refusal of somebody whose turn never came. */
+  peek(): Promise<Decision>
+  /** Whether the key is blocked now: who has sat out a delay does not pass then. */
+  isBlocked(): Promise<boolean>
+  /** How long to wait at most. Passing exactly then is in time; 0 waits for nobody; `Infinity` waits as long as it takes. */
+  readonly maxWaitMs: number
+  readonly signal?: AbortSignal | undefined
+}
 
 /** Options of `WaitQueue`. */
 export interface WaitQueueOptions {
   /** `limitedBy` of the refusals that the line makes by itself. */
   readonly name: string
   /** How many may be in line, at least 1. One more is refused at once with the reason `queue-full`. */
-  readonly maxWaiting: number
+  readonly maxQueue: number
   /**
    * The head of the line tries again after this long even when it was told a longer time: for places that other processes may give
    * back early. A waiter then stays until its time is over, because nobody can tell that it waits in vain.
@@ -57,7 +72,7 @@ export class WaitQueue {
     waiter.signal?.throwIfAborted()
     const untilMs = this.#options.nowMs() + waiter.maxWaitMs
     const visit = new Visit(waiter, this.#visits++, untilMs, () => this.#abort(visit))
-    if (this.#line.size >= this.#options.maxWaiting) void this.#refuse(visit, 'queue-full')
+    if (this.#line.size >= this.#options.maxQueue) void this.#refuse(visit, 'queue-full')
     else if (this.#line.size > 0 && waiter.maxWaitMs === 0) void this.#refuse(visit)
     else this.#join(visit)
     return visit.answer
@@ -219,5 +234,53 @@ export class WaitQueue {
 
   #leftMs(visit: Visit): number {
     return visit.untilMs - this.#options.nowMs()
+  }
+}
+
+/** One waiter from its arrival to its answer. Settling it ends its timer and its listener; only the first time counts. */
+class Visit {
+  readonly waiter: Waiter
+  /** In the order of arrival. */
+  readonly number: number
+  readonly untilMs: number
+  readonly answer: Promise<Decision>
+  readonly #stopListening: (() => void) | undefined
+  #resolve!: (decision: Decision) => void
+  #reject!: (error: unknown) => void
+  settled = false
+  /** What it has taken while it sits out its delay. */
+  taken: Decision | undefined
+  cancelTimer: () => void = () => {}
+
+  constructor(waiter: Waiter, number: number, untilMs: number, aborted: () => void) {
+    this.waiter = waiter
+    this.number = number
+    this.untilMs = untilMs
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    const { signal } = waiter
+    if (signal === undefined) return
+    this.#stopListening = onAbort(signal, () => {
+      this.reject(signal.reason)
+      aborted()
+    })
+  }
+
+  resolve(decision: Decision): void {
+    this.#settle()
+    this.#resolve(decision)
+  }
+
+  reject(error: unknown): void {
+    this.#settle()
+    this.#reject(error)
+  }
+
+  #settle(): void {
+    this.settled = true
+    this.cancelTimer()
+    this.#stopListening?.()
   }
 }

@@ -9,7 +9,7 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import { createLimiter } from './create-limiter.ts'
 
-const perSecond = tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 })
+const perSecond = tokenBucket({ capacity: 1, refill: 1, period: 1_000 })
 
 describe('wait', () => {
   it('lets callers of a key pass in their order and exactly when the rule says, and leaves nothing behind', async () => {
@@ -58,12 +58,12 @@ describe('wait', () => {
   it('refuses at once what cannot pass in time, with a value', async () => {
     const limiter = createLimiter({ name: 'api', rule: perSecond, clock: manualClock() })
     await limiter.consume('luis')
-    expect(await limiter.wait('luis', { maxWaitMs: 999 })).toMatchObject({ allowed: false, retryAfterMs: 1_000 })
+    expect(await limiter.wait('luis', { maxWait: 999 })).toMatchObject({ allowed: false, retryAfterMs: 1_000 })
     expect(await limiter.wait('luis', { cost: 2 })).toMatchObject({ reason: 'cost-exceeds-limit' })
   })
 
   it.each<[string, (limiter: ReturnType<typeof createLimiter>) => Promise<unknown>]>([
-    ['given back', (limiter) => limiter.giveBack('luis')],
+    ['given back', (limiter) => limiter.refund('luis')],
     ['reset', (limiter) => limiter.reset('luis')],
   ])('goes on at once when something of the key is %s', async (_, change) => {
     const clock = manualClock()
@@ -78,9 +78,9 @@ describe('wait', () => {
 
   it('refuses who has been admitted with a delay when the key, or one tier of it, is blocked meanwhile', async () => {
     const clock = manualClock()
-    const shape = leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' })
-    const day = fixedWindow({ limit: 100, windowMs: 86_400_000 })
-    const watching = { rule: fixedWindow({ limit: 1, windowMs: 1_000 }), shadow: true }
+    const shape = leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' })
+    const day = fixedWindow({ limit: 100, window: 86_400_000 })
+    const watching = { rule: fixedWindow({ limit: 1, window: 1_000 }), shadow: true }
     const limiters = [
       createLimiter({ name: 'one', rule: shape, clock }),
       createLimiter({ name: 'tiers', tiers: { shape, day, watching }, clock }),
@@ -88,7 +88,7 @@ describe('wait', () => {
     const told: string[] = []
     for (const limiter of limiters) {
       const wait = async (maxWaitMs: number) => {
-        const { allowed, reason, retryAfterMs } = await limiter.wait('luis', { maxWaitMs })
+        const { allowed, reason, retryAfterMs } = await limiter.wait('luis', { maxWait: maxWaitMs })
         told.push(`${clock.nowMs()}: ${limiter.name} ${allowed ? 'passes' : `${reason} ${retryAfterMs}`}`)
       }
       void wait(100)
@@ -111,11 +111,11 @@ describe('wait', () => {
 
   it('runs nothing for a key that was blocked while it sat out the delay, and gives its place back', async () => {
     const clock = manualClock()
-    const shape = leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' })
-    const places = concurrency({ limit: 1, leaseMs: 60_000 })
+    const shape = leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' })
+    const places = concurrency({ limit: 1, lease: 60_000 })
     const limiter = createLimiter({ name: 'tiers', tiers: { shape, places }, clock })
     await limiter.consume({ shape: 'luis' })
-    const scheduled = limiter.schedule('luis', () => 'ran', { maxWaitMs: 200 })
+    const scheduled = limiter.schedule('luis', () => 'ran', { maxWait: 200 })
     await clock.run(50)
     await limiter.block({ shape: 'luis' }, 1_000)
     await clock.run(500)
@@ -125,8 +125,8 @@ describe('wait', () => {
 
   it('is not hindered by a block of a tier that only watches', async () => {
     const clock = manualClock()
-    const shape = leakyBucket({ capacity: 4, leak: 10, periodMs: 1_000, mode: 'shape' })
-    const watching = { rule: fixedWindow({ limit: 1, windowMs: 1_000 }), shadow: true }
+    const shape = leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' })
+    const watching = { rule: fixedWindow({ limit: 1, window: 1_000 }), shadow: true }
     const limiter = createLimiter({ name: 'tiers', tiers: { shape, watching }, clock })
     await limiter.consume('luis')
     const waiting = limiter.wait('luis')
@@ -151,7 +151,7 @@ describe('wait', () => {
   })
 
   it('gives back what was taken when it is aborted in its delay, and rejects with the reason', async () => {
-    const rule = leakyBucket({ capacity: 10, leak: 1, periodMs: 1_000, mode: 'shape' })
+    const rule = leakyBucket({ capacity: 10, leak: 1, period: 1_000, mode: 'shape' })
     const clock = manualClock()
     const limiter = createLimiter({ name: 'api', rule, clock })
     await limiter.wait('luis')
@@ -165,22 +165,40 @@ describe('wait', () => {
     expect((await limiter.peek('luis')).remaining).toBe(before + 1)
   })
 
+  it('gives back the 1 of a tier that its cost does not name, when it is aborted in its delay', async () => {
+    const clock = manualClock()
+    const out = leakyBucket({ capacity: 10, leak: 1, period: 1_000, mode: 'shape' })
+    const limiter = createLimiter({
+      name: 'api',
+      tiers: { out, day: fixedWindow({ limit: 9, window: 60_000 }) },
+      clock,
+    })
+    await limiter.wait('luis', { cost: { out: 2 } })
+    const leaving = new AbortController()
+    const waiting = limiter.wait('luis', { cost: { out: 2 }, signal: leaving.signal })
+    await clock.run(10)
+    leaving.abort(new Error('gone'))
+    await expect(waiting).rejects.toThrow('gone')
+    await clock.run(0)
+    expect((await limiter.peek('luis')).tiers).toMatchObject({ out: { remaining: 8 }, day: { remaining: 8 } })
+  })
+
   it('goes on at once when something of one of its tiers is given back by another key', async () => {
     const clock = manualClock()
-    const tiers = { user: fixedWindow({ limit: 9, windowMs: 60_000 }), all: perSecond }
+    const tiers = { user: fixedWindow({ limit: 9, window: 60_000 }), all: perSecond }
     const limiter = createLimiter({ name: 'api', tiers, clock })
     await limiter.consume({ user: 'ana', all: 'x' })
     const waiting = limiter.wait({ user: 'luis', all: 'x' })
     const other = limiter.wait({ user: 'eva', all: 'y' })
     await clock.run(300)
-    await limiter.giveBack({ user: 'ana', all: 'x' })
+    await limiter.refund({ user: 'ana', all: 'x' })
     await clock.run(0)
     expect([(await waiting).allowed, (await other).allowed, clock.nowMs()]).toEqual([true, true, 300])
   })
 
   it('ends when the limiter is closed', async () => {
     const clock = manualClock()
-    const tiers = { places: concurrency({ limit: 1, leaseMs: 60_000 }), starts: perSecond }
+    const tiers = { places: concurrency({ limit: 1, lease: 60_000 }), starts: perSecond }
     const limiter = createLimiter({ name: 'api', tiers, clock })
     await limiter.acquire('luis', { heartbeat: false })
     const waiting = [limiter.wait('luis'), limiter.wait('luis'), limiter.schedule('ana', () => 1)]
@@ -197,7 +215,7 @@ describe('wait', () => {
 
   it('does not punish the one who waits', async () => {
     const clock = manualClock()
-    const limiter = createLimiter({ name: 'api', rule: perSecond, clock, blockForMs: 60_000 })
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock, blockFor: 60_000 })
     await limiter.wait('luis')
     const waiting = limiter.wait('luis')
     await clock.run(1_000)
@@ -217,7 +235,7 @@ describe('wait', () => {
 
   it('refuses one more than may wait, says so, and takes nothing', async () => {
     const clock = manualClock()
-    const limiter = createLimiter({ name: 'api', rule: perSecond, clock, maxWaiting: 2 })
+    const limiter = createLimiter({ name: 'api', rule: perSecond, clock, maxQueue: 2 })
     await limiter.consume('luis')
     const waiting = [limiter.wait('luis'), limiter.wait('luis')]
     await clock.run(1)
@@ -230,7 +248,7 @@ describe('wait', () => {
   it('spreads the callers of several processes evenly by a rule that shapes', async () => {
     const clock = manualClock()
     const store = memoryStore()
-    const rule = leakyBucket({ capacity: 20, leak: 10, periodMs: 1_000, mode: 'shape' })
+    const rule = leakyBucket({ capacity: 20, leak: 10, period: 1_000, mode: 'shape' })
     const processes = [0, 1, 2].map(() => createLimiter({ name: 'api', rule, store, clock }))
     const times: number[] = []
     for (let count = 0; count < 12; count++) {
@@ -250,7 +268,7 @@ describe('schedule', () => {
     const second = limiter.schedule('luis', async () => clock.nowMs())
     await clock.run(1_000)
     expect(await second).toMatchObject({ ran: true, value: 1_000 })
-    const refused = await limiter.schedule('luis', () => 3, { maxWaitMs: 5 })
+    const refused = await limiter.schedule('luis', () => 3, { maxWait: 5 })
     expect(refused).toMatchObject({ ran: false, value: undefined, decision: { allowed: false } })
   })
 
@@ -262,8 +280,8 @@ describe('schedule', () => {
   it('holds a place while the function runs, and the next goes on when it ends, even with an error', async () => {
     const clock = manualClock()
     const tiers = {
-      places: concurrency({ limit: 1, leaseMs: 60_000 }),
-      starts: fixedWindow({ limit: 9, windowMs: 60_000 }),
+      places: concurrency({ limit: 1, lease: 60_000 }),
+      starts: fixedWindow({ limit: 9, window: 60_000 }),
     }
     const limiter = createLimiter({ name: 'api', tiers, clock })
     let end = (_: Error): void => {}
@@ -288,9 +306,9 @@ describe('schedule', () => {
     const clock = manualClock()
     const limiter = createLimiter({
       name: 'api',
-      rule: concurrency({ limit: 1, leaseMs: 60_000 }),
+      rule: concurrency({ limit: 1, lease: 60_000 }),
       clock,
-      maxWaiting: 1,
+      maxQueue: 1,
     })
     const leaving = new AbortController()
     const aborted = limiter.schedule('luis', () => 1, { signal: leaving.signal })
@@ -310,7 +328,7 @@ describe('schedule', () => {
   it('finds a place that another process has released', async () => {
     const clock = manualClock()
     const store = memoryStore()
-    const rule = concurrency({ limit: 1, leaseMs: 60_000 })
+    const rule = concurrency({ limit: 1, lease: 60_000 })
     const [here, there] = [0, 1].map(() => createLimiter({ name: 'api', rule, store, clock }))
     const lease = await there?.acquire('luis', { heartbeat: false })
     const waiting = here?.schedule('luis', () => clock.nowMs())
@@ -319,17 +337,20 @@ describe('schedule', () => {
     await clock.run(1_000)
     expect(await waiting).toMatchObject({ ran: true, value: 750 })
     await there?.acquire('luis', { heartbeat: false })
-    const late = here?.schedule('luis', () => 0, { maxWaitMs: 400 })
+    const late = here?.schedule('luis', () => 0, { maxWait: 400 })
     await clock.run(400)
     expect(await late).toMatchObject({ ran: false, decision: { allowed: false } })
   })
 })
 
 it.each<[unknown, string]>([
-  [{ maxWaitMs: -1 }, 'maxWaitMs must be a whole number of at least 0, or Infinity, got -1'],
-  [{ maxWaitMs: Number.NaN }, 'maxWaitMs must be a whole number of at least 0, or Infinity, got NaN'],
+  [{ maxWait: -1 }, 'maxWait must be at least 0 ms, got -1'],
+  [
+    { maxWait: Number.NaN },
+    "maxWait must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got NaN",
+  ],
   [{ signal: {} }, 'signal must be an AbortSignal, got an object'],
-  [{ maxWait: 5 }, 'wait() has no option "maxWait": it takes cost, maxWaitMs, signal'],
+  [{ maxWaitMs: 5 }, 'wait() has no option "maxWaitMs": it takes cost, maxWait, signal'],
   [{ cost: 0 }, 'cost must be a whole number of at least 1, got 0'],
 ])('wait refuses %o', async (options, message) => {
   const limiter = createLimiter({ name: 'api', rule: perSecond })

@@ -1,50 +1,37 @@
 import { knownOptions, show } from '../core/check.ts'
-import { type Clock, startTimer, timerNowMs } from '../core/clock.ts'
+import { startTimer, timerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
-import type { Limit } from '../core/limit.ts'
+import { readWait } from '../core/duration.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import type { LimitKey, Operation } from '../core/operation.ts'
-import type { Key, Scheduled, WaitOptions } from './call-options.ts'
-import type { DecisionEvents } from './events.ts'
-import type { Lease } from './lease.ts'
-import { COST, createOfType, parseOperations } from './parse-call.ts'
-import { isLeased, type Reservations } from './reservations.ts'
-import { WaitQueue } from './wait-queue.ts'
-import type { Waiter } from './waiter.ts'
+import type { LimitKey } from '../core/operation.ts'
+import { type Lease, takeLease } from './lease.ts'
+import type { Key, Scheduled, WaitOptions } from './options.ts'
+import { COST, createOfType, PEEKED_COST, parseOperations } from './parse-call.ts'
+import { isLeased, type LimiterHost } from './reservation.ts'
+import { type Waiter, WaitQueue } from './wait-queue.ts'
 
 /** How long to sleep at most where a place may be released, in another process, sooner than any rule can tell. */
 const PLACE_POLL_MS = 250
 
-const WAIT_OPTIONS = ['cost', 'maxWaitMs', 'signal']
+const WAIT_OPTIONS = ['cost', 'maxWait', 'signal']
 
 /** What waiting needs of its limiter. */
-export interface WaitHost {
-  readonly name: string
-  readonly limits: readonly Limit[]
+export interface WaitHost extends LimiterHost {
   /** The names of the limits that only watch. */
   readonly shadows: readonly string[]
-  readonly maxWaiting: number
-  readonly clock: Clock | undefined
-  readonly events: DecisionEvents
-  /** Throws when the limiter has been closed. */
-  assertOpen(): void
-  parseKey(key: unknown): readonly LimitKey[]
-  decide(operations: readonly Operation[]): Decision | Promise<Decision>
-  peek(keys: readonly LimitKey[], cost: unknown): Promise<Decision>
-  refund(keys: readonly LimitKey[], cost: unknown): Promise<Decision>
 }
 
 /** The lines of a limiter, one for each key that somebody waits for. */
 export class WaitQueues {
   readonly #host: WaitHost
-  readonly #reservations: Reservations
+  readonly #maxQueue: number
   readonly #lines = new Map<string, WaitQueue>()
   /** The lines by each of the keys that they are about. */
   readonly #linesByKey = new Map<string, Set<WaitQueue>>()
 
-  constructor(host: WaitHost, reservations: Reservations) {
+  constructor(host: WaitHost, maxQueue: number) {
     this.#host = host
-    this.#reservations = reservations
+    this.#maxQueue = maxQueue
   }
 
   async wait(key: Key<string>, options: WaitOptions<string>): Promise<Decision> {
@@ -58,7 +45,10 @@ export class WaitQueues {
         host.assertOpen()
         return host.decide(operations)
       },
-      undo: () => host.refund(keys, cost),
+      undo: async () => {
+        await host.decide(parseOperations(host.limits, keys, cost, COST, createOfType('refund')))
+        host.wake(keys)
+      },
     })
   }
 
@@ -80,7 +70,7 @@ export class WaitQueues {
     const decision = await this.#takeTurn(key, keys, options, {
       attempt: async () => {
         this.#host.assertOpen()
-        lease = await this.#reservations.lease(keys, options.cost, true, false)
+        lease = await takeLease(this.#host, keys, options.cost, true, false)
         return lease.decision
       },
       undo: async () => lease?.release(),
@@ -104,39 +94,41 @@ export class WaitQueues {
   async #takeTurn(
     key: Key<string>,
     keys: readonly LimitKey[],
-    { cost, maxWaitMs = Number.POSITIVE_INFINITY, signal }: WaitOptions<string>,
+    { cost, maxWait = Number.POSITIVE_INFINITY, signal }: WaitOptions<string>,
     turn: Pick<Waiter, 'attempt' | 'undo'>,
   ): Promise<Decision> {
     const { events } = this.#host
     const startedMs = events.startedMs()
-    if (maxWaitMs !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(maxWaitMs) && maxWaitMs >= 0)) {
-      const rule = 'a whole number of at least 0, or Infinity'
-      throw new LimiterError('INVALID_ARGUMENT', `maxWaitMs must be ${rule}, got ${show(maxWaitMs)}`)
-    }
+    const maxWaitMs = maxWait === Number.POSITIVE_INFINITY ? maxWait : readWait('maxWait', maxWait, 'INVALID_ARGUMENT')
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
     }
     const names = keys.map(nameLine)
     const line = this.#lines.get(names.join('\n')) ?? this.#open(names, keys)
-    const peek = (): Promise<Decision> => this.#host.peek(keys, cost)
+    const peek = async (): Promise<Decision> => this.#peek(keys, cost)
     const isBlocked = (): Promise<boolean> => this.#isBlocked(keys)
     const decision = await line.wait({ ...turn, peek, isBlocked, maxWaitMs, signal })
     return events.decided(key, cost, decision, startedMs, true)
   }
 
+  #peek(keys: readonly LimitKey[], cost: unknown): Decision | Promise<Decision> {
+    const { limits } = this.#host
+    return this.#host.decide(parseOperations(limits, keys, cost, PEEKED_COST, createOfType('peek')))
+  }
+
   // Of all that refuse: the reason of a decision is that of the one that does so longest.
   async #isBlocked(keys: readonly LimitKey[]): Promise<boolean> {
-    const { reason, tiers } = await this.#host.peek(keys, 0)
+    const { reason, tiers } = await this.#peek(keys, 0)
     if (reason === 'blocked') return true
     const { shadows } = this.#host
     return Object.entries(tiers).some(([name, tier]) => tier?.reason === 'blocked' && !shadows.includes(name))
   }
 
   #open(names: readonly string[], keys: readonly LimitKey[]): WaitQueue {
-    const { name, maxWaiting, clock } = this.#host
+    const { name, clock } = this.#host
     const line = new WaitQueue({
       name,
-      maxWaiting,
+      maxQueue: this.#maxQueue,
       longestSleepMs: keys.some(isLeased) ? PLACE_POLL_MS : undefined,
       nowMs: () => timerNowMs(clock),
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring),

@@ -1,5 +1,5 @@
 import { encodeSubject, type Subject } from '../core/key.ts'
-import type { Key } from '../limiter/call-options.ts'
+import type { Key } from '../limiter/options.ts'
 
 /**
  * A key for people to read, short and of printable characters whatever was given: `user:42`, `ip~203.0.113.7` of a kind, or

@@ -7,7 +7,7 @@ import { type ManualClock, manualClock } from '../testing/manual-clock.ts'
 import { createLiveBoard, type LiveBoard } from './live-board.ts'
 
 const HOUR = 3_600_000
-const rule = fixedWindow({ limit: 5, windowMs: HOUR })
+const rule = fixedWindow({ limit: 5, window: HOUR })
 
 let clock: ManualClock
 let board: LiveBoard
@@ -22,7 +22,7 @@ async function consume(limiter: { consume(key: string): Promise<unknown> }, key:
 
 describe('the policies of a live board', () => {
   it('are the limiters, with what they decided and what is near its end', async () => {
-    board.watch(createLimiter({ name: 'idle', rule: tokenBucket({ capacity: 9, refill: 1, periodMs: 1_000 }) }))
+    board.watch(createLimiter({ name: 'idle', rule: tokenBucket({ capacity: 9, refill: 1, period: 1_000 }) }))
     const api = createLimiter({ name: 'api', rule, clock })
     board.watch(api)
     await consume(api, 'a', 7)
@@ -76,7 +76,7 @@ describe('the policies of a live board', () => {
   it('tell which tier refused, and which would have', async () => {
     const limiter = createLimiter({
       name: 'messages',
-      tiers: { user: rule, ip: { rule: fixedWindow({ limit: 2, windowMs: HOUR }), shadow: true } },
+      tiers: { user: rule, ip: { rule: fixedWindow({ limit: 2, window: HOUR }), shadow: true } },
       clock,
     })
     board.watch(limiter)
@@ -100,7 +100,7 @@ describe('the policies of a live board', () => {
 
   it('go on counting when another limiter of the name takes over, and end with the last of them', async () => {
     const first = createLimiter({ name: 'api', rule, clock })
-    const second = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: HOUR }), clock })
+    const second = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: HOUR }), clock })
     const stopFirst = board.watch(first)
     await consume(first, 'a', 1)
     const stopSecond = board.watch(second)
@@ -171,7 +171,7 @@ describe('the seconds of a live board', () => {
     const slow = manualClock()
     const limiter = createLimiter({
       name: 'api',
-      rule: tokenBucket({ capacity: 1, refill: 1, periodMs: 60_000 }),
+      rule: tokenBucket({ capacity: 1, refill: 1, period: 60_000 }),
       clock: slow,
     })
     board.watch(limiter)
@@ -198,7 +198,7 @@ describe('the keys of a live board', () => {
     board.watch(limiter)
     await consume(limiter, 'busy', 5)
     await consume(limiter, 'greedy', 4)
-    const cheap = createLimiter({ name: 'new\nline', rule: fixedWindow({ limit: 1, windowMs: 10 }), clock })
+    const cheap = createLimiter({ name: 'new\nline', rule: fixedWindow({ limit: 1, window: 10 }), clock })
     board.watch(cheap)
     await consume(cheap, 'greedy', 3)
     clock.advance(10)

@@ -1,6 +1,6 @@
 import type { Decision } from '../core/decision.ts'
-import type { Amounts } from '../limiter/call-options.ts'
 import type { LimiterEvents } from '../limiter/events.ts'
+import type { Amounts } from '../limiter/options.ts'
 import type { WatchedLimiter } from './watched-limiter.ts'
 
 /** Something that is counted or timed. Named in parts, which every system of metrics puts together in its own way. */
@@ -126,7 +126,7 @@ export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
     limiter.on('decided', (event) => measureDecision(name, event, meters)),
     limiter.on('nearLimit', ({ tier }) => meters.count('near_limit', { limiter: name, tier }, 1)),
     limiter.on('storeFailed', () => meters.count('store.failures', { limiter: name }, 1)),
-    limiter.on('policyFailed', ({ tier }) => meters.count('policy.failures', { limiter: name, tier }, 1)),
+    limiter.on('resolveRuleFailed', ({ tier }) => meters.count('policy.failures', { limiter: name, tier }, 1)),
   ]
   return () => {
     for (const stop of stops) stop()

@@ -6,8 +6,8 @@ import { shadowReport } from './shadow-report.ts'
 
 const HOUR = 3_600_000
 const START = 1_767_225_600_000
-const two = fixedWindow({ limit: 2, windowMs: HOUR })
-const four = fixedWindow({ limit: 4, windowMs: HOUR })
+const two = fixedWindow({ limit: 2, window: HOUR })
+const four = fixedWindow({ limit: 4, window: HOUR })
 
 describe('a shadow report', () => {
   it('tells what a limit would have refused, of how many, and whom', async () => {
@@ -118,7 +118,7 @@ describe('a shadow report', () => {
   })
 
   it('does not call what is rare nothing', async () => {
-    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 10_001, windowMs: HOUR }), shadow: true })
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 10_001, window: HOUR }), shadow: true })
     const watch = shadowReport(limiter, { topKeys: 0 })
     for (let time = 0; time < 10_002; time++) await limiter.consume('a')
     expect(watch.text()).toContain('would have refused 1 of 10,002 (< 0.01 %), of 1 key')

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { Store } from '../core/store.ts'
-import { createLimiter, type TiersOptions } from '../limiter/create-limiter.ts'
+import { createLimiter } from '../limiter/create-limiter.ts'
+import type { TiersOptions } from '../limiter/options.ts'
 import type { TieredLimiter } from '../limiter/tiered-limiter.ts'
 import type { Policy } from './read-policies.ts'
 

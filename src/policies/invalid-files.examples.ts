@@ -91,18 +91,18 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
     'policies:\n  api:\n    rule: sliding-window\n    limit: 0\n    window: soon\n    shadow: maybe\n    blockFor: 0\n    colour: red\n',
     [
       '4:12: limit must be a whole number of at least 1, got 0',
-      `5:13: window: a duration looks like '250ms', '1m' or '1h30m', got "soon"`,
+      `5:13: window must be a duration such as 250ms, 1m or 1h30m, got "soon"`,
       '6:13: shadow must be true or false, got "maybe"',
-      `7:15: blockFor: a duration looks like '250ms', '1m' or '1h30m', got 0`,
-      '8:5: the policy "api" by the rule sliding-window has no option "colour": it takes rule, limit, window, maxDebt, shadow, blockFor, onStoreFailure, deadline, instances, denialCache, idFor, maxWaiting, nearLimitAt',
+      `7:15: blockFor must be a duration such as 250ms, 1m or 1h30m, got 0`,
+      '8:5: the policy "api" by the rule sliding-window has no option "colour": it takes rule, limit, window, maxDebt, shadow, blockFor, onStoreFailure, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt',
     ],
   ],
   [
     'an option that is nearly right',
-    'policies:\n  api: { rule: fixed-window, limt: 1, limit: 1, window: 1s, deadlin: 1s }\n',
+    'policies:\n  api: { rule: fixed-window, limt: 1, limit: 1, window: 1s, timeou: 1s }\n',
     [
       '2:30: the policy "api" by the rule fixed-window has no option "limt", did you mean "limit"?',
-      '2:61: the policy "api" by the rule fixed-window has no option "deadlin", did you mean "deadline"?',
+      '2:61: the policy "api" by the rule fixed-window has no option "timeou", did you mean "timeout"?',
     ],
   ],
   [
@@ -115,45 +115,37 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
     ],
   ],
   [
-    'the same said twice',
-    'policies:\n  api: { rule: fixed-window, limit: 1, window: 1s, windowMs: 1000, deadline: 1s, deadlineMs: 1 }\n',
-    [
-      '2:52: window and windowMs say the same: one of them must go',
-      '2:82: deadline and deadlineMs say the same: one of them must go',
-    ],
-  ],
-  [
     'a name twice',
     'policies:\n  api: { rule: fixed-window, limit: 1, window: 1s }\n  api: { rule: fixed-window, limit: 2, limit: 3, window: 1s }\n',
     ['3:3: "api" is there twice', '3:40: "limit" is there twice'],
   ],
   [
     'numbers that are no numbers',
-    'policies:\n  api: { rule: fixed-window, limit: 1.5, windowMs: -1 }\n  b: { rule: fixed-window, limit: "5", window: 60 }\n  c: { rule: fixed-window, limit: 9007199254740993, window: 1s }\n',
+    'policies:\n  api: { rule: fixed-window, limit: 1.5, window: -1 }\n  b: { rule: fixed-window, limit: "5", window: 60 }\n  c: { rule: fixed-window, limit: 9007199254740993, window: 1s }\n',
     [
       '2:37: limit must be a whole number of at least 1, got 1.5',
-      '2:52: windowMs must be a whole number from 0 to 315619200000, got -1',
+      '2:50: window must be a duration such as 250ms, 1m or 1h30m, got -1',
       '3:35: limit must be a whole number of at least 1, got "5"',
-      `3:48: window: a duration looks like '250ms', '1m' or '1h30m', got 60`,
+      `3:48: window must be a duration such as 250ms, 1m or 1h30m, got 60`,
       '4:35: limit must be a whole number from 1 to 9007199254740991, got 9007199254740992',
     ],
   ],
   [
     'a window of nothing',
-    'policies:\n  api: { rule: fixed-window, limit: 1, windowMs: 0 }\n',
-    ['2:50: windowMs must be a whole number from 1 to 315619200000, got 0'],
+    'policies:\n  api: { rule: fixed-window, limit: 1, window: 0s }\n',
+    ['2:48: window must be from 1 ms to 10 years (3653d), got "0s"'],
   ],
   [
     'numbers that are too large together',
     'policies:\n  api: { rule: sliding-window, limit: 9000000000, window: 3650d }\n',
     [
-      '2:39: limit × windowMs must stay below 2^53, got 9000000000 × 315360000000: at most 28561 × 315360000000 is counted exactly',
+      '2:39: limit × window must stay below 2^53, got 9000000000 × 315360000000: at most 28561 × 315360000000 is counted exactly',
     ],
   ],
   [
     'options that do not go together',
     'policies:\n  api: { rule: leaky-bucket, capacity: 1, leak: 1, period: 1s, maxWait: 1s }\n',
-    ["2:73: maxWaitMs is for mode 'shape': with mode 'police' nothing waits"],
+    ["2:73: maxWait is for mode 'shape': with mode 'police' nothing waits"],
   ],
   [
     'a choice that is none',
@@ -165,15 +157,15 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   ],
   [
     'options of a limiter',
-    'policies:\n  api:\n    rule: fixed-window\n    limit: 1\n    window: 1s\n    deadline: 5\n    instances: 0\n    denialCache: never\n    idFor: 0s\n    maxWaiting: 0\n    nearLimitAt: 2\n    sharedTag: true\n',
+    'policies:\n  api:\n    rule: fixed-window\n    limit: 1\n    window: 1s\n    timeout: 5\n    instances: 0\n    denialCache: never\n    idempotencyTtl: 0s\n    maxQueue: 0\n    nearLimitAt: 2\n    hashTag: true\n',
     [
-      `6:15: deadline: a duration looks like '250ms', '1m' or '1h30m', got 5`,
+      `6:14: timeout must be a duration such as 250ms, 1m or 1h30m, got 5`,
       '7:16: instances must be a whole number from 1 to 1000000, got 0',
-      `8:18: denialCache: a duration looks like '250ms', '1m' or '1h30m', got "never"`,
-      '9:12: idFor: a duration must be from 1 ms to 10 years (3653d), got "0s"',
-      '10:17: maxWaiting must be a whole number of at least 1, got 0',
+      `8:18: denialCache must be a duration such as 250ms, 1m or 1h30m, or false, got "never"`,
+      '9:21: idempotencyTtl must be from 1 ms to 10 years (3653d), got "0s"',
+      '10:15: maxQueue must be a whole number of at least 1, got 0',
       '11:18: nearLimitAt must be a number above 0 and at most 1, got 2',
-      '12:5: the policy "api" by the rule fixed-window has no option "sharedTag": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure, deadline, instances, denialCache, idFor, maxWaiting, nearLimitAt',
+      '12:5: the policy "api" by the rule fixed-window has no option "hashTag": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt',
     ],
   ],
   [
@@ -192,13 +184,13 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   ],
   [
     'tiers with mistakes',
-    'policies:\n  api:\n    rule: fixed-window\n    limit: 3\n    deadlinMs: 1\n    tiers:\n      user: 100\n      ip: { rule: fixed-window, limit: 1, window: 1s, deadline: 1s }\n      kind: { limit: 1 }\n',
+    'policies:\n  api:\n    rule: fixed-window\n    limit: 3\n    timeoutMs: 1\n    tiers:\n      user: 100\n      ip: { rule: fixed-window, limit: 1, window: 1s, timeout: 1s }\n      kind: { limit: 1 }\n',
     [
       '2:3: the policy "api" has a rule and tiers: one of them must go',
-      '4:5: the policy "api", which has tiers, has no option "limit": it takes tiers, onStoreFailure, deadline, instances, denialCache, idFor, maxWaiting, nearLimitAt, sharedTag',
-      '5:5: the policy "api", which has tiers, has no option "deadlinMs", did you mean "deadline"?',
+      '4:5: the policy "api", which has tiers, has no option "limit": it takes tiers, onStoreFailure, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt, hashTag',
+      '5:5: the policy "api", which has tiers, has no option "timeoutMs", did you mean "timeout"?',
       '7:13: the tier "user" of policy "api" must be a limit, such as { rule: sliding-window, limit: 100, window: 1m }',
-      '8:55: the tier "ip" by the rule fixed-window has no option "deadline": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure',
+      '8:55: the tier "ip" by the rule fixed-window has no option "timeout": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure',
       '9:7: the tier "kind" must be called something else: kind and name are the parts of a key',
       `9:7: the tier "kind" needs a rule: ${RULE_NAMES}`,
     ],

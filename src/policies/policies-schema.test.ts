@@ -22,7 +22,7 @@ const NOT_PARSED = [
 ]
 
 /** Mistakes that no schema can express. */
-const NOT_SEEN = ['numbers that are too large together', 'options that do not go together']
+const NOT_SEEN = ['a window of nothing', 'numbers that are too large together', 'options that do not go together']
 
 describe('the schema', () => {
   it.each(VALID_FILES)('takes %s', (_title, text) => {
@@ -39,11 +39,12 @@ describe('the schema', () => {
     ['an option of another rule', { rule: 'fixed-window', limit: 1, window: '1m', capacity: 1 }],
     ['a missing limit', { rule: 'fixed-window', window: '1m' }],
     ['a missing window', { rule: 'fixed-window', limit: 1 }],
-    ['a window that is said twice', { rule: 'fixed-window', limit: 1, window: '1m', windowMs: 60_000 }],
-    ['a block that is said twice', { rule: 'fixed-window', limit: 1, window: '1m', blockFor: '1m', blockForMs: 1 }],
-    ['an option of tiers', { rule: 'fixed-window', limit: 1, window: '1m', sharedTag: true }],
+    ['a window in milliseconds', { rule: 'fixed-window', limit: 1, window: 60_000 }],
+    ['a block in milliseconds', { rule: 'fixed-window', limit: 1, window: '1m', blockFor: 1 }],
+    ['a denial cache that is on', { rule: 'fixed-window', limit: 1, window: '1m', denialCache: true }],
+    ['an option of tiers', { rule: 'fixed-window', limit: 1, window: '1m', hashTag: true }],
     ['a rule and tiers', { rule: 'fixed-window', tiers: { a: { rule: 'fixed-window', limit: 1, window: '1m' } } }],
-    ['an option of a policy in a tier', { tiers: { a: { rule: 'gcra', limit: 1, period: '1m', deadline: '1s' } } }],
+    ['an option of a policy in a tier', { tiers: { a: { rule: 'gcra', limit: 1, period: '1m', timeout: '1s' } } }],
     ['a tier that is called kind', { tiers: { kind: { rule: 'gcra', limit: 1, period: '1m' } } }],
   ])('refuses a policy with %s', (_title, policy) => {
     expect(validate({ policies: { api: policy } })).toBe(false)

@@ -63,22 +63,13 @@ function composeRule(form: RuleForm, settings: readonly Field[]): JsonSchema {
   return composeOptions({ rule: { description: form.about } }, [...listRuleFields(form), ...settings], needed)
 }
 
-/** A map of the given properties and of fields, each under one of its names. @param needed the names of those that must be there */
+/** A map of the given properties and of fields. @param needed the names of those that must be there */
 function composeOptions(given: JsonSchema, fields: readonly Field[], needed: readonly string[] = []): JsonSchema {
-  const properties = fields.flatMap(({ name, word, about, schema, schemaInFull }): [string, JsonSchema][] => {
-    const inFull: [string, JsonSchema] = [name, { ...(schemaInFull ?? schema), description: about }]
-    return name === word ? [inFull] : [[word, { ...schema, description: about }], inFull]
-  })
+  const properties = fields.map(({ name, about, schema }) => [name, { ...schema, description: about }] as const)
   return {
     type: 'object',
     properties: { ...given, ...Object.fromEntries(properties) },
     additionalProperties: false,
-    required: fields.filter(({ name, word }) => name === word && needed.includes(name)).map(({ name }) => name),
-    allOf: fields.filter(({ name, word }) => name !== word).map((field) => composeChoice(field, needed)),
+    required: needed,
   }
-}
-
-function composeChoice({ name, word }: Field, needed: readonly string[]): JsonSchema {
-  if (needed.includes(name)) return { oneOf: [{ required: [word] }, { required: [name] }] }
-  return { not: { required: [word, name] } }
 }

@@ -1,6 +1,5 @@
-import { LONGEST_MS, milliseconds, oneOf, show, trueOrFalse, wholeNumber } from '../core/check.ts'
-import { DURATION_SHAPE, duration } from '../core/duration.ts'
-import { LimiterError } from '../core/limiter-error.ts'
+import { invalidOption, oneOf, show, trueOrFalse, wholeNumber } from '../core/check.ts'
+import { DURATION_SHAPE, readDuration } from '../core/duration.ts'
 import { didYouMean } from './nearest-name.ts'
 import type { MappingNode, ReportProblem, SourceNode } from './source-node.ts'
 
@@ -11,68 +10,44 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export interface Field {
   /** As `createLimiter` calls it. */
   readonly name: string
-  /** As people call it: `deadline` for `deadlineMs`. */
-  readonly word: string
   /** What it does, in a few words, for editors. */
   readonly about: string
-  /** What editors know of its value: under its word, and under its name where that takes something else. */
+  /** What editors know of its value. */
   readonly schema: JsonSchema
-  readonly schemaInFull?: JsonSchema
-  /** Throws what is wrong with a value, and answers what `createLimiter` takes. @param called by which of its names */
-  check(called: string, value: unknown): unknown
+  /** Throws what is wrong with a value, and answers what `createLimiter` takes. */
+  check(name: string, value: unknown): unknown
 }
 
-/** A number of milliseconds: its check, and the range that editors know. */
-export interface MillisecondsRange {
-  check(called: string, value: unknown): number
-  readonly least: number
-  readonly most: number
+/** A duration as text: a bare number would leave its unit to guesses. */
+export function durationField(name: string, about: string): Field {
+  return { name, about, schema: { type: 'string', pattern: DURATION_SHAPE.source }, check: readDurationText }
 }
 
-/** From 1 ms to 10 years. */
-const ANY_LENGTH: MillisecondsRange = {
-  check: (called, value) => milliseconds(called, value),
-  least: 1,
-  most: LONGEST_MS,
+/** The milliseconds of a duration from 1 ms to 10 years that a file says as text. */
+export function readDurationText(name: string, value: unknown, others = ''): number {
+  return readDuration(name, requireText(name, value, others))
 }
 
-/** A length of time: words under its word, and words or milliseconds under its name. */
-export function durationField(name: string, word: string, about: string, range: MillisecondsRange = ANY_LENGTH): Field {
-  const isInWords = (called: string, value: unknown) => called === word || typeof value === 'string'
-  const schema = { type: 'string', pattern: DURATION_SHAPE.source }
-  return {
-    name,
-    word,
-    about,
-    schema,
-    schemaInFull: { ...schema, type: ['string', 'integer'], minimum: range.least, maximum: range.most },
-    check: (called, value) => (isInWords(called, value) ? parseDuration(called, value) : range.check(called, value)),
-  }
+/** Returns a duration that is a text, for the rule to read: only the rule knows whether it may be zero. */
+export function requireText(name: string, value: unknown, others = ''): string {
+  if (typeof value === 'string' && DURATION_SHAPE.test(value)) return value
+  throw invalidOption(name, `a duration such as 250ms, 1m or 1h30m${others}`, value)
 }
 
 /** A whole number. */
 export function countField(name: string, about: string, least: number, most: number = Number.MAX_SAFE_INTEGER): Field {
   const schema = { type: 'integer', minimum: least, maximum: most }
-  return { name, word: name, about, schema, check: (called, value) => wholeNumber(called, value, least, most) }
+  return { name, about, schema, check: (_, value) => wholeNumber(name, value, least, most) }
 }
 
 /** Yes or no. */
 export function switchField(name: string, about: string): Field {
-  return { name, word: name, about, schema: { type: 'boolean' }, check: trueOrFalse }
+  return { name, about, schema: { type: 'boolean' }, check: trueOrFalse }
 }
 
 /** One of several words. */
 export function choiceField(name: string, about: string, choices: readonly string[]): Field {
-  return { name, word: name, about, schema: { enum: choices }, check: (called, value) => oneOf(called, value, choices) }
-}
-
-/** `'1m'` in milliseconds. The error starts with the name of the option. */
-export function parseDuration(called: string, value: unknown): number {
-  try {
-    return duration(value as string)
-  } catch (error) {
-    throw new LimiterError('INVALID_OPTION', `${called}: ${(error as Error).message}`)
-  }
+  return { name, about, schema: { enum: choices }, check: (_, value) => oneOf(name, value, choices) }
 }
 
 /** The plain value of a node, as messages show it and checks take it. */
@@ -87,16 +62,11 @@ export function readFields(
   reportProblem: ReportProblem,
 ): Record<string, unknown> {
   const options: Record<string, unknown> = {}
-  for (const { name, word, check } of fields) {
-    const inShort = map.entries.get(word)
-    const inFull = word === name ? undefined : map.entries.get(name)
-    if (inShort !== undefined && inFull !== undefined) {
-      reportProblem(inFull.at, `${word} and ${name} say the same: one of them must go`)
-    }
-    const given = inShort ?? inFull
+  for (const { name, check } of fields) {
+    const given = map.entries.get(name)
     if (given === undefined) continue
     try {
-      options[name] = check(inShort === undefined ? name : word, readPlain(given.value))
+      options[name] = check(name, readPlain(given.value))
     } catch (error) {
       reportProblem(given.value.at, (error as Error).message)
     }
@@ -104,18 +74,18 @@ export function readFields(
   return options
 }
 
-/** Reports every name in a map that is none of `known`. @param words those to advise */
+/** Reports every name in a map that is none of `known`. @param advised those to advise */
 export function refuseUnknown(
   what: string,
   map: MappingNode,
   known: readonly string[],
-  words: readonly string[],
   reportProblem: ReportProblem,
+  advised: readonly string[] = known,
 ): void {
   for (const [name, { at }] of map.entries) {
     if (known.includes(name)) continue
-    const hint = didYouMean(name, words)
-    const takes = hint === '' ? `: it takes ${words.join(', ')}` : hint
+    const hint = didYouMean(name, advised)
+    const takes = hint === '' ? `: it takes ${advised.join(', ')}` : hint
     reportProblem(at, `${what} has no option ${show(name)}${takes}`)
   }
 }

@@ -3,7 +3,7 @@ import { ON_STORE_FAILURE } from '../core/limit.ts'
 import type { Rule } from '../core/rule.ts'
 import type { LimitOptions } from '../limiter/options.ts'
 import * as exportedForms from '../rules/forms.ts'
-import { nameField, type RuleForm } from '../rules/rule-form.ts'
+import type { RuleForm } from '../rules/rule-form.ts'
 import { didYouMean } from './nearest-name.ts'
 import {
   choiceField,
@@ -25,7 +25,7 @@ export const FORMS: readonly RuleForm[] = Object.values(exportedForms).sort((one
 /** Options of a limit beside its rule. */
 export const LIMIT_FIELDS: readonly Field[] = [
   switchField('shadow', 'counts and reports, but never refuses'),
-  durationField('blockForMs', 'blockFor', 'how long a key is blocked after the limit has refused it'),
+  durationField('blockFor', 'how long a key is blocked after the limit has refused it'),
   choiceField('onStoreFailure', 'what the limit decides when the store does not answer', ON_STORE_FAILURE),
 ]
 
@@ -52,9 +52,8 @@ export function readLimit(
   const form = readForm(text, reportProblem)
   if (form === undefined) return undefined
   const fields = listRuleFields(form)
-  const words = ['rule', ...[...fields, ...settings].map(({ word }) => word)]
-  const names = [...fields, ...settings].map(({ name }) => name)
-  refuseUnknown(`${text.what} by the rule ${form.name}`, text.map, [...words, ...names], words, reportProblem)
+  const names = ['rule', ...[...fields, ...settings].map(({ name }) => name)]
+  refuseUnknown(`${text.what} by the rule ${form.name}`, text.map, names, reportProblem)
   const rule = readRule(form, fields, text, reportProblem)
   return rule && { rule, ...options }
 }
@@ -87,9 +86,8 @@ function readRule(
     reportProblem(where, reason)
   }
   for (const field of form.fields) {
-    const word = nameField(field)
-    if (field.example === undefined || map.entries.has(word) || map.entries.has(field.name)) continue
-    note(at, `${form.name} needs ${word}, ${field.about}, such as ${word}: ${field.example}`)
+    if (field.example === undefined || map.entries.has(field.name)) continue
+    note(at, `${form.name} needs ${field.name}, ${field.about}, such as ${field.name}: ${field.example}`)
   }
   const options = readFields(map, fields, note)
   if (!isGood) return undefined
@@ -98,7 +96,7 @@ function readRule(
   } catch (error) {
     const { message } = error as Error
     const field = fields.find(({ name }) => message.startsWith(name))
-    const entry = field && (map.entries.get(field.word) ?? map.entries.get(field.name))
+    const entry = field && map.entries.get(field.name)
     reportProblem(entry?.value.at ?? at, message)
     return undefined
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { runs } from '../../test/effort.ts'
 import type { Rule } from '../core/rule.ts'
 import * as exportedForms from '../rules/forms.ts'
-import { nameField, type RuleForm } from '../rules/rule-form.ts'
+import type { RuleForm } from '../rules/rule-form.ts'
 import { createPolicyLimiter } from './create-policy-limiter.ts'
 import { INVALID_FILES } from './invalid-files.examples.ts'
 import { PoliciesError } from './policies-error.ts'
@@ -50,7 +50,7 @@ describe('a file of policies', () => {
   it.each(Object.values(exportedForms) as RuleForm[])('takes the rule $name in the words of its form', (form) => {
     const lines = form.fields
       .filter(({ example }) => example !== undefined)
-      .map((field) => `    ${nameField(field)}: ${field.example}\n`)
+      .map((field) => `    ${field.name}: ${field.example}\n`)
     const [policy] = readPolicies(`policies:\n  api:\n    rule: ${form.name}\n${lines.join('')}`, 'limits.yaml')
     expect(policy?.options).toHaveProperty('rule.limit', 100 === form.fields[0]?.example ? 100 : 10)
   })

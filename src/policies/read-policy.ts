@@ -1,13 +1,12 @@
-import { show, wholeNumber } from '../core/check.ts'
+import { show } from '../core/check.ts'
 import { ON_STORE_FAILURE } from '../core/limit.ts'
-import type { LimiterOptions, TiersOptions } from '../limiter/create-limiter.ts'
-import { checkShare } from '../limiter/near-limit.ts'
-import type { LimitOptions } from '../limiter/options.ts'
+import { checkShare, type LimiterOptions, type LimitOptions, type TiersOptions } from '../limiter/options.ts'
 import {
   choiceField,
   countField,
   durationField,
   type Field,
+  readDurationText,
   readFields,
   readPlain,
   refuseUnknown,
@@ -19,30 +18,23 @@ import type { MappingEntry, MappingNode, ReportProblem } from './source-node.ts'
 /** What a policy says: options for `createLimiter` but the store and the clock. */
 export type PolicyOptions = Omit<LimiterOptions, 'store' | 'clock'> | Omit<TiersOptions, 'store' | 'clock'>
 
-const DENIAL_CACHE = durationField('denialCacheMs', 'denialCache', 'how long a refusal is answered from memory', {
-  check: (called, value) => wholeNumber(called, value, 0),
-  least: 0,
-  most: Number.MAX_SAFE_INTEGER,
-})
-
 /** Options of every policy. */
 export const POLICY_FIELDS: readonly Field[] = [
-  durationField('deadlineMs', 'deadline', 'how long a decision waits for the store'),
+  durationField('timeout', 'how long a decision waits for the store'),
   countField('instances', 'how many processes share a limit while the store does not answer', 1, 1_000_000),
-  // The one length of time that may be nothing: then every request asks the store.
   {
-    ...DENIAL_CACHE,
-    schema: { ...DENIAL_CACHE.schemaInFull, maximum: 0 },
-    check: (called, value) => (value === 0 ? 0 : DENIAL_CACHE.check(called, value)),
+    name: 'denialCache',
+    about: 'how long a refusal is answered from memory; false asks the store every time',
+    schema: { anyOf: [{ const: false }, durationField('', '').schema] },
+    check: (name, value) => value !== false && readDurationText(name, value, ', or false'),
   },
-  durationField('idMs', 'idFor', 'how long the id of a request is remembered'),
-  countField('maxWaiting', 'how many may wait for one key', 1),
+  durationField('idempotencyTtl', 'how long the idempotency key of a request is remembered'),
+  countField('maxQueue', 'how many may wait for one key', 1),
   {
     name: 'nearLimitAt',
-    word: 'nearLimitAt',
     about: 'the share of a limit at which it counts as nearly used up',
     schema: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
-    check: (_called, value) => checkShare(value),
+    check: (_, value) => checkShare(value),
   },
 ]
 
@@ -50,7 +42,7 @@ export const POLICY_FIELDS: readonly Field[] = [
 export const TIERS_FIELDS: readonly Field[] = [
   choiceField('onStoreFailure', 'what all limits decide when the store does not answer', ON_STORE_FAILURE),
   ...POLICY_FIELDS,
-  switchField('sharedTag', 'keeps all keys of one subject in one slot of a Cluster'),
+  switchField('hashTag', 'keeps all keys of one subject in one slot of a Cluster'),
 ]
 
 /** Names that no tier may have: they are the parts of a key. */
@@ -71,13 +63,8 @@ export function readPolicy(name: string, entry: MappingEntry, reportProblem: Rep
   const tiers = value.entries.get('tiers')
   if (tiers === undefined) return readSingle(name, what, at, value, reportProblem)
   if (value.entries.has('rule')) reportProblem(at, `${what} has a rule and tiers: one of them must go`)
-  refuseUnknown(
-    `${what}, which has tiers,`,
-    value,
-    ['rule', 'tiers', ...listNames(TIERS_FIELDS)],
-    ['tiers', ...listWords(TIERS_FIELDS)],
-    reportProblem,
-  )
+  const names = ['tiers', ...TIERS_FIELDS.map((field) => field.name)]
+  refuseUnknown(`${what}, which has tiers,`, value, ['rule', ...names], reportProblem, names)
   const options = readFields(value, TIERS_FIELDS, reportProblem)
   return { name, tiers: readTiers(what, tiers, reportProblem), ...options }
 }
@@ -123,12 +110,4 @@ function refuseName(what: string, name: string, at: number, reportProblem: Repor
   }
   // Objects have a property of this name already.
   if (name === '__proto__') reportProblem(at, `${what} must be called something else`)
-}
-
-function listNames(fields: readonly Field[]): readonly string[] {
-  return fields.flatMap(({ name, word }) => [name, word])
-}
-
-function listWords(fields: readonly Field[]): readonly string[] {
-  return fields.map(({ word }) => word)
 }

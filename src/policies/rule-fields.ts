@@ -1,6 +1,5 @@
-import { LONGEST_MS, wholeNumber } from '../core/check.ts'
-import { nameField, type RuleField, type RuleForm } from '../rules/rule-form.ts'
-import { choiceField, countField, durationField, type Field, parseDuration } from './read-fields.ts'
+import type { RuleField, RuleForm } from '../rules/rule-form.ts'
+import { choiceField, countField, durationField, type Field, requireText } from './read-fields.ts'
 
 /** The options of a rule, as a file says them. */
 export function listRuleFields(form: RuleForm): readonly Field[] {
@@ -14,12 +13,7 @@ function createField(form: RuleForm, field: RuleField): Field {
     case 'count':
       return countField(field.name, field.about, findLeast(form, field))
     case 'duration':
-      return durationField(field.name, nameField(field), field.about, {
-        // Some may be zero, and the rule knows which.
-        check: (called, value) => wholeNumber(called, value, 0, LONGEST_MS),
-        least: field.example === undefined ? 0 : findLeast(form, field),
-        most: LONGEST_MS,
-      })
+      return { ...durationField(field.name, field.about), check: requireText }
   }
 }
 
@@ -35,7 +29,5 @@ function findLeast(form: RuleForm, { name }: RuleField): number {
 
 function composeExamples(form: RuleForm): Record<string, unknown> {
   const needed = form.fields.filter(({ example }) => example !== undefined)
-  return Object.fromEntries(
-    needed.map(({ name, kind, example }) => [name, kind === 'duration' ? parseDuration(name, example) : example]),
-  )
+  return Object.fromEntries(needed.map(({ name, example }) => [name, example]))
 }

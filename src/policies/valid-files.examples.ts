@@ -7,7 +7,7 @@ export const VALID_FILES: readonly (readonly [title: string, text: string, optio
   ],
   [
     'JSON',
-    '{"policies": {"api": {"rule": "gcra", "limit": 5, "periodMs": 1000, "burst": 2}}}',
+    '{"policies": {"api": {"rule": "gcra", "limit": 5, "period": "1s", "burst": 2}}}',
     [{ name: 'api', rule: { capacity: 2, refill: 5, periodMs: 1_000, maxDebt: 2 } }],
   ],
   [
@@ -18,13 +18,13 @@ export const VALID_FILES: readonly (readonly [title: string, text: string, optio
       user: { rule: sliding-window, limit: 100, window: 1m }
       ip: { rule: token-bucket, capacity: 50, refill: 10, period: 1s, shadow: true, blockFor: 10m, onStoreFailure: allow }
     onStoreFailure: refuse
-    deadline: 500ms
+    timeout: 500ms
     instances: 3
-    denialCache: 0
-    idFor: 1h30m
-    maxWaiting: 5
+    denialCache: false
+    idempotencyTtl: 1h30m
+    maxQueue: 5
     nearLimitAt: 0.5
-    sharedTag: true
+    hashTag: true
 `,
     [
       {
@@ -34,31 +34,29 @@ export const VALID_FILES: readonly (readonly [title: string, text: string, optio
           ip: {
             rule: { capacity: 50, refill: 10, periodMs: 1_000, maxDebt: 50 },
             shadow: true,
-            blockForMs: 600_000,
+            blockFor: 600_000,
             onStoreFailure: 'allow',
           },
         },
         onStoreFailure: 'refuse',
-        deadlineMs: 500,
+        timeout: 500,
         instances: 3,
-        denialCacheMs: 0,
-        idMs: 5_400_000,
-        maxWaiting: 5,
+        denialCache: false,
+        idempotencyTtl: 5_400_000,
+        maxQueue: 5,
         nearLimitAt: 0.5,
-        sharedTag: true,
+        hashTag: true,
       },
     ],
   ],
   [
-    'milliseconds instead of words, and words where milliseconds may stand',
-    'policies:\n  api: { rule: leaky-bucket, capacity: 5, leak: 1, periodMs: 1s, mode: shape, maxWaitMs: 0, denialCacheMs: 250, deadlineMs: 2s, blockForMs: 10 }\n',
+    'a wait of nothing',
+    'policies:\n  api: { rule: leaky-bucket, capacity: 5, leak: 1, period: 1s, mode: shape, maxWait: 0ms, denialCache: 250ms }\n',
     [
       {
         name: 'api',
         rule: { capacity: 5, leak: 1, periodMs: 1_000, mode: 'shape', maxWaitMs: 0, maxDebt: 5 },
-        denialCacheMs: 250,
-        deadlineMs: 2_000,
-        blockForMs: 10,
+        denialCache: 250,
       },
     ],
   ],
@@ -73,7 +71,7 @@ policies:
 `,
     [
       { name: 'a', rule: { limit: 10, windowMs: 60_000, anchor: 'clock', maxDebt: 10 } },
-      { name: 'b', rule: { limit: 20, windowMs: 60_000, anchor: 'clock', maxDebt: 20 }, denialCacheMs: 2_000 },
+      { name: 'b', rule: { limit: 20, windowMs: 60_000, anchor: 'clock', maxDebt: 20 }, denialCache: 2_000 },
       { name: 'c', rule: { limit: 1, windowMs: 1_000, anchor: 'clock', maxDebt: 1 } },
     ],
   ],

@@ -18,8 +18,8 @@ const rules: readonly Rule[] = [
   ...everyMode
     .map((mode) => ruleOf(mode, { limit: 20, timeMs: 1_000, rate: 7, parts: 4 }))
     .filter(({ compactCodec }) => compactCodec !== undefined),
-  strictWindow({ limit: 20, windowMs: 1_000, slices: 5 }),
-  leakyBucket({ capacity: 20, leak: 10_000, periodMs: 1_000 }),
+  strictWindow({ limit: 20, window: 1_000, slices: 5 }),
+  leakyBucket({ capacity: 20, leak: 10_000, period: 1_000 }),
 ]
 
 it.each(rules.map((rule) => [rule.kind, rule] as const))(
@@ -28,7 +28,7 @@ it.each(rules.map((rule) => [rule.kind, rule] as const))(
     const compactCodec = rule.compactCodec as CompactCodec
     let fitted = 0
     fc.assert(
-      fc.property(turns(['consume', 'consume', 'charge', 'giveBack'], waits), starts, (turnList, startMs) => {
+      fc.property(turns(['consume', 'consume', 'charge', 'refund'], waits), starts, (turnList, startMs) => {
         for (const { ruling } of play(rule, turnList, startMs, 250)) {
           const { state } = ruling
           if (state === undefined || !compactCodec.fits(state)) continue
@@ -51,7 +51,7 @@ it.each(rules.map((rule) => [rule.kind, rule] as const))(
 )
 
 it('a strict window packs counts up to 2^26 - 1, and leaves larger ones as they are', () => {
-  const { compactCodec } = strictWindow({ limit: 2 ** 50, windowMs: 1_000, slices: 3 })
+  const { compactCodec } = strictWindow({ limit: 2 ** 50, window: 1_000, slices: 3 })
   const { fits, write, read, count } = compactCodec as unknown as CompactCodec<{
     atMs: number
     counts: number[]
@@ -67,7 +67,7 @@ it('a strict window packs counts up to 2^26 - 1, and leaves larger ones as they 
 })
 
 it('a bucket says the same in the long row and in the compact one', () => {
-  const { codec, compactCodec } = tokenBucket({ capacity: 20, refill: 7, periodMs: 1_000 })
+  const { codec, compactCodec } = tokenBucket({ capacity: 20, refill: 7, period: 1_000 })
   const state = { atMs: 1_700_000_000_000, used: 9, periodMs: 1_000, rate: 7 }
   for (const layout of [codec, compactCodec]) {
     const { count, write, read } = layout as NonNullable<typeof codec>
@@ -78,7 +78,7 @@ it('a bucket says the same in the long row and in the compact one', () => {
 })
 
 it('a strict window says the same in the long row and in the compact one', () => {
-  const { codec, compactCodec } = strictWindow({ limit: 20, windowMs: 1_000, slices: 4 })
+  const { codec, compactCodec } = strictWindow({ limit: 20, window: 1_000, slices: 4 })
   const state = { atMs: 1_700_000_000_000, counts: [1, 0, 3, 4, 5], sliceMs: 250 }
   for (const layout of [codec, compactCodec]) {
     const { count, write, read } = layout as NonNullable<typeof codec>
@@ -107,7 +107,7 @@ it.each([
 })
 
 it('a log packs two times, and leaves longer ones as they are', () => {
-  const rule = slidingLog({ limit: 20, windowMs: 1_000 }) as unknown as Rule<Timeline>
+  const rule = slidingLog({ limit: 20, window: 1_000 }) as unknown as Rule<Timeline>
   const { fits } = rule.compactCodec as CompactCodec<Timeline>
   const one = rule.step(undefined, 1, 3).state
   const two = rule.step(one, 2, 4).state

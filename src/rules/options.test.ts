@@ -8,6 +8,7 @@ type Options = Record<string, unknown>
 const good: Readonly<Record<string, Options>> = Object.assign({}, ...everyRule.map(({ samples }) => samples.good))
 const products = everyRule.flatMap(({ samples }) => samples.products ?? [])
 const MAX = Number.MAX_SAFE_INTEGER
+const TIMES = ['window', 'period', 'lease']
 const TEN_YEARS_MS = 3_653 * 86_400_000
 const wrongNumbers = [
   0,
@@ -36,7 +37,9 @@ describe.each(Object.entries(good))('%s', (name, options) => {
     for (const wrong of wrongNumbers) {
       expect(() => factory({ ...options, [option]: wrong }), String(wrong)).toThrow(LimiterError)
       expect(() => factory({ ...options, [option]: wrong })).toThrow(
-        new RegExp(`^${option} must be a whole number (of at least 1|from 1 to \\d+), got `),
+        new RegExp(
+          `^${option} must be (a whole number (of at least|from) 1|from 1 ms to 10 years|a duration such as '250ms')`,
+        ),
       )
     }
   })
@@ -57,12 +60,12 @@ describe.each(Object.entries(good))('%s', (name, options) => {
   })
 
   it('takes every length of time from 1 ms to 10 years, and none beyond', () => {
-    const time = Object.keys(options).find((option) => option.endsWith('Ms')) as string
+    const time = Object.keys(options).find((option) => TIMES.includes(option)) as string
     const count = Object.keys(options)[0] as string
-    for (const ms of [1, 250, TEN_YEARS_MS])
+    for (const ms of [1, '250ms', '1h30m', TEN_YEARS_MS])
       expect(factory({ ...options, [count]: 1, [time]: ms }).limit).toBeGreaterThan(0)
     expect(() => factory({ ...options, [time]: TEN_YEARS_MS + 1 })).toThrow(
-      `${time} must be a whole number from 1 to ${TEN_YEARS_MS}, got ${TEN_YEARS_MS + 1}`,
+      `${time} must be from 1 ms to 10 years (3653d), got ${TEN_YEARS_MS + 1}`,
     )
   })
 })
@@ -82,45 +85,45 @@ describe('products stay below 2^53', () => {
 
 describe('choices', () => {
   it('are refused when they are none', () => {
-    expect(() => rules.fixedWindow({ limit: 1, windowMs: 1, anchor: 'first' as 'clock' })).toThrow(
+    expect(() => rules.fixedWindow({ limit: 1, window: 1, anchor: 'first' as 'clock' })).toThrow(
       `anchor must be 'clock' or 'first-hit', got "first"`,
     )
-    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, periodMs: 1, mode: null as never })).toThrow(
+    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, period: 1, mode: null as never })).toThrow(
       `mode must be 'police' or 'shape', got null`,
     )
-    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, periodMs: 1, maxWaitMs: 5 })).toThrow(
-      `maxWaitMs is for mode 'shape': with mode 'police' nothing waits`,
+    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, period: 1, maxWait: 5 })).toThrow(
+      `maxWait is for mode 'shape': with mode 'police' nothing waits`,
     )
-    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, periodMs: 1, mode: 'shape', maxWaitMs: -1 })).toThrow(
-      'maxWaitMs must be a whole number of at least 0, got -1',
+    expect(() => rules.leakyBucket({ capacity: 1, leak: 1, period: 1, mode: 'shape', maxWait: -1 })).toThrow(
+      'maxWait must be at least 0 ms, got -1',
     )
-    expect(() => rules.strictWindow({ limit: 1, windowMs: 5, slices: 6 })).toThrow(
+    expect(() => rules.strictWindow({ limit: 1, window: 5, slices: 6 })).toThrow(
       'slices must be a whole number from 1 to 5, got 6',
     )
-    expect(() => rules.gcra({ limit: 1, periodMs: 5, burst: 0 })).toThrow(
+    expect(() => rules.gcra({ limit: 1, period: 5, burst: 0 })).toThrow(
       'burst must be a whole number of at least 1, got 0',
     )
   })
 
   it('have the documented defaults', () => {
-    expect(rules.fixedWindow({ limit: 4, windowMs: 9 }).parameters).toEqual({
+    expect(rules.fixedWindow({ limit: 4, window: 9 }).parameters).toEqual({
       limit: 4,
       windowMs: 9,
       anchor: 'clock',
       maxDebt: 4,
     })
-    expect(rules.strictWindow({ limit: 4, windowMs: 25 }).parameters).toEqual({
+    expect(rules.strictWindow({ limit: 4, window: 25 }).parameters).toEqual({
       limit: 4,
       windowMs: 25,
       slices: 10,
       maxDebt: 4,
     })
-    expect(rules.strictWindow({ limit: 4, windowMs: 3 }).parameters).toMatchObject({ windowMs: 3, slices: 3 })
-    expect(rules.gcra({ limit: 4, periodMs: 9 })).toMatchObject({
+    expect(rules.strictWindow({ limit: 4, window: 3 }).parameters).toMatchObject({ windowMs: 3, slices: 3 })
+    expect(rules.gcra({ limit: 4, period: 9 })).toMatchObject({
       kind: 'token-bucket',
       parameters: { capacity: 4, refill: 4 },
     })
-    expect(rules.leakyBucket({ capacity: 4, leak: 3, periodMs: 10 }).parameters).toMatchObject({
+    expect(rules.leakyBucket({ capacity: 4, leak: 3, period: 10 }).parameters).toMatchObject({
       mode: 'police',
       maxWaitMs: 14,
     })

@@ -1,6 +1,3 @@
-import { show } from '../core/check.ts'
-import { duration } from '../core/duration.ts'
-import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 
 /** How people ask for a rule by name: in a file of policies, on the command line and on the page. */
@@ -32,7 +29,7 @@ interface CountField extends NamedField {
   readonly choices?: undefined
 }
 
-/** A length of time, which may be said in words under its name without the unit: `window: 1m`. */
+/** A length of time. */
 interface DurationField extends NamedField {
   readonly kind: 'duration'
   /** A value to begin with, in words. Absent: the option may be left out. */
@@ -49,33 +46,7 @@ interface ChoiceField extends NamedField {
 }
 
 interface NamedField {
-  /** As the factory calls it, such as `windowMs`. */
+  /** As the factory calls it, such as `window`. */
   readonly name: string
   readonly about: string
-}
-
-/** What a field is called where its value is said in words: `window` for `windowMs`. */
-export function nameField(field: RuleField): string {
-  return field.kind === 'duration' ? field.name.replace(/Ms$/, '') : field.name
-}
-
-/** Makes a rule from options in which lengths of time may be said in words: `{ limit: 100, window: '1m' }`. */
-export function ruleFrom(form: RuleForm, given: Readonly<Record<string, unknown>>): Rule {
-  const options: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(given)) {
-    const field = form.fields.find((candidate) => candidate.name === name || nameField(candidate) === name)
-    if (field === undefined) {
-      const takes = form.fields.map(nameField).join(', ')
-      throw new LimiterError('INVALID_OPTION', `${form.name} has no option ${show(name)}: it takes ${takes}`)
-    }
-    if (field.name in options) {
-      throw new LimiterError(
-        'INVALID_OPTION',
-        `${nameField(field)} and ${field.name} say the same: one of them must go`,
-      )
-    }
-    const isInWords = field.kind === 'duration' && (name !== field.name || typeof value === 'string')
-    options[field.name] = isInWords ? duration(value as string) : value
-  }
-  return form.make(options)
 }

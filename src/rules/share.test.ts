@@ -10,10 +10,10 @@ const rules: readonly (readonly [title: string, instances: number, create: () =>
       return [mode.title, instances, () => ruleOf(mode, { limit: 10, timeMs: 1_000, rate: 3, parts: 5 })] as const
     }),
   ),
-  ['debt', 4, () => fixedWindow({ limit: 10, windowMs: 1_000, anchor: 'first-hit', maxDebt: 7 })],
-  ['no debt', 4, () => slidingLog({ limit: 10, windowMs: 1_000, maxDebt: 0 })],
-  ['gcra', 4, () => gcra({ limit: 3, periodMs: 1_000, burst: 10 })],
-  ['wait', 4, () => leakyBucket({ capacity: 10, leak: 3, periodMs: 1_000, mode: 'shape', maxWaitMs: 500 })],
+  ['debt', 4, () => fixedWindow({ limit: 10, window: 1_000, anchor: 'first-hit', maxDebt: 7 })],
+  ['no debt', 4, () => slidingLog({ limit: 10, window: 1_000, maxDebt: 0 })],
+  ['gcra', 4, () => gcra({ limit: 3, period: 1_000, burst: 10 })],
+  ['wait', 4, () => leakyBucket({ capacity: 10, leak: 3, period: 1_000, mode: 'shape', maxWait: 500 })],
 ]
 
 /** How many of cost 1 a rule lets pass when one comes each millisecond for so long. */
@@ -67,11 +67,11 @@ describe.each(rules)('a share of %s for one of %i', (_, instances, create) => {
 
 describe('a share of the largest rules', () => {
   it.each([
-    tokenBucket({ capacity: 1, refill: 1, periodMs: 3_653 * 86_400_000 }),
-    tokenBucket({ capacity: 9_007_199_254_740, refill: 1, periodMs: 1_000 }),
-    leakyBucket({ capacity: 3, leak: 1, periodMs: 3_653 * 86_400_000, mode: 'shape' }),
-    fixedWindow({ limit: Number.MAX_SAFE_INTEGER, windowMs: 1_000 }),
-    slidingWindow({ limit: 1, windowMs: 3_653 * 86_400_000 }),
+    tokenBucket({ capacity: 1, refill: 1, period: 3_653 * 86_400_000 }),
+    tokenBucket({ capacity: 9_007_199_254_740, refill: 1, period: 1_000 }),
+    leakyBucket({ capacity: 3, leak: 1, period: 3_653 * 86_400_000, mode: 'shape' }),
+    fixedWindow({ limit: Number.MAX_SAFE_INTEGER, window: 1_000 }),
+    slidingWindow({ limit: 1, window: 3_653 * 86_400_000 }),
   ])('is still exact: %o', (rule) => {
     for (const instances of [1, 2, 3, 7, 999, 1_000_000])
       expect(rule.share?.(instances).limit).toBeGreaterThanOrEqual(1)

@@ -20,21 +20,26 @@ local function readTimeline(value, at)
   end
 end
 
-local function writeTimeline(state)
-  local added = state.added > 0 and struct.pack('<dd', state.atMs, state.base + state.total) or ''
+local function writeTimeline(state, front)
+  local line, added = state.line, ''
+  if state.from > 1 or state.to < #line - 15 then
+    line = string.sub(line, state.from, state.to + 15)
+  end
+  if state.added > 0 then
+    added = struct.pack('<dd', state.atMs, state.base + state.total)
+  end
   -- Joined at once: Redis hashes every byte of every string that a script makes.
-  return struct.pack('<ddd', state.atMs, state.base, state.spanMs)
-    .. string.sub(state.line, state.from, state.to + 15)
-    .. added
+  return front .. struct.pack('<ddd', state.atMs, state.base, state.spanMs) .. line .. added
 end
 
 -- The first pair of state whose time is later than afterMs, or whose sum is at least sum; to + 16 when there is none.
 local function findPair(state, afterMs, sum)
-  local first, last = state.from, state.to
+  local line, first, last, newestMs, base = state.line, state.from, state.to, state.atMs, state.base
+  local most = base + state.total
   while first <= last do
     local at = first + 16 * math.floor((last - first) / 32)
-    local timeMs, costs = struct.unpack('<dd', state.line, at)
-    if not (isWhole(timeMs, -EXACT, state.atMs) and isWhole(costs, state.base, state.base + state.total)) then
+    local timeMs, costs = struct.unpack('<dd', line, at)
+    if timeMs % 1 + costs % 1 ~= 0 or timeMs > newestMs or costs < base or costs > most then
       error(FOREIGN, 0)
     elseif (afterMs and timeMs > afterMs) or (sum and costs >= sum) then
       last = at - 16
@@ -180,8 +185,21 @@ local function refundTimeline(live, numbers, count)
   if #places == 0 then
     return live.total > 0 and live or nil
   end
+  local at = places[1]
+  if #places == 1 and at <= live.to and at - live.from < live.to - at and removed[at] < live.total then
+    -- Near the beginning: what comes before it counts from a larger sum, and what comes behind it stays.
+    local _, sum = readPair(live, at)
+    local base = live.base + removed[at]
+    local before = shiftPairs(live.line, live.from, at - 16, 0, -removed[at])
+    local behind = sum - sumBefore(live, at) > removed[at] and at or at + 16
+    if behind > live.to then
+      return withoutOldest(live, removed[at])
+    end
+    return withLine(live, before .. string.sub(live.line, behind, live.to + 15), base, live.total - removed[at])
+  end
   local parts, from, gone, added = {}, live.from, 0, live.added
-  for _, at in ipairs(places) do
+  for _, place in ipairs(places) do
+    at = place
     if at > live.to then
       added = added - removed[at]
     else
@@ -295,7 +313,7 @@ end
 
 -- @read
 -- The pairs from line[from] to line[last], then what was taken in this millisecond. What counts is total, beyond base.
-local line, from, last, newestMs, base, total, added, oldestMs = value or '', 25, 9, 0, 0, 0, 0, nowMs
+local line, from, last, newestMs, base, total, added, oldestMs, oldest = value or '', 25, 9, 0, 0, 0, 0, nowMs, 0
 if isStored and isKnown then
   local madeMs, firstMs, first, lastMs, sum
   newestMs, base, madeMs, firstMs, first = struct.unpack('<ddddd', line)
@@ -303,7 +321,7 @@ if isStored and isKnown then
   isKnown = madeMs == spanMs and newestMs == lastMs and newestMs % 1 + firstMs % 1 + base % 1 + first % 1 + sum % 1 == 0
   isKnown = isKnown and base >= 0 and first > base and sum + limit <= EXACT and newestMs <= nowMs
   isKnown = isKnown and (#line == 40 and firstMs == newestMs or firstMs >= 0 and firstMs < newestMs and first < sum)
-  last, oldestMs, total = #line - 15, firstMs, sum - base
+  last, oldestMs, oldest, total = #line - 15, firstMs, first, sum - base
   if isKnown and newestMs <= nowMs - spanMs then
     from, base, total = last + 16, 0, 0
   elseif isKnown and firstMs <= nowMs - spanMs then
@@ -320,7 +338,7 @@ if isStored and isKnown then
       end
     end
     isKnown = isKnown and first > base
-    from, base, total, oldestMs = high, first, sum - first, struct.unpack('<d', line, high)
+    from, base, total, oldestMs, oldest = high, first, sum - first, struct.unpack('<dd', line, high)
   end
   if total > 0 and newestMs == nowMs then
     local before = last > from and struct.unpack('<d', line, last - 8) or base
@@ -338,9 +356,10 @@ end
 local remaining, resetAfterMs, laterMs = math.max(0, limit - total), 0, 0
 if total > 0 then
   local freeMs = oldestMs
-  if not passes then
+  local need = base + amount - (limit - total)
+  if not passes and (from > last or oldest < need) then
     -- The time of the pair with which enough has left. By halves, as above.
-    local low, high, need = from - 16, last + 16, base + amount - (limit - total)
+    local low, high = from - 16, last + 16
     while high - low > 16 do
       local at = low + 16 * math.floor((high - low) / 32)
       local pairMs, pairSum = struct.unpack('<dd', line, at)

@@ -6,8 +6,8 @@ import { concurrency } from './concurrency/concurrency.ts'
 import { slidingLog } from './sliding-log/sliding-log.ts'
 
 // A long timeline beside a plain list of times and costs.
-const SPAN_MS = 2_000
-const LIMIT = 3_000
+const SPAN_MS = 8_000
+const LIMIT = 10_000
 type Pair = readonly [timeMs: number, cost: number]
 interface Turn {
   readonly type: 'take' | 'refund' | 'refund by time' | 'wait'
@@ -18,8 +18,8 @@ interface Turn {
 const turns = fc.array(
   fc.record<Turn>({
     type: fc.constantFrom('take', 'refund', 'refund by time', 'wait'),
-    amount: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 200, max: 900 })),
-    place: fc.nat(2_000),
+    amount: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 200, max: 3_000 })),
+    place: fc.nat(7_000),
   }),
   { minLength: 1, maxLength: 12, size: 'max' },
 )
@@ -50,10 +50,10 @@ function waitMs(pairs: readonly Pair[], nowMs: number, cost: number): number {
 }
 
 describe.each([
-  ['slidingLog', slidingLog({ limit: LIMIT, windowMs: SPAN_MS }), true],
-  ['concurrency', concurrency({ limit: LIMIT, leaseMs: SPAN_MS }), false],
+  ['slidingLog', slidingLog({ limit: LIMIT, window: SPAN_MS }), true],
+  ['concurrency', concurrency({ limit: LIMIT, lease: SPAN_MS }), false],
 ] as const)('a long %s', (_, rule: Rule, newestFirst) => {
-  const [first, last] = [1_000_000, 1_001_399]
+  const [first, last] = [1_000_000, 1_004_799]
   let full: RuleState | undefined
   const taken: Pair[] = []
   for (let timeMs = first; timeMs <= last; timeMs++) {
@@ -82,7 +82,7 @@ describe.each([
             state = rule.adjust(state, nowMs, -amount).state
             pairs = newestFirst ? giveBack(pairs.toReversed(), amount).reverse() : giveBack(pairs, amount)
           } else {
-            const many = [placeMs, placeMs + 1, placeMs + 300, nowMs].map((takenMs) => ({ takenMs, left: amount }))
+            const many = [placeMs, placeMs + 1, placeMs + 2_500, nowMs].map((takenMs) => ({ takenMs, left: amount }))
             state = state && rule.bulk?.refund(state, nowMs, many)
             for (const { takenMs, left } of many) pairs = giveBack(pairs, left, takenMs)
           }
@@ -91,7 +91,7 @@ describe.each([
             Math.max(0, LIMIT - count(pairs)),
             pairs.length === 0 ? 0 : (pairs.at(-1) as Pair)[0] + SPAN_MS - nowMs,
           ])
-          for (const cost of [1, 700, LIMIT]) {
+          for (const cost of [1, 3_000, LIMIT]) {
             expect(rule.step(state, nowMs, cost).retryAfterMs).toBe(waitMs(pairs, nowMs, cost))
             if (state === undefined) continue
             const given = giveBack(pairs, 2, placeMs)
@@ -108,7 +108,7 @@ describe.each([
 
   it('moves back with its clock as a whole', () => {
     const backMs = 500_000
-    for (const cost of [200, 700, LIMIT]) {
+    for (const cost of [500, 3_000, LIMIT]) {
       const { retryAfterMs } = rule.step(full, last, cost)
       expect(retryAfterMs).toBeGreaterThan(0)
       expect(rule.step(full, last - backMs, cost).retryAfterMs).toBe(retryAfterMs)

@@ -1,13 +1,17 @@
 import { addBounded, type CompactCodec, type RuleState, type Taken } from '../core/rule.ts'
 import type { CountedAdjust, CountedStep, RuleFunctions } from './outlive.ts'
-
-/** Pairs in `older[from..to)`, each of a time and the sum of the costs up to it, from any beginning. Together they cost `sum`. */
-interface Run {
-  readonly older: number[]
-  readonly from: number
-  readonly to: number
-  readonly sum: number
-}
+import {
+  copyWithout,
+  findAbove,
+  findSum,
+  moveRun,
+  type Run,
+  readFirstMs,
+  readLastMs,
+  SUM,
+  sumBefore,
+  TIME,
+} from './run.ts'
 
 /** The runs before the last of a long timeline: to give back in one of them copies no other. */
 interface Past {
@@ -132,14 +136,18 @@ function empty(atMs: number, spanMs: number): Timeline {
 /** The view of what still counts at `nowMs`, for no longer than `spanMs`. */
 function findLive(state: Timeline | undefined, spanMs: number, nowMs: number): Timeline {
   if (state === undefined) return empty(nowMs, spanMs)
-  const line = moveBack(state.spanMs <= spanMs ? state : { ...state, spanMs }, nowMs)
-  return dropUntil(line, nowMs - line.spanMs)
+  const line = state.spanMs <= spanMs ? state : { ...state, spanMs }
+  return dropUntil(line.atMs <= nowMs ? line : moveBack(line, nowMs), nowMs - line.spanMs)
 }
 
 /** The view without what was taken at or before `untilMs`. */
 function dropUntil(line: Timeline, untilMs: number): Timeline {
   if (line.atMs <= untilMs) return empty(line.atMs, line.spanMs)
-  return readOldestMs(line) > untilMs ? line : dropRuns(line, untilMs)
+  if (readOldestMs(line) > untilMs) return line
+  const { older, to, past, newestCost } = line
+  if (past !== NO_PAST) return dropRuns(line, untilMs)
+  const from = findAbove(older, line.from, to, TIME, untilMs)
+  return { ...line, from, total: newestCost + ((older[to - 1] as number) - (older[from - 1] as number)) }
 }
 
 function dropRuns(line: Timeline, untilMs: number): Timeline {
@@ -148,29 +156,26 @@ function dropRuns(line: Timeline, untilMs: number): Timeline {
   let index = 0
   for (; index < runs.length && readLastMs(runs[index] as Run) <= untilMs; index++) gone += (runs[index] as Run).sum
   const run = runs[index]
-  const total = line.total - gone
-  if (run === undefined) {
-    const from = findAbove(line.older, line.from, line.to, TIME, untilMs)
-    const tail = readTail(line)
-    return { ...line, from, total: total - (sumBefore(tail, from) - sumBefore(tail, tail.from)), past: NO_PAST }
-  }
+  if (run === undefined) return dropUntil({ ...line, total: line.total - gone, past: NO_PAST }, untilMs)
   const from = findAbove(run.older, run.from, run.to, TIME, untilMs)
   const sum = (run.older[run.to - 1] as number) - sumBefore(run, from)
-  const past = createPast([{ ...run, from, sum }, ...runs.slice(index + 1)])
-  return { ...line, total: total - (run.sum - sum), past }
+  const total = line.total - gone - (run.sum - sum)
+  return { ...line, total, past: createPast([{ ...run, from, sum }, ...runs.slice(index + 1)]) }
 }
 
 /** The time of the first pair. */
 function readOldestMs({ atMs, older, from, to, past }: Timeline): number {
-  const run = past.runs[0]
-  if (run !== undefined) return run.older[run.from] as number
+  if (past !== NO_PAST) return readFirstMs(past.runs[0] as Run)
   return from < to ? (older[from] as number) : atMs
 }
 
 /** The time of the pair with which at least `amount` has left, oldest first. */
 function findFreeing(line: Timeline, amount: number): number {
-  // Mostly it is the first.
-  if (amount === 1) return readOldestMs(line)
+  // Mostly it is the first, and a small function is inlined.
+  return amount === 1 ? readOldestMs(line) : searchFreeing(line, amount)
+}
+
+function searchFreeing(line: Timeline, amount: number): number {
   let needed = amount
   for (const run of line.past.runs) {
     if (run.sum >= needed) return run.older[findSum(run, needed)] as number
@@ -199,7 +204,8 @@ function append(line: Timeline, nowMs: number, added: number, spanMs: number): T
   if (added === 0) return line
   const total = line.total + added
   const { atMs, newestCost, from, to, past } = line
-  if (line.total === 0) return { ...empty(nowMs, spanMs), newestCost: added, total }
+  if (line.total === 0)
+    return { atMs: nowMs, newestCost: added, total, spanMs, older: NONE, from: 0, to: 0, past: NO_PAST }
   if (atMs === nowMs) return { ...line, newestCost: newestCost + added, total, spanMs }
   if (from === to || to - from >= LONG) {
     // A literal holds just one pair, where `push` would reserve room for many.
@@ -290,25 +296,6 @@ function removeTaken(line: Timeline, taken: readonly Taken[]): Timeline {
   return newestCost > 0 ? copy : keepOldest(copy, total)
 }
 
-/** A copy of a run without some costs, and without the pairs of which nothing is left. */
-function copyWithout(run: Run, pieces: readonly (readonly [takenMs: number, removed: number])[]): Run {
-  const older = run.older.slice(run.from, run.to)
-  let [kept, sum, next] = [0, 0, 0]
-  let before = sumBefore(run, run.from)
-  for (let at = run.from; at < run.to; at += 2) {
-    const timeMs = run.older[at] as number
-    let cost = (run.older[at + 1] as number) - before
-    before += cost
-    if (pieces[next]?.[0] === timeMs) cost -= pieces[next++]?.[1] as number
-    if (cost === 0) continue
-    sum += cost
-    older[kept++] = timeMs
-    older[kept++] = sum
-  }
-  older.length = kept
-  return { older, from: 0, to: kept, sum }
-}
-
 /** The view as a state to keep: none when nothing counts. */
 function keepUsed(line: Timeline): Timeline | undefined {
   return line.total === 0 ? undefined : line
@@ -317,16 +304,9 @@ function keepUsed(line: Timeline): Timeline | undefined {
 // The clock was set back for good: every time moves by as much, so that all that was taken still counts.
 function moveBack(line: Timeline, nowMs: number): Timeline {
   const backMs = line.atMs - nowMs
-  if (backMs <= 0) return line
   const past = createPast(line.past.runs.map((run) => moveRun(run, backMs)))
   const { older, from, to } = moveRun(readTail(line), backMs)
   return { ...line, atMs: nowMs, older, from, to, past }
-}
-
-function moveRun({ sum, ...run }: Run, backMs: number): Run {
-  const older = run.older.slice(run.from, run.to)
-  for (let at = 0; at < older.length; at += 2) older[at] = (older[at] as number) - backMs
-  return { older, from: 0, to: older.length, sum }
 }
 
 // Frozen, because all keys share it.
@@ -335,44 +315,7 @@ const NONE: number[] = Object.freeze<number[]>([]) as number[]
 const NO_PAST: Past = { runs: [], sum: 0 }
 
 /** How many numbers a run has before another begins. */
-const LONG = 512
-
-/** Where in a pair the time is, and where the sum. */
-const TIME = 0
-const SUM = 1
-
-/** Where the first pair is of which a part is more than `value`, `to` when there is none. Both parts only rise. */
-function findAbove(older: readonly number[], from: number, to: number, part: 0 | 1, value: number): number {
-  let low = from
-  // Mostly it is one of the first.
-  let stride = 2
-  while (low + stride <= to && (older[low + stride - 2 + part] as number) <= value) {
-    low += stride
-    stride *= 2
-  }
-  let high = Math.min(to, low + stride - 2)
-  while (low < high) {
-    const middle = low + 2 * Math.floor((high - low) / 4)
-    if ((older[middle + part] as number) <= value) low = middle + 2
-    else high = middle
-  }
-  return low
-}
-
-/** Where the pair of a run is with which at least `amount` has left, which is not more than the run has. */
-function findSum(run: Run, amount: number): number {
-  return findAbove(run.older, run.from, run.to, SUM, sumBefore(run, run.from) + amount - 1)
-}
-
-/** The sum of the buffer before a pair of a run. */
-function sumBefore({ older, from, to, sum }: Run, at: number): number {
-  // Counted from the other end, because a part of the first pair may have been given back.
-  return at > from ? (older[at - 1] as number) : ((older[to - 1] ?? 0) as number) - sum
-}
-
-function readLastMs({ older, to }: Run): number {
-  return older[to - 2] as number
-}
+const LONG = 4_096
 
 /** The last run of a timeline. */
 function readTail({ older, from, to, total, newestCost, past }: Timeline): Run {

@@ -1,5 +1,5 @@
 import * as forms from '../rules/forms.ts'
-import { nameField, type RuleField, type RuleForm } from '../rules/rule-form.ts'
+import type { RuleField, RuleForm } from '../rules/rule-form.ts'
 import type { Contestant } from './simulation.ts'
 
 // By name, because the order of a module's exports depends on who has bundled it.
@@ -27,7 +27,7 @@ interface Mode {
 function listModes(form: RuleForm): readonly Mode[] {
   const others = form.fields.flatMap((field) =>
     (field.choices ?? []).slice(1).map((choice) => ({
-      name: ` ${nameField(field)}=${choice}`,
+      name: ` ${field.name}=${choice}`,
       options: { [field.name]: choice },
     })),
   )

@@ -13,7 +13,7 @@ const one = (rule: Parameters<typeof simulate>[0][number]['rule'], trace: readon
 describe('worked examples', () => {
   it('adds up what passed and what was refused, over time', () => {
     const trace = [arrive(0), arrive(10), arrive(20, 'a', 2), arrive(990), arrive(1_000, 'a', 2), arrive(1_500, 'b')]
-    const result = one(fixedWindow({ limit: 2, windowMs: 1_000 }), trace, { slots: 2, fromMs: 0, untilMs: 2_000 })
+    const result = one(fixedWindow({ limit: 2, window: 1_000 }), trace, { slots: 2, fromMs: 0, untilMs: 2_000 })
     expect(result).toEqual({
       name: 'one',
       kind: 'fixed-window',
@@ -41,7 +41,7 @@ describe('worked examples', () => {
   })
 
   it('tells how long a shaped request waits, and counts it when it passes', () => {
-    const rule = leakyBucket({ capacity: 4, leak: 1, periodMs: 100, mode: 'shape' })
+    const rule = leakyBucket({ capacity: 4, leak: 1, period: 100, mode: 'shape' })
     const result = one(rule, [arrive(0), arrive(0), arrive(0), arrive(0), arrive(0)])
     expect(result).toMatchObject({
       admitted: 4,
@@ -54,13 +54,13 @@ describe('worked examples', () => {
 
   it('finds a refusal that was too early', () => {
     // At the start of the next window most of the one before still counts, though all of it has left.
-    const rule = slidingWindow({ limit: 3, windowMs: 1_000 })
+    const rule = slidingWindow({ limit: 3, window: 1_000 })
     const result = one(rule, [arrive(0), arrive(0), arrive(0), arrive(1_100), arrive(1_100)])
     expect(result).toMatchObject({ wronglyRefused: 1, wronglyAdmitted: 0, accuracy: 0.8 })
   })
 
   it('counts the most that are at work at once, and gives places back when the work is done', () => {
-    const rule = concurrency({ limit: 2, leaseMs: 1_000 })
+    const rule = concurrency({ limit: 2, lease: 1_000 })
     const work = (atMs: number, workMs?: number): Arrival => ({ atMs, key: 'a', cost: 1, workMs })
     expect(one(rule, [work(0, 10), work(5, 10), work(7), work(10)])).toMatchObject({ admitted: 3, worstWindow: 2 })
     // Nobody says when it is done: the place comes back with the lease.
@@ -74,7 +74,7 @@ describe('worked examples', () => {
   })
 
   it('blocks who was refused for as long as it is told to', () => {
-    const rule = fixedWindow({ limit: 1, windowMs: 100 })
+    const rule = fixedWindow({ limit: 1, window: 100 })
     const trace = [arrive(0), arrive(1), arrive(200), arrive(1_000), arrive(1_001)]
     const [blocked, plain] = simulate(
       [
@@ -88,7 +88,7 @@ describe('worked examples', () => {
   })
 
   it('tells what remained for the watched key at the end of each slot', () => {
-    const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
+    const rule = tokenBucket({ capacity: 10, refill: 10, period: 1_000 })
     const trace = Object.assign([arrive(0, 'b', 3), arrive(0, 'a', 10)], { fromMs: 0, untilMs: 1_000 })
     const remaining = (watchedKey?: string): number[] =>
       one(rule, trace, { slots: 5, watchedKey }).slots.map((slot) => slot.remaining)
@@ -100,7 +100,7 @@ describe('worked examples', () => {
 
 it('forgets keys that are as if untouched: what is kept is bounded by who comes within a window', () => {
   const trace = Array.from({ length: 10_000 }, (_, index) => arrive(index * 10, `user:${index}`))
-  const rule = slidingLog({ limit: 5, windowMs: 100 })
+  const rule = slidingLog({ limit: 5, window: 100 })
   expect(one(rule, trace)).toMatchObject({ admitted: 10_000, peakKeys: 10, peakBytes: 240 })
 })
 
@@ -118,14 +118,14 @@ it('measures what a decision takes by the clock that it is given', () => {
     ns += 500
     return ns
   }
-  const rule = fixedWindow({ limit: 1, windowMs: 1_000 })
+  const rule = fixedWindow({ limit: 1, window: 1_000 })
   expect(one(rule, [arrive(0), arrive(1)], { nowNs }).nanosecondsPerDecision).toBe(250)
   expect(one(rule, [], { nowNs }).nanosecondsPerDecision).toBeUndefined()
 })
 
 it('tells of every decision', () => {
   const told: [string, number, boolean][] = []
-  const contestant = { name: 'one', rule: concurrency({ limit: 1, leaseMs: 1_000 }) }
+  const contestant = { name: 'one', rule: concurrency({ limit: 1, lease: 1_000 }) }
   simulate([contestant], [{ ...arrive(0), workMs: 5 }, arrive(3), arrive(5)], {
     onDecision: ({ name }, { atMs }, { allowed }) => told.push([name, atMs, allowed]),
   })
@@ -155,7 +155,7 @@ describe('step by step', () => {
   })
 
   it('shows how it stands in between: a bucket fills while nobody comes', () => {
-    const rule = tokenBucket({ capacity: 10, refill: 10, periodMs: 1_000 })
+    const rule = tokenBucket({ capacity: 10, refill: 10, period: 1_000 })
     const simulation = createSimulation([{ name: 'one', rule }], { fromMs: 0, untilMs: 1_000 })
     const remaining = (): number | undefined => simulation.results()[0]?.slots.at(-1)?.remaining
     expect(remaining()).toBeUndefined()
@@ -173,7 +173,7 @@ describe('step by step', () => {
   })
 
   it('takes a trace in parts, and gives places back while nobody comes', () => {
-    const simulation = createSimulation([{ name: 'one', rule: concurrency({ limit: 1, leaseMs: 1_000 }) }])
+    const simulation = createSimulation([{ name: 'one', rule: concurrency({ limit: 1, lease: 1_000 }) }])
     simulation.passTime(10)
     expect(simulation.results()[0]).toMatchObject({ requests: 0, accuracy: 1, slots: [] })
     simulation.offer([{ ...arrive(0), workMs: 5 }])
@@ -185,7 +185,7 @@ describe('step by step', () => {
 })
 
 it('has nothing to give back of a lease that has ended, though its key is forgotten', () => {
-  const simulation = createSimulation([{ name: 'one', rule: concurrency({ limit: 1, leaseMs: 1_000 }) }])
+  const simulation = createSimulation([{ name: 'one', rule: concurrency({ limit: 1, lease: 1_000 }) }])
   simulation.offer([{ ...arrive(0), workMs: 1_500 }])
   simulation.passTime(1_200)
   simulation.passTime(1_600)
@@ -196,7 +196,7 @@ it('has nothing to give back of a lease that has ended, though its key is forgot
 describe('refuses', () => {
   it('a trace that goes back in time', () => {
     const trace = [arrive(5), arrive(4)]
-    expect(() => one(fixedWindow({ limit: 1, windowMs: 1 }), trace)).toThrow(
+    expect(() => one(fixedWindow({ limit: 1, window: 1 }), trace)).toThrow(
       expect.objectContaining({
         code: 'INVALID_TIME',
         message: 'a trace must be in order of time: 4 ms came after 5 ms',

@@ -10,11 +10,11 @@ import { simulate } from './simulate.ts'
 import { tieredRule } from './tiered-rule.ts'
 import { adversary, bursts, poisson } from './traffic.ts'
 
-const FAST = tokenBucket({ capacity: 7, refill: 3, periodMs: 1_000 })
-const SLOW = fixedWindow({ limit: 30, windowMs: 20_000 })
+const FAST = tokenBucket({ capacity: 7, refill: 3, period: 1_000 })
+const SLOW = fixedWindow({ limit: 30, window: 20_000 })
 
 it('takes from all tiers or from none', () => {
-  const rule = tieredRule([fixedWindow({ limit: 2, windowMs: 1_000 }), fixedWindow({ limit: 3, windowMs: 10_000 })])
+  const rule = tieredRule([fixedWindow({ limit: 2, window: 1_000 }), fixedWindow({ limit: 3, window: 10_000 })])
   const first = rule.step(undefined, 0, 2)
   expect(first).toMatchObject({ retryAfterMs: 0, remaining: 0, resetAfterMs: 10_000 })
   const refused = rule.step(first.state, 1_000, 2)
@@ -35,8 +35,8 @@ const TRACES = {
 it.each<[keyof typeof TRACES, readonly Rule[]]>([
   ['poisson', [FAST, SLOW]],
   ['bursts', [SLOW, FAST]],
-  ['adversary', [FAST, SLOW, slidingLog({ limit: 9, windowMs: 4_000 })]],
-  ['bursts', [slidingWindow({ limit: 8, windowMs: 1_700 }), SLOW]],
+  ['adversary', [FAST, SLOW, slidingLog({ limit: 9, window: 4_000 })]],
+  ['bursts', [slidingWindow({ limit: 8, window: 1_700 }), SLOW]],
 ])('decides %s as a limiter of the same tiers does', async (kind, rules) => {
   const clock = manualClock(0)
   const tiers = Object.fromEntries(rules.map((rule, index) => [`t${index}`, rule]))
@@ -63,7 +63,7 @@ it('takes the memory of all its tiers', () => {
 })
 
 it('charges and refunds all of its rules, and is forgotten when all of them are fresh', () => {
-  const rule = tieredRule([5, 9].map((capacity) => tokenBucket({ capacity, refill: 1, periodMs: 1_000 })))
+  const rule = tieredRule([5, 9].map((capacity) => tokenBucket({ capacity, refill: 1, period: 1_000 })))
   const { state } = rule.adjust(undefined, 0, 3)
   expect(rule.step(state, 0, 1)).toMatchObject({ retryAfterMs: 0, remaining: 1 })
   expect(rule.adjust(state, 0, -2)).toMatchObject({ returned: 2 })

@@ -24,6 +24,7 @@ export function withDenialCache(store: Store, { maxAgeMs, base = store }: Denial
   return {
     name: store.name,
     isLocal: store.isLocal,
+    layers: store.layers,
     ...(store.realTime === true ? { realTime: true } : {}),
     register(limit) {
       cache.join(limit.limiter)

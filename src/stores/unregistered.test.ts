@@ -10,7 +10,7 @@ it.each([
   ['memory', () => memoryStore()],
   ['redis', () => redisStore({ send: async () => 'unasked', sendToAll: async () => 'unasked' })],
 ])('the store %s decides nothing of a limit that it was never told of', (_, createStore) => {
-  const limit = createLimit({ limiter: 'api', rule: fixedWindow({ limit: 1, windowMs: 1_000 }) })
+  const limit = createLimit({ limiter: 'api', rule: fixedWindow({ limit: 1, window: 1_000 }) })
   const operations = [operationOn(limit, 'ann', { type: 'consume', amount: 1 })]
   const call = { operations, nowMs: 0, idempotency: undefined, timeoutMs: 0 }
   const reply = { done: () => expect.fail('decided'), failed: () => expect.fail('failed later') }

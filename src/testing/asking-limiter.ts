@@ -1,5 +1,6 @@
-import { createLimiter, type LimiterOptions, type TiersOptions } from '../limiter/create-limiter.ts'
+import { createLimiter } from '../limiter/create-limiter.ts'
 import type { Limiter } from '../limiter/limiter.ts'
+import type { LimiterOptions, TiersOptions } from '../limiter/options.ts'
 
 /** Makes a limiter that asks its store every time, and for nothing else: what it says is the store's, and what goes wrong is told. */
 export function askingLimiter(options: LimiterOptions): Limiter
@@ -7,9 +8,9 @@ export function askingLimiter<TierName extends string>(options: TiersOptions<Tie
 export function askingLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
   return createLimiter({
     ...(options as TiersOptions),
-    denialCacheMs: 0,
+    denialCache: false,
     instances: 1,
     onStoreFailure: 'throw',
-    deadlineMs: 20_000,
+    timeout: 20_000,
   })
 }

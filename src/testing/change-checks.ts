@@ -7,8 +7,8 @@ import type { Store } from '../core/store.ts'
 import { slidingLog } from '../rules/sliding-log/sliding-log.ts'
 import type { StoreCheck } from './store-checks.ts'
 
-const short = slidingLog({ limit: 2, windowMs: 7 })
-const long = slidingLog({ limit: 2, windowMs: 61_000 })
+const short = slidingLog({ limit: 2, window: 7 })
+const long = slidingLog({ limit: 2, window: 61_000 })
 const NOW_MS = 4_000_000
 
 /** What a store has to do with a block while rules of other numbers count the same key. */

@@ -9,8 +9,8 @@ import { askingLimiter } from './asking-limiter.ts'
 import { manualClock } from './manual-clock.ts'
 import type { StoreCheck } from './store-checks.ts'
 
-const minute = fixedWindow({ limit: 3, windowMs: 60_000 })
-const second = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+const minute = fixedWindow({ limit: 3, window: 60_000 })
+const second = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
 
 /** What a store has to do with several keys, with holds and with ids. */
 export const jointChecks: readonly StoreCheck[] = [
@@ -18,7 +18,7 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'tiers: take from all of them or from none',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const tiers = { user: minute, ip: second, global: slidingWindow({ limit: 10, windowMs: 1_000 }) }
+      const tiers = { user: minute, ip: second, global: slidingWindow({ limit: 10, window: 1_000 }) }
       const limiter = askingLimiter({ name, tiers, store, clock })
       const luis = { user: 'luis', ip: '203.0.113.7', global: 'all' }
       const first = await limiter.consume(luis, { cost: { ip: 4 } })
@@ -39,7 +39,7 @@ export const jointChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const tiers = {
         user: minute,
-        ip: { rule: tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 }), shadow: true },
+        ip: { rule: tokenBucket({ capacity: 1, refill: 1, period: 1_000 }), shadow: true },
       }
       const limiter = askingLimiter({ name, tiers, store, clock: manualClock(60_000) })
       const decisions = [await limiter.consume('a'), await limiter.consume('a'), await limiter.consume('a')]
@@ -59,9 +59,9 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'holds: give back what was not used and charge what was used beyond them',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
+      const rule = fixedWindow({ limit: 100, window: 60_000 })
       const limiter = askingLimiter({ name, rule, store, clock })
-      const hold = await limiter.reserve('a', { estimate: 60, holdMs: 1_000 })
+      const hold = await limiter.reserve('a', { estimate: 60, expiresIn: 1_000 })
       assert.deepEqual([hold.allowed, hold.decision.remaining], [true, 40])
       const refused = await limiter.reserve('a', { estimate: 60 })
       // Nobody comes, but the hold expires.
@@ -69,7 +69,7 @@ export const jointChecks: readonly StoreCheck[] = [
       assert.equal((await hold.settle(25)).remaining, 75)
       const second = await limiter.reserve('a', { estimate: 70 })
       assert.deepEqual([(await second.settle(90)).remaining, (await limiter.peek('a')).resetAfterMs], [0, 60_000])
-      await limiter.giveBack('a', 20)
+      await limiter.refund('a', 20)
       assert.equal((await limiter.peek('a')).remaining, 5)
     },
   },
@@ -77,9 +77,9 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'holds: go back by themselves when they expire, once, and only into the window that they came from',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = askingLimiter({ name, rule: fixedWindow({ limit: 10, windowMs: 60_000 }), store, clock })
-      const lost = await limiter.reserve('a', { estimate: 4, holdMs: 1_000 })
-      const long = await limiter.reserve('a', { estimate: 5, holdMs: 90_000 })
+      const limiter = askingLimiter({ name, rule: fixedWindow({ limit: 10, window: 60_000 }), store, clock })
+      const lost = await limiter.reserve('a', { estimate: 4, expiresIn: 1_000 })
+      const long = await limiter.reserve('a', { estimate: 5, expiresIn: 90_000 })
       clock.advance(999)
       assert.equal((await limiter.peek('a')).remaining, 1)
       clock.advance(1)
@@ -109,7 +109,7 @@ export const jointChecks: readonly StoreCheck[] = [
       assert.equal((await refilled.cancel()).remaining, 2)
       const slow = askingLimiter({
         name: `${name} slow`,
-        rule: tokenBucket({ capacity: 10, refill: 1, periodMs: 3_600_000 }),
+        rule: tokenBucket({ capacity: 10, refill: 1, period: 3_600_000 }),
         store,
         clock,
       })
@@ -124,11 +124,11 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'holds: last as long as they were meant to when the clock is set back within their window',
     async check(store, name) {
       const clock = manualClock()
-      const limiter = askingLimiter({ name, rule: fixedWindow({ limit: 10, windowMs: 3_600_000 }), store, clock })
+      const limiter = askingLimiter({ name, rule: fixedWindow({ limit: 10, window: 3_600_000 }), store, clock })
       clock.set(50_000)
-      await limiter.reserve('a', { estimate: 3, holdMs: 3_500_000 })
+      await limiter.reserve('a', { estimate: 3, expiresIn: 3_500_000 })
       clock.set(3_000_000)
-      await limiter.reserve('a', { estimate: 4, holdMs: 5_000 })
+      await limiter.reserve('a', { estimate: 4, expiresIn: 5_000 })
       const remainingAt = async (nowMs: number): Promise<number> => {
         clock.set(nowMs)
         return (await limiter.peek('a')).remaining
@@ -143,7 +143,7 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'leases: end when they are released or not renewed in time',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const tiers = { places: concurrency({ limit: 1, leaseMs: 3_000 }), starts: minute }
+      const tiers = { places: concurrency({ limit: 1, lease: 3_000 }), starts: minute }
       const limiter = askingLimiter({ name, tiers, store, clock })
       const lease = await limiter.acquire('a', { heartbeat: false })
       clock.advance(2_000)
@@ -166,18 +166,18 @@ export const jointChecks: readonly StoreCheck[] = [
     title: 'ids: count a request once that is sent twice, and forget them in time',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = askingLimiter({ name, rule: minute, store, clock, idMs: 1_000 })
-      const first = await limiter.consume('a', { id: 'one' })
+      const limiter = askingLimiter({ name, rule: minute, store, clock, idempotencyTtl: 1_000 })
+      const first = await limiter.consume('a', { idempotencyKey: 'one' })
       clock.advance(999)
-      assert.deepEqual(await limiter.consume('a', { id: 'one' }), first)
-      assert.equal((await limiter.consume('b', { id: 'one' })).remaining, 2)
-      assert.equal((await limiter.consume('a', { id: 'two', cost: 2 })).remaining, 0)
-      const refused = await limiter.consume('a', { id: 'three' })
+      assert.deepEqual(await limiter.consume('a', { idempotencyKey: 'one' }), first)
+      assert.equal((await limiter.consume('b', { idempotencyKey: 'one' })).remaining, 2)
+      assert.equal((await limiter.consume('a', { idempotencyKey: 'two', cost: 2 })).remaining, 0)
+      const refused = await limiter.consume('a', { idempotencyKey: 'three' })
       assert.equal(refused.allowed, false)
-      await limiter.giveBack('a')
-      assert.equal((await limiter.consume('a', { id: 'three' })).allowed, true)
+      await limiter.refund('a')
+      assert.equal((await limiter.consume('a', { idempotencyKey: 'three' })).allowed, true)
       clock.advance(1)
-      assert.equal((await limiter.consume('a', { id: 'one' })).allowed, false)
+      assert.equal((await limiter.consume('a', { idempotencyKey: 'one' })).allowed, false)
     },
   },
   {
@@ -189,16 +189,16 @@ export const jointChecks: readonly StoreCheck[] = [
         store,
         clock: manualClock(1),
       })
-      await limiter.consume({ a: 'one', b: 'one' }, { id: 'x:1' })
-      await limiter.consume({ a: 'one', 'b:x': 'one' }, { id: '1' })
+      await limiter.consume({ a: 'one', b: 'one' }, { idempotencyKey: 'x:1' })
+      await limiter.consume({ a: 'one', 'b:x': 'one' }, { idempotencyKey: '1' })
       assert.deepEqual(remaining(await limiter.peek('one')), { a: 1, b: 2, 'b:x': 2 })
     },
   },
   {
-    title: 'blockForMs: blocks after a refusal, and for no longer however often it is tried',
+    title: 'blockFor: blocks after a refusal, and for no longer however often it is tried',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = askingLimiter({ name, rule: second, blockForMs: 10_000, store, clock })
+      const limiter = askingLimiter({ name, rule: second, blockFor: 10_000, store, clock })
       await limiter.consume('a', { cost: 5 })
       const refused = await limiter.consume('a')
       assert.deepEqual([...numbers(refused), refused.reason], [false, 0, 10_000, name, 'limit'])
@@ -210,11 +210,11 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
-    title: 'blockForMs: lets a client out exactly when the rule does, if that is later',
+    title: 'blockFor: lets a client out exactly when the rule does, if that is later',
     async check(store, name) {
       const clock = manualClock(60_500)
-      const rule = fixedWindow({ limit: 1, windowMs: 60_000 })
-      const limiter = askingLimiter({ name, rule, blockForMs: 1_000, store, clock })
+      const rule = fixedWindow({ limit: 1, window: 60_000 })
+      const limiter = askingLimiter({ name, rule, blockFor: 1_000, store, clock })
       await limiter.consume('a')
       assert.equal((await limiter.consume('a')).retryAfterMs, 59_500)
       for (let tries = 0; tries < 59; tries++) {
@@ -226,11 +226,11 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
-    title: 'blockForMs: lets a client out at the time that it was told first, however often it tries',
+    title: 'blockFor: lets a client out at the time that it was told first, however often it tries',
     async check(store, name) {
       const clock = manualClock(1_000)
-      const rule = slidingLog({ limit: 4, windowMs: 100 })
-      const limiter = askingLimiter({ name, rule, blockForMs: 60, store, clock })
+      const rule = slidingLog({ limit: 4, window: 100 })
+      const limiter = askingLimiter({ name, rule, blockFor: 60, store, clock })
       for (const atMs of [1_000, 1_000, 1_000, 1_050]) {
         clock.set(atMs)
         await limiter.consume('a')
@@ -255,10 +255,10 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
-    title: 'blockForMs: of a tier blocks what that tier refuses',
+    title: 'blockFor: of a tier blocks what that tier refuses',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const tiers = { user: { rule: second, blockForMs: 10_000 }, all: minute }
+      const tiers = { user: { rule: second, blockFor: 10_000 }, all: minute }
       const limiter = askingLimiter({ name, tiers, store, clock })
       await limiter.consume('a', { cost: { user: 5 } })
       assert.deepEqual(numbers(await limiter.consume('a')), [false, 0, 10_000, 'user'])
@@ -273,9 +273,9 @@ export const jointChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const clock = manualClock(60_000)
       let limit = 10
-      const rule = fixedWindow({ limit: 4, windowMs: 60_000 })
-      const policy = (): typeof rule => fixedWindow({ limit, windowMs: 60_000 })
-      const limiter = askingLimiter({ name, rule, policy, store, clock, policyCacheMs: 1_000 })
+      const rule = fixedWindow({ limit: 4, window: 60_000 })
+      const policy = (): typeof rule => fixedWindow({ limit, window: 60_000 })
+      const limiter = askingLimiter({ name, rule, resolveRule: policy, store, clock, ruleCache: 1_000 })
       assert.equal((await limiter.consume('a', { cost: 7 })).remaining, 3)
       limit = 100
       assert.equal((await limiter.peek('a')).remaining, 3)

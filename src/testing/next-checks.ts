@@ -8,8 +8,8 @@ import { askingLimiter } from './asking-limiter.ts'
 import { manualClock } from './manual-clock.ts'
 import type { StoreCheck } from './store-checks.ts'
 
-const minute = fixedWindow({ limit: 3, windowMs: 60_000 })
-const second = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+const minute = fixedWindow({ limit: 3, window: 60_000 })
+const second = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
 
 /** Every answer that passes tells when more would. */
 export const nextChecks: readonly StoreCheck[] = [
@@ -20,11 +20,11 @@ export const nextChecks: readonly StoreCheck[] = [
       assert.deepEqual(told(await limiter.peek('a')), [3, 0])
       assert.deepEqual(told(await limiter.consume('a')), [2, 60_000])
       assert.deepEqual(told(await limiter.charge('a')), [1, 60_000])
-      assert.deepEqual(told(await limiter.giveBack('a')), [2, 60_000])
+      assert.deepEqual(told(await limiter.refund('a')), [2, 60_000])
       assert.deepEqual(told(await limiter.consume('a', { cost: 2 })), [0, 60_000])
       assert.deepEqual(told(await limiter.consume('a')), [0, undefined])
       assert.deepEqual(told(await limiter.charge('a')), [0, undefined])
-      assert.deepEqual(told(await limiter.giveBack('a', 2)), [1, 60_000])
+      assert.deepEqual(told(await limiter.refund('a', 2)), [1, 60_000])
       assert.deepEqual(told(await limiter.block('a', 1_000)), [0, undefined])
       assert.deepEqual(told(await limiter.unblock('a')), [1, 60_000])
       assert.deepEqual(told(await limiter.reset('a')), [3, 0])
@@ -35,9 +35,9 @@ export const nextChecks: readonly StoreCheck[] = [
     title: 'next: what is held comes back when the hold expires',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
+      const rule = fixedWindow({ limit: 100, window: 60_000 })
       const limiter = askingLimiter({ name, rule, store, clock })
-      const hold = await limiter.reserve('a', { estimate: 60, holdMs: 1_000 })
+      const hold = await limiter.reserve('a', { estimate: 60, expiresIn: 1_000 })
       assert.deepEqual(told(hold.decision), [40, 1_000])
       clock.advance(400)
       assert.deepEqual(told(await limiter.consume('a', { cost: 10 })), [30, 600])
@@ -58,7 +58,7 @@ export const nextChecks: readonly StoreCheck[] = [
       const full = await limiter.reserve('a', { estimate: 3 })
       assert.deepEqual(told(await full.settle(3)), [0, 60_000])
       assert.deepEqual(told(await full.settle(3)), [0, undefined])
-      const places = concurrency({ limit: 1, leaseMs: 1_000 })
+      const places = concurrency({ limit: 1, lease: 1_000 })
       const workers = askingLimiter({ name: `${name} workers`, rule: places, store, clock })
       const lease = await workers.acquire('a', { heartbeat: false })
       clock.advance(400)
@@ -70,7 +70,7 @@ export const nextChecks: readonly StoreCheck[] = [
   {
     title: 'next: of tiers each tells its own, also when another refuses',
     async check(store, name) {
-      const tiers = { user: minute, ip: second, global: slidingWindow({ limit: 10, windowMs: 1_000 }) }
+      const tiers = { user: minute, ip: second, global: slidingWindow({ limit: 10, window: 1_000 }) }
       const limiter = askingLimiter({ name, tiers, store, clock: manualClock(60_000) })
       const luis = { user: 'luis', ip: '203.0.113.7', global: 'all' }
       const passed = await limiter.consume(luis, { cost: { ip: 4 } })
@@ -87,12 +87,12 @@ export const nextChecks: readonly StoreCheck[] = [
     title: 'ids: repeat when more passed',
     async check(store, name) {
       const clock = manualClock(60_000)
-      const limiter = askingLimiter({ name, tiers: { user: minute, ip: second }, store, clock, idMs: 1_000 })
-      const first = await limiter.consume('a', { id: 'one' })
+      const limiter = askingLimiter({ name, tiers: { user: minute, ip: second }, store, clock, idempotencyTtl: 1_000 })
+      const first = await limiter.consume('a', { idempotencyKey: 'one' })
       assert.deepEqual(nexts(first), { user: 60_000, ip: 1_000 })
       clock.advance(400)
-      assert.deepEqual(await limiter.consume('a', { id: 'one' }), first)
-      const refused = await limiter.consume('b', { id: 'one', cost: { ip: 6 } })
+      assert.deepEqual(await limiter.consume('a', { idempotencyKey: 'one' }), first)
+      const refused = await limiter.consume('b', { idempotencyKey: 'one', cost: { ip: 6 } })
       assert.deepEqual(nexts(refused), { user: 0, ip: undefined })
     },
   },

@@ -3,7 +3,7 @@ import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 
-const perSecond = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+const perSecond = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
 
 /** What holds for every rule, shown on one of them: blocking, resetting, peeking, and clocks that do not run straight. */
 export const operationExamples: readonly WorkedExample[] = [
@@ -61,12 +61,12 @@ export const operationExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'block: charge and giveBack count underneath',
+    title: 'block: charge and refund count underneath',
     rule: perSecond,
     turns: [
       [0, 'block', 100, { allowed: false }],
       [0, 'charge', 4, { allowed: false, remaining: 0, reason: 'blocked', resetAfterMs: 4_000 }],
-      [0, 'giveBack', 1, { allowed: false, resetAfterMs: 3_000 }],
+      [0, 'refund', 1, { allowed: false, resetAfterMs: 3_000 }],
       [100, 'peek', 1, { allowed: true, remaining: 2 }],
     ],
   },
@@ -93,22 +93,22 @@ export const operationExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'giveBack: on an untouched key changes nothing',
-    rule: fixedWindow({ limit: 5, windowMs: 1_000 }),
+    title: 'refund: on an untouched key changes nothing',
+    rule: fixedWindow({ limit: 5, window: 1_000 }),
     turns: [
-      [0, 'giveBack', 7, { allowed: true, remaining: 5, resetAfterMs: 0 }],
+      [0, 'refund', 7, { allowed: true, remaining: 5, resetAfterMs: 0 }],
       [0, 'consume', 6, { allowed: false, reason: 'cost-exceeds-limit' }],
       [0, 'consume', 5, { allowed: true, remaining: 0 }],
     ],
   },
   {
     title: 'clock: set back to its very start, where what a log remembers is older than time',
-    rule: slidingLog({ limit: 2, windowMs: 60_000 }),
+    rule: slidingLog({ limit: 2, window: 60_000 }),
     turns: [
       [4_000_000, 'consume', 1, { allowed: true, remaining: 1 }],
       [400_000, 'consume', 2, { allowed: false, retryAfterMs: 60_000 }],
       [400_001, 'consume', 1, { allowed: true, remaining: 0 }],
-      [0, 'giveBack', 1, { allowed: true, remaining: 1, resetAfterMs: 59_999 }],
+      [0, 'refund', 1, { allowed: true, remaining: 1, resetAfterMs: 59_999 }],
       [0, 'consume', 1, { allowed: true, remaining: 0, resetAfterMs: 60_000 }],
       [0, 'block', 1, { allowed: false, retryAfterMs: 59_999, reason: 'blocked' }],
     ],
@@ -135,7 +135,7 @@ export const operationExamples: readonly WorkedExample[] = [
   },
   {
     title: 'clock: a large step back moves a whole log, newest and oldest alike',
-    rule: slidingLog({ limit: 2, windowMs: 1_000 }),
+    rule: slidingLog({ limit: 2, window: 1_000 }),
     turns: [
       [200_000, 'consume', 1, { allowed: true }],
       [200_600, 'consume', 1, { allowed: true }],

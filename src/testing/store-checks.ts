@@ -48,11 +48,11 @@ export const storeChecks: readonly StoreCheck[] = [
     title: 'store: limiters share keys by name, and only by name and kind of rule',
     async check(store, name) {
       const clock = manualClock(1)
-      const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
+      const rule = fixedWindow({ limit: 5, window: 60_000 })
       const first = askingLimiter({ name, rule, store, clock })
       const second = askingLimiter({ name, rule, store, clock })
       const other = askingLimiter({ name: `${name}:other`, rule, store, clock })
-      const sliding = askingLimiter({ name, rule: slidingWindow({ limit: 5, windowMs: 60_000 }), store, clock })
+      const sliding = askingLimiter({ name, rule: slidingWindow({ limit: 5, window: 60_000 }), store, clock })
       await first.consume('a', { cost: 2 })
       assert.equal((await second.consume('a')).remaining, 2)
       assert.equal((await other.consume('a')).remaining, 4)
@@ -64,7 +64,7 @@ export const storeChecks: readonly StoreCheck[] = [
     async check(store, name) {
       const limiter = askingLimiter({
         name,
-        rule: tokenBucket({ capacity: 2, refill: 1, periodMs: tenYearsMs }),
+        rule: tokenBucket({ capacity: 2, refill: 1, period: tenYearsMs }),
         store,
       })
       const first = await limiter.consume('a')
@@ -84,7 +84,7 @@ export const storeChecks: readonly StoreCheck[] = [
         const cost = wrong as number
         await assert.rejects(limiter.consume('a', { cost }), { name: 'LimiterError', code: 'INVALID_ARGUMENT' })
         await assert.rejects(limiter.charge('a', cost), { name: 'LimiterError', code: 'INVALID_ARGUMENT' })
-        await assert.rejects(limiter.giveBack('a', cost), { name: 'LimiterError', code: 'INVALID_ARGUMENT' })
+        await assert.rejects(limiter.refund('a', cost), { name: 'LimiterError', code: 'INVALID_ARGUMENT' })
         await assert.rejects(limiter.block('a', cost), { name: 'LimiterError', code: 'INVALID_ARGUMENT' })
       }
       assert.equal((await limiter.peek('a')).remaining, 2)
@@ -93,7 +93,7 @@ export const storeChecks: readonly StoreCheck[] = [
 ]
 
 function perMinute(store: Store, name: string, limit: number): Limiter {
-  return askingLimiter({ name, rule: fixedWindow({ limit, windowMs: 60_000 }), store, clock: manualClock(1) })
+  return askingLimiter({ name, rule: fixedWindow({ limit, window: 60_000 }), store, clock: manualClock(1) })
 }
 
 /** Subjects that a careless encoding would mix up. */

@@ -110,7 +110,7 @@ describe('the store contract', () => {
     const [last] = storeContract({
       createStore: () => memoryStore(),
       examples: [
-        { title: 'mine', rule: fixedWindow({ limit: 1, windowMs: 10 }), turns: [[3, 'consume', 1, { remaining: 5 }]] },
+        { title: 'mine', rule: fixedWindow({ limit: 1, window: 10 }), turns: [[3, 'consume', 1, { remaining: 5 }]] },
       ],
     }).filter((check) => check.title === 'mine')
     await expect(last?.run()).rejects.toThrow('turn 1: consume 1 at 3 ms')

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Store } from '../../src/core/store.ts'
-import type { Key } from '../../src/limiter/call-options.ts'
+import type { Key } from '../../src/limiter/options.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
 import { createService } from '../../src/service/service.ts'
 import { randomFrom } from '../../src/simulate/random.ts'

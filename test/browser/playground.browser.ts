@@ -50,7 +50,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
   it('at the start', async () => {
     const { page } = await play()
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
-    const contestants = [{ name: 'token-bucket', rule: tokenBucket({ capacity: 50, refill: 10, periodMs: 1_000 }) }]
+    const contestants = [{ name: 'token-bucket', rule: tokenBucket({ capacity: 50, refill: 10, period: 1_000 }) }]
     const [result] = simulate(contestants, bursts({ ...COMMON, burst: 60, burstMs: 1_000, pauseMs: 5_000 }))
     expect(await readNumbers(page, 'token-bucket')).toEqual(numbersIn(result as Result))
     expect(await note(page)).toBe(`${result?.requests} requests for each rule.`)
@@ -61,7 +61,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
       '?v=1&r=sliding-log~limit-30~window-5s&t=poisson~rate-200~for-30s~keys-25~cost-2~seed-7',
     )
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
-    const contestants = [{ name: 'sliding-log', rule: slidingLog({ limit: 30, windowMs: 5_000 }) }]
+    const contestants = [{ name: 'sliding-log', rule: slidingLog({ limit: 30, window: 5_000 }) }]
     const trace = poisson({ ...COMMON, perSecond: 200, durationMs: 30_000, keys: 25, cost: 2, seed: 7 })
     const [result] = simulate(contestants, trace)
     expect(await readNumbers(page, 'sliding-log')).toEqual(numbersIn(result as Result))
@@ -70,7 +70,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
   it('for work that takes time', async () => {
     const { page } = await play('?v=1&r=concurrency~limit-5~lease-30s&t=poisson~rate-40~work-200ms')
     await expect.poll(() => note(page), PATIENT).toContain('requests for each rule')
-    const contestants = [{ name: 'concurrency', rule: concurrency({ limit: 5, leaseMs: 30_000 }) }]
+    const contestants = [{ name: 'concurrency', rule: concurrency({ limit: 5, lease: 30_000 }) }]
     const [result] = simulate(contestants, poisson({ ...COMMON, perSecond: 40, workMs: 200 }))
     expect(await readNumbers(page, 'concurrency')).toEqual(numbersIn(result as Result))
   })
@@ -79,7 +79,7 @@ describe('the numbers on the page are those of simulate() in Node', () => {
     const { page } = await play('?v=1&r=fixed-window~limit-100~window-10s&t=steady')
     await page.getByRole('radio', { name: 'adversary' }).check()
     await lane(page, 'fixed-window').getByLabel('limit', { exact: true }).fill('40')
-    const contestants = [{ name: 'fixed-window', rule: fixedWindow({ limit: 40, windowMs: 10_000 }) }]
+    const contestants = [{ name: 'fixed-window', rule: fixedWindow({ limit: 40, window: 10_000 }) }]
     const [result] = simulate(contestants, adversary({ ...COMMON, limit: 40, windowMs: 10_000 }))
     await expect.poll(() => readNumbers(page, 'fixed-window'), PATIENT).toEqual(numbersIn(result as Result))
     expect(result?.worstOverLimit).toBe(2)
@@ -97,8 +97,8 @@ describe('tiers', () => {
     await tier.getByLabel('capacity', { exact: true }).fill('7')
     await tier.getByLabel('refill', { exact: true }).fill('3')
     await tier.getByLabel('period', { exact: true }).fill('1s')
-    const slow = fixedWindow({ limit: 30, windowMs: 20_000 })
-    const rule = tieredRule([slow, tokenBucket({ capacity: 7, refill: 3, periodMs: 1_000 })])
+    const slow = fixedWindow({ limit: 30, window: 20_000 })
+    const rule = tieredRule([slow, tokenBucket({ capacity: 7, refill: 3, period: 1_000 })])
     const [result] = simulate([{ name: 'tiers', rule }], poisson({ ...COMMON, perSecond: 5 }))
     await expect.poll(() => readNumbers(page, 'fixed-window'), PATIENT).toEqual(numbersIn(result as Result))
     expect(page.url()).toContain('r=fixed-window~limit-30~window-20s~~token-bucket~capacity-7~refill-3~period-1s&')

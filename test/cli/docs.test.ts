@@ -3,7 +3,6 @@ import { expect, it } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
 import * as forms from '../../src/rules/forms.ts'
-import { nameField } from '../../src/rules/rule-form.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 
 const page = (name: string) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
@@ -20,7 +19,7 @@ it('there are documented files', () => {
 it.each(Object.values(forms))('the options of $name are documented', (form) => {
   const [needs, may] = [true, false].map((isNeeded) => {
     const fields = form.fields.filter(({ example }) => (example !== undefined) === isNeeded)
-    return fields.map((field) => `\`${nameField(field)}\``).join(', ')
+    return fields.map((field) => `\`${field.name}\``).join(', ')
   })
   const row = page('policies-file')
     .split('\n')

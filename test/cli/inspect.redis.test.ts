@@ -35,7 +35,7 @@ describe.each(names)('inspect, by %s,', (name) => {
   it('tells what is counted, held, owed and blocked, and changes nothing by that', async () => {
     const limiter = stage.limiterNamed(RULES, name)
     await limiter.consume(key, { cost: 2 })
-    await limiter.reserve(key, { estimate: 1, holdMs: 3_000_000 })
+    await limiter.reserve(key, { estimate: 1, expiresIn: 3_000_000 })
     const before = await stage.redis.client.getBuffer(await keyName())
     const used = await look('--cost', '3')
     expect(used).toMatchObject({ policy: name, key, cost: 3, place: `127.0.0.1:${stage.server.port}` })
@@ -71,7 +71,7 @@ describe('inspect for people', () => {
     const file = await writePolicies(TIERS)
     const limiter = stage.limiterNamed(TIERS, 'messages')
     await limiter.consume({ user: '42', ip: { kind: 'ip', name: '::1' }, all: 'all' }, { cost: 2 })
-    await limiter.reserve({ ip: { kind: 'ip', name: '::1' } }, { estimate: 1, holdMs: 900_000 })
+    await limiter.reserve({ ip: { kind: 'ip', name: '::1' } }, { estimate: 1, expiresIn: 900_000 })
     await limiter.charge({ ip: { kind: 'ip', name: '::1' } }, 2)
     await limiter.block({ user: '42' }, 60_000)
     const { code, out } = await said(
@@ -178,7 +178,7 @@ describe('inspect elsewhere', () => {
 
     it('finds the keys of all tiers, wherever they lie', async () => {
       const at = `redis-cluster://127.0.0.1:${cluster.nodes[0]?.port}`
-      const text = TIERS.replace('    sharedTag: true\n', '')
+      const text = TIERS.replace('    hashTag: true\n', '')
       const connected = await connectRedis(at)
       onTestFinished(() => connected.close())
       const [policy] = readPolicies(text, '') as [Policy]

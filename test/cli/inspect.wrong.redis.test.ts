@@ -94,7 +94,7 @@ describe('inspect tells what is wrong', () => {
 
   it('and so it is when it changes while it is looked at', async () => {
     await ask(stage.server, 'SET', 'foreign', '12345')
-    const rule = fixedWindow({ limit: 1, windowMs: 1_000 })
+    const rule = fixedWindow({ limit: 1, window: 1_000 })
     await expect(readStoredKey(stage.redis.client, 'foreign', rule, 0)).rejects.toMatchObject({ code: 'FOREIGN_KEY' })
   })
 

@@ -25,7 +25,7 @@ export const TIERS = `policies:
       ip: { rule: token-bucket, capacity: 3, refill: 1, period: 1h }
       all: { rule: fixed-window, limit: 2, window: 1h, anchor: first-hit, shadow: true, onStoreFailure: refuse }
     onStoreFailure: allow
-    sharedTag: true
+    hashTag: true
 `
 
 function policyText({ name, samples: { modes } }: DescribedRule): string {

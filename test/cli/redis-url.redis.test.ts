@@ -26,7 +26,7 @@ const listed = (nodes: readonly { host: string; port: number }[]) => nodes.map((
 const decidesThrough = async (url: string) => {
   const redis = await connectRedis(url)
   onTestFinished(() => redis.close())
-  const rule = slidingWindow({ limit: 5, windowMs: 60_000 })
+  const rule = slidingWindow({ limit: 5, window: 60_000 })
   const limiter = createLimiter({ name: `url ${Math.random()}`, rule, store: redisStore(redis.client) })
   expect(await limiter.consume('one')).toMatchObject({ decidedBy: 'redis', remaining: 4 })
   return redis

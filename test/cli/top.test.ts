@@ -100,7 +100,7 @@ describe('top tells', () => {
   it('that a length of time is none', async () => {
     expect(await said('--every', 'soon')).toMatchObject({
       code: 2,
-      err: expect.stringContaining("a duration looks like '250ms'"),
+      err: expect.stringContaining("a duration must look like '250ms'"),
     })
   })
 })

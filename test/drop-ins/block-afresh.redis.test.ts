@@ -18,7 +18,7 @@ describe('a block after which the count starts afresh', () => {
       const clock = manualClock(1_000_000)
       const store = createStore()
       const counting = createLimiter({ name: name(), rule, store, clock, ...patient })
-      const limiter = createLimiter({ name: name(), rule, store, clock, blockForMs: windowMs, ...patient })
+      const limiter = createLimiter({ name: name(), rule, store, clock, blockFor: windowMs, ...patient })
       // Over two windows, so that the one before counts too.
       for (let hit = 0; hit < 30; hit++) {
         await counting.consume('ada')

@@ -177,11 +177,11 @@ export function describeDropIn(startSite: StartSite): void {
     it.each([
       [
         'a token bucket',
-        (limit: number, periodMs: number) => tokenBucket({ capacity: limit, refill: limit, periodMs }),
+        (limit: number, periodMs: number) => tokenBucket({ capacity: limit, refill: limit, period: periodMs }),
       ],
-      ['a sliding window', (limit: number, windowMs: number) => slidingWindow({ limit, windowMs })],
-      ['a sliding log', (limit: number, windowMs: number) => slidingLog({ limit, windowMs })],
-      ['a window of the clock', (limit: number, windowMs: number) => fixedWindow({ limit, windowMs })],
+      ['a sliding window', (limit: number, windowMs: number) => slidingWindow({ limit, window: windowMs })],
+      ['a sliding log', (limit: number, windowMs: number) => slidingLog({ limit, window: windowMs })],
+      ['a window of the clock', (limit: number, windowMs: number) => fixedWindow({ limit, window: windowMs })],
     ])('decides by %s, at its times', async (_, rule) => {
       const clock = manualClock(1_000_250)
       const site = await start({

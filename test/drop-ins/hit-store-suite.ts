@@ -112,10 +112,10 @@ export function describeHitStore(
       expect(await statuses(otherSite, 1)).toEqual([429])
     })
 
-    it('notices what another process resets at once where denialCacheMs is 0, and after a second otherwise', async () => {
+    it('notices what another process resets at once where denialCache is 0, and after a second otherwise', async () => {
       const clock = manualClock(1_000_000)
-      const made = (denialCacheMs?: number): HitStore => {
-        const told = denialCacheMs === undefined ? {} : { denialCacheMs }
+      const made = (denialCache?: number): HitStore => {
+        const told = denialCache === undefined ? {} : { denialCache }
         const store = create({ ...patient, store: createStore(), name: name(), clock, ...told })
         store.init({ limit: 1, windowMs: 60_000 })
         return store

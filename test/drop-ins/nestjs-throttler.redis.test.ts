@@ -148,8 +148,8 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
     })
 
     it.each([
-      ['a token bucket', (limit: number, ttl: number) => tokenBucket({ capacity: limit, refill: 1, periodMs: ttl })],
-      ['a sliding window', (limit: number, ttl: number) => slidingWindow({ limit, windowMs: ttl })],
+      ['a token bucket', (limit: number, ttl: number) => tokenBucket({ capacity: limit, refill: 1, period: ttl })],
+      ['a sliding window', (limit: number, ttl: number) => slidingWindow({ limit, window: ttl })],
     ])('counts from 1 after a block by %s too', async (_rule, rule) => {
       const clock = manualClock(1_000_000)
       const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), rule, clock })

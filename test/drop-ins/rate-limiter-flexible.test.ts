@@ -21,7 +21,7 @@ const passes = (limiter: Consuming, points = 1): Promise<boolean> =>
     () => false,
   )
 
-const perMinute = (limit: number) => fixedWindow({ limit, windowMs: 60_000, anchor: 'first-hit' })
+const perMinute = (limit: number) => fixedWindow({ limit, window: 60_000, anchor: 'first-hit' })
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
 afterEach(() => void vi.useRealTimers())
@@ -34,7 +34,7 @@ describe('BurstyRateLimiter', () => {
     )
     const clock = manualClock(1_000_000)
     const steady = createLimiter({ name: 'steady', rule: perMinute(2), clock })
-    const burst = createLimiter({ name: 'burst', rule: fixedWindow({ limit: 3, windowMs: 600_000 }), clock })
+    const burst = createLimiter({ name: 'burst', rule: fixedWindow({ limit: 3, window: 600_000 }), clock })
     const tiers = createLimiter({ name: 'tiers', tiers: { steady: perMinute(2), burst: perMinute(3) }, clock })
     const ours = async (): Promise<boolean> =>
       (await steady.consume('ada')).allowed || (await burst.consume('ada')).allowed
@@ -58,7 +58,7 @@ describe('an over-large cost', () => {
   it('starts a block there, and none here', async () => {
     const theirs = new RateLimiterMemory({ points: 5, duration: 60, blockDuration: 600 })
     expect([await passes(theirs, 6), await passes(theirs)]).toEqual([false, false])
-    const ours = createLimiter({ name: 'api', rule: perMinute(5), blockForMs: 600_000 })
+    const ours = createLimiter({ name: 'api', rule: perMinute(5), blockFor: 600_000 })
     expect(await ours.consume('ada', { cost: 6 })).toMatchObject({ allowed: false, reason: 'cost-exceeds-limit' })
     expect((await ours.consume('ada')).allowed).toBe(true)
   })

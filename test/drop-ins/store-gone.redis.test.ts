@@ -68,7 +68,7 @@ describe.each(hosts)('with a Redis that is gone, %s', (_, startSite) => {
 
   const answers = async (options: DropInOptions, passes: boolean | undefined): Promise<number[]> => {
     vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const site = await keep(startSite({ store: redisStore(redis), instances: 1, deadlineMs: 100, ...options }, passes))
+    const site = await keep(startSite({ store: redisStore(redis), instances: 1, timeout: 100, ...options }, passes))
     return statuses(site, 4)
   }
 

@@ -11,7 +11,7 @@ export function admission<Request>(stage: Stage<Request>): void {
 
   describe('admission', () => {
     it('lets the limit pass on every path and then refuses, with headers and a problem', async () => {
-      const log = limiter({ name: name(), rule: slidingLog({ limit: 2, windowMs: 60_000 }) })
+      const log = limiter({ name: name(), rule: slidingLog({ limit: 2, window: 60_000 }) })
       const { url } = await stage.start({ app: { limiter: log } })
       const startMs = performance.now()
       const first = await fetch(url)
@@ -40,19 +40,19 @@ export function admission<Request>(stage: Stage<Request>): void {
     })
 
     it('admits exactly the limit of 200 parallel requests on one pool, and of 50 in one packet', async () => {
-      const pool = limiter({ name: name(), rule: slidingWindow({ limit: 17, windowMs: 3_600_000 }) })
+      const pool = limiter({ name: name(), rule: slidingWindow({ limit: 17, window: 3_600_000 }) })
       const statuses = await burst((await stage.start({ app: { limiter: pool } })).url, 200)
       expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([17, 183])
-      const packet = limiter({ name: name(), rule: tokenBucket({ capacity: 7, refill: 1, periodMs: 3_600_000 }) })
+      const packet = limiter({ name: name(), rule: tokenBucket({ capacity: 7, refill: 1, period: 3_600_000 }) })
       const answered = await onePacket((await stage.start({ app: { limiter: packet } })).url, 50)
       expect([countOf(answered, 200), countOf(answered, 429)]).toEqual([7, 43])
     })
 
     it('limits one route beside the whole app, and both speak', async () => {
-      const app = limiter({ name: name(), rule: fixedWindow({ limit: 10, windowMs: 86_400_000, anchor: 'first-hit' }) })
+      const app = limiter({ name: name(), rule: fixedWindow({ limit: 10, window: 86_400_000, anchor: 'first-hit' }) })
       const route = limiter({
         name: name(),
-        rule: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
+        rule: fixedWindow({ limit: 1, window: 86_400_000, anchor: 'first-hit' }),
       })
       const { url } = await stage.start({ app: { limiter: app }, route: { limiter: route } })
       const first = await fetch(`${url}/route`)
@@ -70,7 +70,7 @@ export function admission<Request>(stage: Stage<Request>): void {
     })
 
     it('counts by address, by user or by either, and keeps a user apart who is named like an address', async () => {
-      const rule = fixedWindow({ limit: 2, windowMs: 86_400_000, anchor: 'first-hit' })
+      const rule = fixedWindow({ limit: 2, window: 86_400_000, anchor: 'first-hit' })
       const either = limiter({ name: name(), rule })
       const { url } = await stage.start({ app: { limiter: either, key: byUserOrIp(user) } })
       const remaining = async (headers: Record<string, string> = {}): Promise<unknown> => {
@@ -89,9 +89,9 @@ export function admission<Request>(stage: Stage<Request>): void {
       const tiers = limiter({
         name: name(),
         tiers: {
-          user: fixedWindow({ limit: 10, windowMs: 86_400_000, anchor: 'first-hit' }),
-          ip: fixedWindow({ limit: 100, windowMs: 86_400_000, anchor: 'first-hit' }),
-          'all "of us"': fixedWindow({ limit: 1_000, windowMs: 86_400_000, anchor: 'first-hit' }),
+          user: fixedWindow({ limit: 10, window: 86_400_000, anchor: 'first-hit' }),
+          ip: fixedWindow({ limit: 100, window: 86_400_000, anchor: 'first-hit' }),
+          'all "of us"': fixedWindow({ limit: 1_000, window: 86_400_000, anchor: 'first-hit' }),
         },
       })
       const { url } = await stage.start({
@@ -120,8 +120,8 @@ export function admission<Request>(stage: Stage<Request>): void {
     })
 
     it('picks a limiter by request, or none', async () => {
-      const free = limiter({ name: name(), rule: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }) })
-      const paid = limiter({ name: name(), rule: fixedWindow({ limit: 5, windowMs: 86_400_000, anchor: 'first-hit' }) })
+      const free = limiter({ name: name(), rule: fixedWindow({ limit: 1, window: 86_400_000, anchor: 'first-hit' }) })
+      const paid = limiter({ name: name(), rule: fixedWindow({ limit: 5, window: 86_400_000, anchor: 'first-hit' }) })
       const plans: Record<string, typeof free | undefined> = { free, paid }
       const { url } = await stage.start({
         app: { limiter: async (request) => plans[frame.header(request, 'x-plan') ?? 'free'] },

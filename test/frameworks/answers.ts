@@ -8,13 +8,13 @@ import { listOf } from './asking.ts'
 export function answers<Request>(stage: Stage<Request>): void {
   const { frame, limiter, name } = stage
   const daily = (limit: number) =>
-    limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000, anchor: 'first-hit' }) })
+    limiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000, anchor: 'first-hit' }) })
   const key = (): string => 'somebody'
   const left = async (one: ReturnType<typeof daily>) => (await one.peek('somebody')).remaining
 
   describe('answers', () => {
     it('tells limits in the form that it is told to', async () => {
-      const rule = slidingWindow({ limit: 5, windowMs: 60_000 })
+      const rule = slidingWindow({ limit: 5, window: 60_000 })
       const told = async (headers: 'draft-7' | 'draft-6' | 'legacy' | false): Promise<Record<string, string>> => {
         const { url } = await stage.start({ app: { limiter: limiter({ name: name(), rule }), headers } })
         const all = [...(await fetch(url)).headers]
@@ -129,7 +129,7 @@ export function answers<Request>(stage: Stage<Request>): void {
     it('waits for the turn that a rule gives', async () => {
       const even = limiter({
         name: name(),
-        rule: leakyBucket({ capacity: 5, leak: 1, periodMs: 100, mode: 'shape', maxWaitMs: 5_000 }),
+        rule: leakyBucket({ capacity: 5, leak: 1, period: 100, mode: 'shape', maxWait: 5_000 }),
       })
       const { url } = await stage.start({ app: { limiter: even, key } })
       const startMs = performance.now()
@@ -138,7 +138,7 @@ export function answers<Request>(stage: Stage<Request>): void {
     })
 
     it('without the store answers by the share of this instance, or 503 when told to refuse and 500 when told to throw', async () => {
-      const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
+      const rule = fixedWindow({ limit: 5, window: 60_000 })
       const store = remoteStore()
       store.behaviour = 'fails'
       const options = { rule, store, instances: 5 }
@@ -166,7 +166,7 @@ export function answers<Request>(stage: Stage<Request>): void {
       for (const _ of [1, 2, 3]) await fetch(`${doubled.url}/route`)
       expect(warnings).toEqual(['COUNTED_TWICE'])
       warnings.length = 0
-      const rule = fixedWindow({ limit: 1, windowMs: 60_000 })
+      const rule = fixedWindow({ limit: 1, window: 60_000 })
       const same = name()
       const careless = { limiter: () => createLimiter({ name: same, rule }), key, onWarning }
       const made = await stage.start({ app: careless })

@@ -8,7 +8,7 @@ import { burst, countOf } from './asking.ts'
 export function counting<Request>(stage: Stage<Request>): void {
   const { limiter, name } = stage
   const daily = (limit: number) =>
-    limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000, anchor: 'first-hit' }) })
+    limiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000, anchor: 'first-hit' }) })
   const key = (): string => 'somebody'
 
   /** Waits until so much is left: what is given back is given back after the answer. */
@@ -21,7 +21,7 @@ export function counting<Request>(stage: Stage<Request>): void {
   describe('counting', () => {
     it('counts only failures, and lets no burst of them past the limit', async () => {
       const logins = daily(10)
-      const { url } = await stage.start({ app: { limiter: logins, key, countOnly: 'failed' } })
+      const { url } = await stage.start({ app: { limiter: logins, key, count: 'failed' } })
       for (const path of ['/', '/', '/denied', '/throw', '/fail']) await (await fetch(url + path)).text()
       await settled(logins, 7)
       const statuses = await burst(`${url}/denied`, 60)
@@ -31,17 +31,17 @@ export function counting<Request>(stage: Stage<Request>): void {
 
     it('counts only successes, or what a function says', async () => {
       const successes = daily(10)
-      const first = await stage.start({ app: { limiter: successes, key, countOnly: 'successful' } })
+      const first = await stage.start({ app: { limiter: successes, key, count: 'successful' } })
       for (const path of ['/', '/denied', '/fail', '/']) await (await fetch(first.url + path)).text()
       await settled(successes, 8)
       const denials = daily(10)
-      const second = await stage.start({ app: { limiter: denials, key, countOnly: (status) => status === 401 } })
+      const second = await stage.start({ app: { limiter: denials, key, count: (status) => status === 401 } })
       for (const path of ['/', '/denied', '/fail']) await (await fetch(second.url + path)).text()
       await settled(denials, 9)
     })
 
     it('holds a place for as long as a request is answered, streams and those who hang up included', async () => {
-      const places = limiter({ name: name(), rule: concurrency({ limit: 2, leaseMs: 60_000 }) })
+      const places = limiter({ name: name(), rule: concurrency({ limit: 2, lease: 60_000 }) })
       let go = (): void => {}
       const gone = new Promise<void>((resolve) => {
         go = resolve
@@ -67,13 +67,13 @@ export function counting<Request>(stage: Stage<Request>): void {
     it('counts a request that is sent again under its id once', async () => {
       const once = daily(10)
       const id = (request: Request): string | undefined => stage.frame.header(request, 'x-request-id')
-      const { url } = await stage.start({ app: { limiter: once, key, id } })
+      const { url } = await stage.start({ app: { limiter: once, key, idempotencyKey: id } })
       for (const sent of ['a', 'a', 'b', 'a']) await fetch(url, { headers: { 'x-request-id': sent } })
       expect((await once.peek('somebody')).remaining).toBe(8)
     })
 
     it('charges nothing for what it refuses, however often that is tried', async () => {
-      const bucket = limiter({ name: name(), rule: tokenBucket({ capacity: 5, refill: 1, periodMs: 3_600_000 }) })
+      const bucket = limiter({ name: name(), rule: tokenBucket({ capacity: 5, refill: 1, period: 3_600_000 }) })
       const { url } = await stage.start({ app: { limiter: bucket, key, cost: 4 } })
       const statuses = await burst(url, 30)
       expect(countOf(statuses, 200)).toBe(1)

@@ -70,7 +70,7 @@ describe.each(majors)('%s alone', (_, express) => {
     const warnings: string[] = []
     const app = express()
     app.set('trust proxy', true)
-    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 9, windowMs: 60_000 }) })
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 9, window: 60_000 }) })
     app.use(rateLimit({ limiter, onWarning: (message, code) => warnings.push(`${code}: ${message}`) }))
     const { url, close } = await listening(createServer(app))
     for (const _ of [1, 2]) await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.7' } })
@@ -82,7 +82,7 @@ describe.each(majors)('%s alone', (_, express) => {
 
   it('passes what the limiter could not do on to the error handler', async () => {
     const app = express()
-    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 9, windowMs: 60_000 }) })
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 9, window: 60_000 }) })
     await limiter.close()
     app.use(rateLimit({ limiter }))
     app.use(((error, _request, response, _next) => {
@@ -94,7 +94,7 @@ describe.each(majors)('%s alone', (_, express) => {
   })
 
   it('passes what onRefused throws, at once or later, on to the error handler', async () => {
-    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 60_000 }) })
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: 60_000 }) })
     await limiter.consume('all')
     const app = express()
     const throws = () => {
@@ -114,7 +114,7 @@ describe.each(majors)('%s alone', (_, express) => {
   it('works in routers, and knows the user that an earlier middleware has found', async () => {
     const app = express()
     const router = express.Router()
-    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 60_000 }) })
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: 60_000 }) })
     app.use((request, _response, next) => {
       Object.assign(request, { user: { id: 42 } })
       next()

@@ -48,7 +48,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
       const app = make()
       const limiter = daily(1)
       const key = byUser((request: FastifyRequest & { user?: string }) => request.user)
-      await app.register(rateLimit, { limiter, key, withoutKey: 'refuse' })
+      await app.register(rateLimit, { limiter, key, onMissingKey: 'refuse' })
       app.decorateRequest('user', undefined)
       // Added later than the plugin, and yet it comes first.
       app.addHook('onRequest', async (request) => void Object.assign(request, { user: request.headers['x-user'] }))
@@ -149,7 +149,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
 
     it('that are injected give their places back', async () => {
       const app = make()
-      const places = createLimiter({ name: `${title} places`, rule: concurrency({ limit: 1, leaseMs: 60_000 }) })
+      const places = createLimiter({ name: `${title} places`, rule: concurrency({ limit: 1, lease: 60_000 }) })
       await app.register(rateLimit, { limiter: places })
       app.get('/', ok)
       for (const _ of [1, 2, 3]) expect((await app.inject('/')).statusCode).toBe(200)

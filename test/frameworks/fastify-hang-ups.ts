@@ -32,7 +32,7 @@ export function hangUpTests(title: string, fastify: typeof fastify5): void {
       const app = make(options as FastifyServerOptions)
       const places = createLimiter({
         name: `${title} ${Object.keys(options)}`,
-        rule: concurrency({ limit: 1, leaseMs: 60_000 }),
+        rule: concurrency({ limit: 1, lease: 60_000 }),
       })
       const [asked, gone] = [later(), later()]
       const key = async (request: FastifyRequest): Promise<string> => {
@@ -76,7 +76,7 @@ export function hangUpTests(title: string, fastify: typeof fastify5): void {
       const settled: number[] = []
       limiter.on('settled', ({ decision }) => settled.push(decision.remaining))
       const heard = later()
-      await app.register(rateLimit, { limiter, key: () => 'everybody', countOnly: 'failed' })
+      await app.register(rateLimit, { limiter, key: () => 'everybody', count: 'failed' })
       app.get('/', ok)
       app.get('/denied', (_request, reply) => reply.code(401).send('denied'))
       app.get('/never', () => heard.happens())

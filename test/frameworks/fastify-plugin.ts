@@ -34,7 +34,7 @@ export function withSite(title: string, fastify: typeof fastify5, parts: (site: 
         return app
       },
       daily: (limit) =>
-        createLimiter({ name: `${title} ${names++}`, rule: fixedWindow({ limit, windowMs: 86_400_000 }) }),
+        createLimiter({ name: `${title} ${names++}`, rule: fixedWindow({ limit, window: 86_400_000 }) }),
       async asking(app) {
         const url = await app.listen({ port: 0, host: '127.0.0.1' })
         return (path, init) => fetch(url + path, init)
@@ -229,8 +229,8 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       await expect(register({ global: false, kee: 1 })).rejects.toThrow(
         'rateLimit() has no option "kee": it takes limiter',
       )
-      await expect(register({ global: false, limiter: daily(1), holdMs: 0 })).rejects.toThrow(
-        'holdMs must be a whole number from 1',
+      await expect(register({ global: false, limiter: daily(1), expiresIn: 0 })).rejects.toThrow(
+        'expiresIn must be from 1 ms to 10 years',
       )
     })
 

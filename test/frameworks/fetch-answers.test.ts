@@ -12,7 +12,7 @@ let made = 0
 const name = (): string => `answers ${made++}`
 const key = (): string => 'a'
 const asked = (init: RequestInit = {}) => new Request('http://localhost/', init)
-const daily = (limit: number) => createLimiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+const daily = (limit: number) => createLimiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000 }) })
 
 describe('headers on answers of fetch', () => {
   const policy = (limiter: { readonly name: string }) => `"${limiter.name}";q=9;w=86400`
@@ -71,7 +71,7 @@ describe('headers on answers of fetch', () => {
 
 describe('a place that is taken for an answer of fetch', () => {
   const stage = (limit = 1) => {
-    const places = createLimiter({ name: name(), rule: concurrency({ limit, leaseMs: 60_000 }) })
+    const places = createLimiter({ name: name(), rule: concurrency({ limit, lease: 60_000 }) })
     const free = async () => (await places.peek('a')).remaining
     const refusing = async () => (await limited(() => new Response('x'))(asked())).status
     const limited = rateLimit({ limiter: places, key })
@@ -191,7 +191,7 @@ describe('a place that is taken for an answer of fetch', () => {
 
   it('and what is only counted if it failed: an answer that nobody waited for counts', async () => {
     const failures = daily(9)
-    const limited = rateLimit({ limiter: failures, key, countOnly: 'failed' })
+    const limited = rateLimit({ limiter: failures, key, count: 'failed' })
     const left = async () => (await failures.peek('a')).remaining
     await (await limited(() => twoParts())(asked())).text()
     expect(await left()).toBe(9)

@@ -72,7 +72,7 @@ adapterSuite<Request>({
 describe('handlers of fetch', () => {
   let made = 0
   const limiterOf = (limit: number) =>
-    createLimiter({ name: `handlers ${made++}`, rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+    createLimiter({ name: `handlers ${made++}`, rule: fixedWindow({ limit, window: 86_400_000 }) })
   const request = (headers: Record<string, string> = {}) => new Request('http://localhost/', { headers })
   const left = (response: Response | undefined) => Number(/r=(\d+)/.exec(response?.headers.get('ratelimit') ?? '')?.[1])
 
@@ -176,8 +176,8 @@ describe('handlers of fetch', () => {
   })
 
   it('see the decision of the nearest limiter, and the headers of all in their order', async () => {
-    const outer = createLimiter({ name: 'outer', rule: fixedWindow({ limit: 9, windowMs: 86_400_000 }) })
-    const inner = createLimiter({ name: 'inner', rule: fixedWindow({ limit: 5, windowMs: 86_400_000 }) })
+    const outer = createLimiter({ name: 'outer', rule: fixedWindow({ limit: 9, window: 86_400_000 }) })
+    const inner = createLimiter({ name: 'inner', rule: fixedWindow({ limit: 5, window: 86_400_000 }) })
     const key = () => 'a'
     const handler = (asked: Request) => Response.json(decisionOf(asked)?.limit)
     const both = rateLimit({ limiter: outer, key })(rateLimit({ limiter: inner, key })(handler))
@@ -194,7 +194,7 @@ describe('handlers of fetch', () => {
 })
 
 describe('rateLimit() refuses at the start', () => {
-  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 60_000 }) })
+  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: 60_000 }) })
   const given = (options: object) => () => rateLimit({ limiter, ...options } as never)
   const noAddress =
     'rateLimit() counts by address, and a Request has none: address says how to find it, trustProxy how many proxies ' +
@@ -203,7 +203,7 @@ describe('rateLimit() refuses at the start', () => {
   it('to count by an address that nobody tells', async () => {
     expect(given({})).toThrow(noAddress)
     // Of a key that is a function this is known only when it asks.
-    const handler = rateLimit({ limiter, key: byUserOrIp(() => undefined), withoutKey: 'skip' })(() => new Response())
+    const handler = rateLimit({ limiter, key: byUserOrIp(() => undefined), onMissingKey: 'skip' })(() => new Response())
     await expect(handler(new Request('http://localhost/'))).rejects.toThrow(noAddress)
   })
 
@@ -224,7 +224,7 @@ describe('rateLimit() refuses at the start', () => {
 })
 
 it('sets headers on a response of @hono/node-server that has headers of its own and no type', async () => {
-  const limiter = createLimiter({ name: 'own headers', rule: fixedWindow({ limit: 9, windowMs: 60_000 }) })
+  const limiter = createLimiter({ name: 'own headers', rule: fixedWindow({ limit: 9, window: 60_000 }) })
   const handler = rateLimit({ limiter, key: () => 'a' })(() => new Response('x', { headers: { 'x-own': 'o' } }))
   const { headers } = await handler(new Request('http://localhost/'))
   expect([headers.get('x-own'), headers.get('ratelimit-policy')]).toEqual(['o', '"own headers";q=9;w=60'])

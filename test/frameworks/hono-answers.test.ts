@@ -17,7 +17,7 @@ const majors = [
 
 let made = 0
 const name = (): string => `hono ${made++}`
-const daily = (limit: number) => createLimiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+const daily = (limit: number) => createLimiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000 }) })
 const key = (): string => 'a'
 const left = (response: Response) => Number(/r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1])
 
@@ -91,7 +91,7 @@ describe.each(majors)('%s alone', (_, Hono, cors) => {
       context.set('user', context.req.header('x-user') ?? '')
       await next()
     })
-    app.use('*', rateLimit({ limiter: daily(5), key: byUser((context) => context.get('user')), withoutKey: 'skip' }))
+    app.use('*', rateLimit({ limiter: daily(5), key: byUser((context) => context.get('user')), onMissingKey: 'skip' }))
     app.get('/', (context) => {
       const decision = context.var.rateLimit
       return context.json([decision?.remaining, context.get('rateLimit')?.limit])
@@ -169,7 +169,7 @@ describe.each(majors)('%s alone', (_, Hono, cors) => {
 
   it('holds a place until the body has been read, or there is none to read', async () => {
     const app = new Hono()
-    const places = createLimiter({ name: name(), rule: concurrency({ limit: 1, leaseMs: 60_000 }) })
+    const places = createLimiter({ name: name(), rule: concurrency({ limit: 1, lease: 60_000 }) })
     const free = async () => (await places.peek('a')).remaining
     app.use('*', rateLimit({ limiter: places, key }))
     app.get('/', (context) => context.text('x', 200, { 'x-own': 'o' }))
@@ -223,6 +223,6 @@ it('refuses wrong options at the start', () => {
   expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
   expect(given({ address: 1 })).toThrow('address must be a function, got 1')
   expect(given({ onRefused: 418 })).toThrow('onRefused must be a function, got 418')
-  expect(given({ limit: 5 })).toThrow('rateLimit() has no option "limit": it takes limiter, key, withoutKey, cost,')
+  expect(given({ limit: 5 })).toThrow('rateLimit() has no option "limit": it takes limiter, key, onMissingKey, cost,')
   expect(() => rateLimit(undefined as never)).toThrow('rateLimit() takes an object of options, got undefined')
 })

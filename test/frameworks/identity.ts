@@ -7,7 +7,7 @@ import type { Stage } from './adapter-suite.ts'
 export function identity<Request>(stage: Stage<Request>): void {
   const { frame, limiter, name } = stage
   const daily = (limit: number) =>
-    limiter({ name: name(), rule: fixedWindow({ limit, windowMs: 86_400_000, anchor: 'first-hit' }) })
+    limiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000, anchor: 'first-hit' }) })
   const asking =
     (url: string) =>
     async (headers: Record<string, string>): Promise<unknown> => {
@@ -62,7 +62,7 @@ export function identity<Request>(stage: Stage<Request>): void {
       const store = memoryStore()
       const keys = createLimiter({
         name: name(),
-        rule: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
+        rule: fixedWindow({ limit: 1, window: 86_400_000, anchor: 'first-hit' }),
         store,
       })
       const seen: unknown[] = []
@@ -103,7 +103,7 @@ export function identity<Request>(stage: Stage<Request>): void {
       const store = memoryStore({ maxKeys: 50 })
       const bounded = createLimiter({
         name: name(),
-        rule: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
+        rule: fixedWindow({ limit: 1, window: 86_400_000, anchor: 'first-hit' }),
         store,
       })
       const key = (request: Request): string => frame.header(request, 'x-key') as string
@@ -119,13 +119,13 @@ export function identity<Request>(stage: Stage<Request>): void {
       const key = (request: Request): string | undefined => frame.header(request, 'x-user')
       const unsaid = await stage.start({ app: { limiter: daily(1), key } })
       expect((await fetch(unsaid.url)).status).toBe(500)
-      const refuse = await stage.start({ app: { limiter: daily(1), key, withoutKey: 'refuse' } })
+      const refuse = await stage.start({ app: { limiter: daily(1), key, onMissingKey: 'refuse' } })
       const refused = await fetch(refuse.url)
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([403, null])
       expect(await refused.json()).toMatchObject({ status: 403, 'violated-policies': [] })
-      const skip = await stage.start({ app: { limiter: daily(1), key, withoutKey: 'skip' } })
+      const skip = await stage.start({ app: { limiter: daily(1), key, onMissingKey: 'skip' } })
       for (const _ of [1, 2]) expect(await (await fetch(skip.url)).json()).toEqual({ remaining: null })
-      const shared = await stage.start({ app: { limiter: daily(1), key, withoutKey: { shared: 'anonymous' } } })
+      const shared = await stage.start({ app: { limiter: daily(1), key, onMissingKey: { shared: 'anonymous' } } })
       expect((await fetch(shared.url)).status).toBe(200)
       expect((await fetch(shared.url)).status).toBe(429)
       expect((await fetch(shared.url, { headers: { 'x-user': 'anonymous' } })).status).toBe(200)

@@ -20,7 +20,7 @@ const majors: readonly (readonly [string, Koa])[] = [
 const serve = (app: Koa3): Promise<App> => listening(createServer(app.callback()))
 let names = 0
 const minutely = (limit: number) =>
-  createLimiter({ name: `koa ${names++}`, rule: fixedWindow({ limit, windowMs: 60_000 }) })
+  createLimiter({ name: `koa ${names++}`, rule: fixedWindow({ limit, window: 60_000 }) })
 
 async function start(Koa: Koa, { app: whole, route, hops, teapot, ownBody, slow }: AppConfig<Context>): Promise<App> {
   const app = hops === undefined ? new Koa() : new Koa({ proxy: true, maxIpsCount: hops })

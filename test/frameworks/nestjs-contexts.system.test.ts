@@ -7,8 +7,7 @@ import { appGuard, startNest } from './nestjs-frame.ts'
 
 // Microservices, bots, commands: contexts that have no HTTP request. They are called as the packages for them call handlers.
 
-const daily = (name: string, limit: number) =>
-  createLimiter({ name, rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+const daily = (name: string, limit: number) => createLimiter({ name, rule: fixedWindow({ limit, window: 86_400_000 }) })
 
 class Handlers {
   handle(): string {
@@ -41,7 +40,7 @@ async function handlerOf(options: Parameters<typeof RateLimit>[0], method: 'hand
 it('has no key for a message of a microservice unless a function finds one', async () => {
   const handle = await handlerOf({ limiter: daily('rpc', 9) })
   await expect(handle({ user: 'ann' }, {})).rejects.toThrow('the limiter "rpc" found no key for a request')
-  const byHeader = await handlerOf({ limiter: daily('rpc', 9), key: byApiKey('x-api-key'), withoutKey: 'refuse' })
+  const byHeader = await handlerOf({ limiter: daily('rpc', 9), key: byApiKey('x-api-key'), onMissingKey: 'refuse' })
   await expect(byHeader({ user: 'ann' }, {})).rejects.toThrow('The request does not say whom it is to be counted for.')
 })
 
@@ -81,9 +80,9 @@ it('gives no request and no decision where there is none', async () => {
 })
 
 it('holds nothing until an answer that never comes', async () => {
-  const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, leaseMs: 60_000 }) })
+  const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, lease: 60_000 }) })
   const handle = await handlerOf({ limiter: places, key: () => 'all' })
-  const needed = 'countOnly and concurrency() wait for the answer to an HTTP request'
+  const needed = 'count and concurrency() wait for the answer to an HTTP request'
   await expect(handle({}, {})).rejects.toThrow(`${needed}, and a context of type "rpc" has none`)
   expect((await places.peek('all')).remaining).toBe(1)
 })

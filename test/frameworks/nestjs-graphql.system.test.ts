@@ -12,8 +12,7 @@ import { onExpress, onFastify } from './nestjs-12.ts'
 import { appGuard, decorate, startNest } from './nestjs-frame.ts'
 
 const typeDefs = 'type Query { cats(first: Int = 1): String, dogs: String, slow: String }'
-const daily = (name: string, limit: number) =>
-  createLimiter({ name, rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+const daily = (name: string, limit: number) => createLimiter({ name, rule: fixedWindow({ limit, window: 86_400_000 }) })
 
 type Answer = { data: unknown; errors?: { message: string; path: string[]; extensions: Record<string, unknown> }[] }
 
@@ -99,7 +98,7 @@ it('refuses one resolver with an error that has a code, and lets the others answ
 
 it('counts by the user of the HTTP request, and refuses who is nobody', async () => {
   const key = byUser((context: ExecutionContext) => requestOf(context).headers['x-user'])
-  const url = await start(animals(), { limiter: daily('api', 9), key, withoutKey: 'refuse' })
+  const url = await start(animals(), { limiter: daily('api', 9), key, onMissingKey: 'refuse' })
   expect((await ask(url, '{ cats }', { 'x-user': 'ann' })).data).toEqual({ cats: '8' })
   expect((await ask(url, '{ cats }', { 'x-user': 'ann' })).data).toEqual({ cats: '7' })
   expect((await ask(url, '{ cats }', { 'x-user': 'bob' })).data).toEqual({ cats: '8' })
@@ -113,7 +112,7 @@ it('holds a place until the whole HTTP request is answered', async () => {
   const gone = new Promise<void>((resolve) => {
     go = resolve
   })
-  const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, leaseMs: 60_000 }) })
+  const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, lease: 60_000 }) })
   const url = await start(
     animals(() => gone),
     { limiter: places, key: () => 'all' },

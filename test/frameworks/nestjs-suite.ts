@@ -11,8 +11,7 @@ export function nestSuite(name: string, nest: Nest): void {
   describe(`${name} alone`, () => ownTests(nest))
 }
 
-const daily = (name: string, limit: number) =>
-  createLimiter({ name, rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+const daily = (name: string, limit: number) => createLimiter({ name, rule: fixedWindow({ limit, window: 86_400_000 }) })
 
 function ownTests(nest: Nest): void {
   const { common, core, adapter } = nest
@@ -71,7 +70,7 @@ function ownTests(nest: Nest): void {
     decorate(Cats, 'list', RateLimit({ limiter: 'api', cost: undefined as never }))
     const limiters = { api: daily('api', 9) }
     const url = await start({
-      imports: [RateLimitModule.forRoot({ limiters, key: user, withoutKey: 'skip', cost: 4 })],
+      imports: [RateLimitModule.forRoot({ limiters, key: user, onMissingKey: 'skip', cost: 4 })],
       controllers: [Cats],
       providers: [appGuard(nest)],
     })

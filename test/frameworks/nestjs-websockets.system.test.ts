@@ -11,7 +11,7 @@ import { onExpress } from './nestjs-12.ts'
 import { appGuard, decorate, type Parts, startNest } from './nestjs-frame.ts'
 
 const daily = (limit: number, name = 'messages') =>
-  createLimiter({ name, rule: fixedWindow({ limit, windowMs: 86_400_000 }) })
+  createLimiter({ name, rule: fixedWindow({ limit, window: 86_400_000 }) })
 
 /** A gateway that answers every `say` with what it was told and what remains, and every `ping`, without a limit. */
 function gateway() {
@@ -99,8 +99,8 @@ describe('a gateway on socket.io', () => {
     const key = byUser((context: ExecutionContext) => context.switchToWs().getClient().handshake.auth.user)
     const Chat = gateway()
     const agent = (context: ExecutionContext) => requestOf(context).headers['user-agent']
-    decorate(Chat, 'ping', RateLimit({ key: agent, withoutKey: 'refuse' }))
-    const url = await start({ limiter: daily(2), key, withoutKey: 'skip' }, Chat)
+    decorate(Chat, 'ping', RateLimit({ key: agent, onMissingKey: 'refuse' }))
+    const url = await start({ limiter: daily(2), key, onMissingKey: 'skip' }, Chat)
     const ann = await connect(url, { auth: { user: 'ann' } })
     expect(await ann('say', 'a')).toEqual({ text: 'a', remaining: 1 })
     const nobody = await connect(url, { extraHeaders: { 'user-agent': 'test' } })
@@ -115,7 +115,7 @@ describe('a gateway on socket.io', () => {
   })
 
   it('takes a cost of the message, and no rule that waits for an answer: a message has none', async () => {
-    const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, leaseMs: 60_000 }) })
+    const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, lease: 60_000 }) })
     const Chat = gateway()
     decorate(Chat, 'say', RateLimit({ cost: (context) => context.switchToWs().getData().length }))
     decorate(Chat, 'ping', RateLimit({ limiter: places, key: () => 'all' }))

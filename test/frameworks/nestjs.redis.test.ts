@@ -27,7 +27,7 @@ it.each([
   ['Fastify takes a number for nobody', trustfulOnFastify(1), ['PROXY_NOT_TRUSTED']],
 ])('knows whom the platform believes: %s', async (_, nest, expected) => {
   const warnings: string[] = []
-  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 9, windowMs: 60_000 }) })
+  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 9, window: 60_000 }) })
   const app = { limiter, onWarning: (_message: string, code: string) => warnings.push(code) }
   const { url, close } = await nestFrame('trust', nest).start({ app })
   onTestFinished(close)

@@ -55,7 +55,7 @@ adapterSuite<IncomingMessage>({
 })
 
 describe('node:http alone', () => {
-  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 2, windowMs: 86_400_000 }) })
+  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 2, window: 86_400_000 }) })
 
   it('believes proxies by their networks', async () => {
     const listener = rateLimit({ limiter, trustProxy: ['loopback', '10.0.0.0/8'] })((_, response) => response.end())
@@ -74,7 +74,7 @@ describe('node:http alone', () => {
     expect(wrong({ trustProxy: 0 })).toThrow(`trustProxy must be ${trust}, got 0`)
     expect(wrong({ trustProxy: true })).toThrow(`trustProxy must be ${trust}, got true`)
     expect(wrong({ trustProxy: ['10.0.0.0/99'] })).toThrow(`trustProxy must be ${trust}, got "10.0.0.0/99"`)
-    expect(wrong({ limit: 5 })).toThrow('rateLimit() has no option "limit": it takes limiter, key, withoutKey, cost,')
+    expect(wrong({ limit: 5 })).toThrow('rateLimit() has no option "limit": it takes limiter, key, onMissingKey, cost,')
     expect(() => rateLimit(undefined as never)).toThrow('rateLimit() takes an object of options, got undefined')
   })
 })

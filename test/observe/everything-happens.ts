@@ -5,7 +5,7 @@ import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { remoteStore } from '../remote-store.ts'
 
-const two = fixedWindow({ limit: 2, windowMs: 3_600_000 })
+const two = fixedWindow({ limit: 2, window: 3_600_000 })
 
 /** Lets real limiters do everything that is measured: allow, refuse, come near, wait, lose their store and their policy. */
 export async function everythingHappens(watch: (limiter: WatchedLimiter) => void): Promise<void> {
@@ -14,7 +14,10 @@ export async function everythingHappens(watch: (limiter: WatchedLimiter) => void
   const policy = (): never => {
     throw new Error('no database')
   }
-  const tiers = { user: { rule: two, policy }, ip: { rule: fixedWindow({ limit: 1, windowMs: 60_000 }), shadow: true } }
+  const tiers = {
+    user: { rule: two, resolveRule: policy },
+    ip: { rule: fixedWindow({ limit: 1, window: 60_000 }), shadow: true },
+  }
   const limiter = createLimiter({ name: 'api', tiers, store, clock, instances: 1 })
   watch(limiter)
   for (let time = 0; time < 3; time++) await limiter.consume({ user: '42', ip: '::1' })

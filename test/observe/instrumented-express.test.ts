@@ -14,7 +14,7 @@ followPromises()
 it('an instrumented limiter goes where any limiter goes, and its spans belong to the request', async () => {
   const seen = telemetry()
   const { meterProvider, tracerProvider } = seen
-  const user = fixedWindow({ limit: 1, windowMs: 3_600_000 })
+  const user = fixedWindow({ limit: 1, window: 3_600_000 })
   const limiter = instrument(createLimiter({ name: 'api', tiers: { user } }), { meterProvider, tracerProvider })
   const app = express()
   app.use((_request, _response, next) => {

@@ -60,7 +60,7 @@ describe('docs/observability.md', () => {
   })
 
   it('has all events, with what they carry', async () => {
-    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 60_000 }) })
+    const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: 60_000 }) })
     let names = ''
     try {
       limiter.on('nothing' as 'decided', () => {})
@@ -81,7 +81,7 @@ describe('docs/observability.md', () => {
       'refused',
       'nearLimit',
       'charged',
-      'givenBack',
+      'refunded',
       'blocked',
       'unblocked',
       'reset',
@@ -91,7 +91,7 @@ describe('docs/observability.md', () => {
     await limiter.consume('a')
     await limiter.consume('a')
     await limiter.charge('a')
-    await limiter.giveBack('a')
+    await limiter.refund('a')
     await limiter.block('a', 50)
     await limiter.unblock('a')
     await limiter.reset('a')

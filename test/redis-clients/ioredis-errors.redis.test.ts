@@ -22,7 +22,7 @@ async function loseServer(Client: typeof Redis6, listener?: (error: Error) => vo
   const redis = new Client({ port: server.port, host: '127.0.0.1', retryStrategy })
   onTestFinished(() => redis.disconnect())
   if (listener !== undefined) redis.on('error', listener)
-  const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
+  const rule = fixedWindow({ limit: 5, window: 60_000 })
   for (const name of ['one', 'two']) {
     const limiter = createLimiter({ name, rule, store: redisStore(redis) })
     onTestFinished(() => limiter.close())

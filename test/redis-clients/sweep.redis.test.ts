@@ -13,7 +13,7 @@ beforeAll(async () => {
   servers = await useTopologies()
 }, 60_000)
 
-const rule = fixedWindow({ limit: 5, windowMs: 600_000 })
+const rule = fixedWindow({ limit: 5, window: 600_000 })
 
 describe.each(redisClients)('on $title', (entry) => {
   let opened: OpenClient

@@ -36,7 +36,7 @@ async function storeWithout(...without: string[]) {
   const client = await clientWithout(without)
   onTestFinished(() => client.disconnect())
   const store = redisStore(client)
-  const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
+  const rule = fixedWindow({ limit: 100, window: 60_000 })
   const shelf = openLimit(store, { limiter: 'acl', rule })
   const request = (asked: Action, nowMs: number = STORE_TIME) => shelf.decide(randomUUID(), asked, nowMs)
   // The first one leaves at once, and the others together.
@@ -147,7 +147,7 @@ describe('a user without', () => {
     const { store } = await storeWithout('+del')
     const shelf = openLimit(store, {
       limiter: 'ends',
-      rule: fixedWindow({ limit: 9, windowMs: 60_000, anchor: 'first-hit' }),
+      rule: fixedWindow({ limit: 9, window: 60_000, anchor: 'first-hit' }),
     })
     await shelf.decide('a', take, STORE_TIME)
     await expect(shelf.decide('a', { type: 'reset' }, STORE_TIME)).rejects.toMatchObject(DENIED)

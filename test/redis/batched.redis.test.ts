@@ -129,7 +129,7 @@ describe('on a Cluster', () => {
     cluster = await useCluster()
   })
 
-  const rule = fixedWindow({ limit: 9, windowMs: 60_000 })
+  const rule = fixedWindow({ limit: 9, window: 60_000 })
   const remaining = async (shelf: OpenLimit, keys: readonly string[]): Promise<number[]> => {
     const asked = keys.map((key) => shelf.decide(key, { type: 'consume', amount: 1 }, 1_000_000))
     return (await Promise.all(asked)).map((verdict) => verdict.remaining)

@@ -16,14 +16,14 @@ beforeAll(async () => {
 })
 
 function limiterOn(client: RedisClient) {
-  const rule = fixedWindow({ limit: 100, windowMs: 3_600_000 })
+  const rule = fixedWindow({ limit: 100, window: 3_600_000 })
   const limiter = createLimiter({
     name: 'api',
     rule,
     store: redisStore(client),
     onStoreFailure: 'throw',
     instances: 1,
-    deadlineMs: 5_000,
+    timeout: 5_000,
   })
   limiter.on('degraded', () => {})
   onTestFinished(() => limiter.close())

@@ -49,9 +49,9 @@ function textOf(name: string, times = 1): LimiterText {
   return {
     name,
     tiers: {
-      user: ['fixedWindow', { limit: LIMITS.user * times, windowMs: YEARS_MS }],
-      ip: ['tokenBucket', { capacity: LIMITS.ip * times, refill: 1, periodMs: YEARS_MS }],
-      global: ['slidingLog', { limit: LIMITS.global * times, windowMs: YEARS_MS }],
+      user: ['fixedWindow', { limit: LIMITS.user * times, window: YEARS_MS }],
+      ip: ['tokenBucket', { capacity: LIMITS.ip * times, refill: 1, period: YEARS_MS }],
+      global: ['slidingLog', { limit: LIMITS.global * times, window: YEARS_MS }],
     },
   }
 }

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Decision } from '../../src/core/decision.ts'
-import type { Key } from '../../src/limiter/call-options.ts'
-import { createLimiter, type TiersOptions } from '../../src/limiter/create-limiter.ts'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import type { Limiter } from '../../src/limiter/limiter.ts'
+import type { Key, TiersOptions } from '../../src/limiter/options.ts'
 import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
@@ -30,9 +30,9 @@ afterAll(async () => {
 })
 
 const HOUR_MS = 3_600_000
-const log = (limit: number) => slidingLog({ limit, windowMs: HOUR_MS })
-const bucket = (capacity: number) => tokenBucket({ capacity, refill: 1, periodMs: 1_000 * HOUR_MS })
-const places = (limit: number) => concurrency({ limit, leaseMs: HOUR_MS })
+const log = (limit: number) => slidingLog({ limit, window: HOUR_MS })
+const bucket = (capacity: number) => tokenBucket({ capacity, refill: 1, period: 1_000 * HOUR_MS })
+const places = (limit: number) => concurrency({ limit, lease: HOUR_MS })
 
 describe('tiers in several slots', () => {
   it('are asked one after the other, the scarcest first and last what only watches', async () => {
@@ -52,7 +52,7 @@ describe('tiers in several slots', () => {
     ['a log', log(5)],
     ['a bucket', bucket(5)],
     ['places', places(5)],
-    ['a window', fixedWindow({ limit: 5, windowMs: 1_000 * HOUR_MS })],
+    ['a window', fixedWindow({ limit: 5, window: 1_000 * HOUR_MS })],
   ])('give back to %s what a later one refuses, to the unit', async (_, rare) => {
     const { limiter, connection } = await watchedLimiter({ rare, later: log(100) })
     await limiter.consume({ rare: 'key', later: 'free' }, { cost: { rare: 2 } })
@@ -95,7 +95,7 @@ describe('tiers in several slots', () => {
 
   it('are decided together where they share one, and give that back together', async () => {
     const tiers = { rare: log(5), other: bucket(6), later: log(100) }
-    const { limiter, connection } = await watchedLimiter(tiers, { sharedTag: true })
+    const { limiter, connection } = await watchedLimiter(tiers, { hashTag: true })
     await limiter.charge({ later: 'full' }, 100)
     connection.calls.length = 0
     const key = { rare: 'key', other: 'key', later: 'full' }
@@ -107,7 +107,10 @@ describe('tiers in several slots', () => {
 
   it('give nothing back to a window that has begun since', async () => {
     const windowMs = 1_000
-    const { limiter, connection } = await watchedLimiter({ rare: fixedWindow({ limit: 5, windowMs }), later: log(100) })
+    const { limiter, connection } = await watchedLimiter({
+      rare: fixedWindow({ limit: 5, window: windowMs }),
+      later: log(100),
+    })
     await limiter.charge({ later: 'full' }, 100)
     // Until the next window has begun, in which others take as well.
     connection.before = async ({ keys }) => {
@@ -127,7 +130,7 @@ describe('tiers in several slots', () => {
   ])('have all of it given back when a node fails in between%s', async (_, id) => {
     const tiers = { rare: log(5), other: log(50), later: log(500) }
     // With an id it is tried again and again, until the deadline.
-    const { limiter, connection } = await watchedLimiter(tiers, id === undefined ? {} : { deadlineMs: 300 })
+    const { limiter, connection } = await watchedLimiter(tiers, id === undefined ? {} : { timeout: 300 })
     const options = { cost: { rare: 3 }, ...(id && { id }) }
     connection.before = failing('later', 'the node is gone')
     await expect(limiter.consume('key', options)).rejects.toMatchObject({
@@ -141,9 +144,9 @@ describe('tiers in several slots', () => {
   })
 
   it('fail as one does when only that one is asked', async () => {
-    const { limiter, connection } = await watchedLimiter({ rare: log(5), later: log(500) }, { deadlineMs: 300 })
+    const { limiter, connection } = await watchedLimiter({ rare: log(5), later: log(500) }, { timeout: 300 })
     connection.before = failing('later', 'the node is gone')
-    await expect(limiter.consume({ later: 'key' }, { id: 'request' })).rejects.toMatchObject({
+    await expect(limiter.consume({ later: 'key' }, { idempotencyKey: 'request' })).rejects.toMatchObject({
       code: 'STORE_FAILED',
       message: 'Redis did not decide by sliding-log: the node is gone',
     })
@@ -151,13 +154,15 @@ describe('tiers in several slots', () => {
 
   it('answer a repeated id with what was decided first, and count it once', async () => {
     const { limiter } = await watchedLimiter({ rare: log(5), other: bucket(50), later: places(500) })
-    const first = await limiter.consume('key', { id: 'request', cost: { rare: 4 } })
+    const first = await limiter.consume('key', { idempotencyKey: 'request', cost: { rare: 4 } })
     expect(remaining(first)).toEqual({ rare: 1, other: 49, later: 499 })
-    expect(await limiter.consume('key', { id: 'another', cost: { rare: 2 } })).toMatchObject({ allowed: false })
+    expect(await limiter.consume('key', { idempotencyKey: 'another', cost: { rare: 2 } })).toMatchObject({
+      allowed: false,
+    })
     await limiter.consume('key')
     const elsewhere = createLimiter({ name: limiter.name, ...patient, store: redisStore(client), tiers: limiter.rules })
     for (const again of [limiter, elsewhere]) {
-      expect(await again.consume('key', { id: 'request', cost: { rare: 4 } })).toEqual(first)
+      expect(await again.consume('key', { idempotencyKey: 'request', cost: { rare: 4 } })).toEqual(first)
     }
     expect(remaining(await limiter.peek('key'))).toEqual({ rare: 0, other: 48, later: 498 })
   })
@@ -167,7 +172,7 @@ describe('tiers in several slots', () => {
     await limiter.consume({ rare: 'key', later: 'free' }, { cost: { rare: 2 } })
     await limiter.charge({ later: 'full' }, 100)
     const full = { rare: 'key', later: 'full' }
-    const options = { id: 'request', cost: { rare: 1 } }
+    const options = { idempotencyKey: 'request', cost: { rare: 1 } }
     expect(await limiter.consume(full, options)).toMatchObject({ allowed: false, limitedBy: 'later' })
     await seePlenty(limiter)
     let arrived = 0
@@ -180,7 +185,7 @@ describe('tiers in several slots', () => {
     expect(pair.map(({ allowed }) => allowed)).toEqual([false, false])
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(3)
     expect(asked(connection).filter((one) => one.startsWith('rare refund'))).toHaveLength(3)
-    await limiter.giveBack({ later: 'full' }, 50)
+    await limiter.refund({ later: 'full' }, 50)
     expect(await limiter.consume(full, options)).toMatchObject({ allowed: true, tiers: { rare: { remaining: 2 } } })
   })
 
@@ -211,18 +216,20 @@ describe('tiers in several slots', () => {
   it('count an id once that many send at the same time, and tell all of them the same', async () => {
     const { limiter } = await watchedLimiter({ rare: bucket(50), later: log(100) })
     const key = { rare: 'key', later: 'key' }
-    const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.consume(key, { id: 'request' })))
+    const decisions = await Promise.all(
+      Array.from({ length: 20 }, () => limiter.consume(key, { idempotencyKey: 'request' })),
+    )
     for (const decision of decisions) expect(decision).toEqual(decisions[0])
     expect((await limiter.peek(key)).tiers).toMatchObject({ rare: { remaining: 49 }, later: { remaining: 99 } })
   })
 
-  it('lie in one with sharedTag, where each decision is one command', async () => {
+  it('lie in one with hashTag, where each decision is one command', async () => {
     const tiers = { user: log(5), ip: bucket(50), global: places(500) }
-    const { limiter, connection } = await watchedLimiter(tiers, { sharedTag: true })
+    const { limiter, connection } = await watchedLimiter(tiers, { hashTag: true })
     const decisions = [
       await limiter.consume('key'),
-      await limiter.consume('key', { id: 'request' }),
-      await limiter.consume('key', { id: 'request' }),
+      await limiter.consume('key', { idempotencyKey: 'request' }),
+      await limiter.consume('key', { idempotencyKey: 'request' }),
       (await limiter.reserve('key', { estimate: 2 })).decision,
       await limiter.consume('key', { cost: 3 }),
       await limiter.peek('key'),
@@ -248,7 +255,7 @@ it('an id whose key a keyPrefix of the client pulls away is a mistake, and said 
     store: redisStore(prefixed),
     onStoreFailure: 'allow',
   })
-  await expect(limiter.consume('key', { id: 'request' })).rejects.toMatchObject({
+  await expect(limiter.consume('key', { idempotencyKey: 'request' })).rejects.toMatchObject({
     code: 'INVALID_OPTION',
     message: "a keyPrefix of the client pulls the keys of one decision apart: use redisStore's prefix instead",
   })
@@ -258,7 +265,7 @@ it('an id whose key a keyPrefix of the client pulls away is a mistake, and said 
 /** A limiter of tiers whose script calls are watched, and which knows already that it is on a Cluster. */
 async function watchedLimiter<Tier extends string>(
   tiers: TiersOptions<Tier>['tiers'],
-  options: Pick<TiersOptions, 'sharedTag' | 'clock' | 'deadlineMs'> = {},
+  options: Pick<TiersOptions, 'hashTag' | 'clock' | 'timeout'> = {},
 ): Promise<{ readonly limiter: Limiter<Tier>; readonly connection: WatchedConnection }> {
   const connection = watchedConnection(client)
   const store = redisStore(connection)

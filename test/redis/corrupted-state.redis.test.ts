@@ -197,7 +197,7 @@ describe.each(everyRule.filter(({ factory }) => /slidingLog|concurrency/.test(fa
   (named) => {
     const rule = ruleOf(named, named.options(LIMIT))
     const firstGoneMs = NOON_MS + 86_400_000
-    const giveBack = (amount: number, takenMs: number): Action => ({ type: 'refund', amount, takenMs })
+    const refund = (amount: number, takenMs: number): Action => ({ type: 'refund', amount, takenMs })
 
     it.each<readonly [string, pairs: readonly number[], total: number, request: Action, nowMs: number]>([
       ['have all left, and not all of the total', [0, 2, 1_000, 3], 9, take(1), firstGoneMs + 1_000],
@@ -206,8 +206,8 @@ describe.each(everyRule.filter(({ factory }) => /slidingLog|concurrency/.test(fa
       ['are fewer than what has to leave', [0, 2, 1_000, 3], 10, take(9), LATER_MS],
       ['are not in the order of time', [0, 2, 4_000, 3, 2_000, 3, 5_000, 2], 10, take(9), LATER_MS],
       ['are later than the newest', [9_000, 2, 5_000, 3], 5, take(1), LATER_MS],
-      ['give back more than the total', [0, 9, 1_000, 3], 5, giveBack(9, NOON_MS), LATER_MS],
-      ['are all given back, and not all of the total', [0, 2, 1_000, 3], 9, giveBack(3, NOON_MS + 1_000), firstGoneMs],
+      ['give back more than the total', [0, 9, 1_000, 3], 5, refund(9, NOON_MS), LATER_MS],
+      ['are all given back, and not all of the total', [0, 2, 1_000, 3], 9, refund(3, NOON_MS + 1_000), firstGoneMs],
       ['move back with the clock, out of order', [5_000, 2, 4_000, 3, 6_000, 1], 6, take(1), NOON_MS - 3_600_000],
       ['have less than is given back', [0, 2, 1_000, 3], 10, { type: 'refund', amount: 8 }, LATER_MS],
     ])('that %s are no decision', async (_, pairs, total, request, nowMs) => {
@@ -222,7 +222,7 @@ describe.each(everyRule.filter(({ factory }) => /slidingLog|concurrency/.test(fa
 )
 
 it('a strict window whose slices make no exact window is no decision, and no endless one', async () => {
-  const rule = strictWindow({ limit: LIMIT, windowMs: 60_000 })
+  const rule = strictWindow({ limit: LIMIT, window: 60_000 })
   const bytes = await bytesAfter(rule, [take(2)])
   const last = bytes.length / 8 - 1
   expect(await answers(rule, withNumber(bytes, last, -60_000 / 10))).not.toContain('FOREIGN_KEY')

@@ -132,7 +132,7 @@ describe.each(Object.keys(clients))('%s', (name) => {
 
 /** Each on a store of its own: what one of them has found out must not be known to the next. */
 function limiterOn(client: RedisClient, name: string, onStoreFailure: 'fallback' | 'throw' = 'fallback') {
-  const rule = fixedWindow({ limit: 1_000_000, windowMs: 3_600_000 })
+  const rule = fixedWindow({ limit: 1_000_000, window: 3_600_000 })
   const limiter = createLimiter({ name, rule, store: redisStore(client), onStoreFailure, instances: 1 })
   onTestFinished(() => limiter.close())
   return limiter

@@ -27,7 +27,7 @@ describe.each(redisClients.filter((entry) => entry.topology === 'cluster'))('on 
 
   it('the first decision loads its script on every primary', async () => {
     const { sha1 } = getScript('sliding-window')
-    const rule = slidingWindow({ limit: 5, windowMs: 60_000 })
+    const rule = slidingWindow({ limit: 5, window: 60_000 })
     await createLimiter({ name: 'first', rule, ...patient, store: redisStore(opened.client) }).consume('a')
     await vi.waitFor(async () => {
       expect(await onEveryPrimary('SCRIPT', 'EXISTS', sha1)).toEqual([[1], [1], [1]])
@@ -43,7 +43,7 @@ describe.each(redisClients.filter((entry) => entry.topology === 'cluster'))('on 
 
   it('subjects are spread over the primaries, and each is decided on its own', async () => {
     await onEveryPrimary('FLUSHALL')
-    const rule = slidingWindow({ limit: 2, windowMs: 600_000 })
+    const rule = slidingWindow({ limit: 2, window: 600_000 })
     const store = redisStore(opened.client)
     // A decision whose server does not know the script yet is sent again, after those that found it.
     await store.warmUp()

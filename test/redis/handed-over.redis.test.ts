@@ -12,7 +12,7 @@ import { type WatchedConnection, watchedConnection } from './watched-connection.
 // A hot script hands over what it cannot read. The client sends just that to the full script, in its order.
 
 const NOW_MS = 1_700_000_000_000
-const rule = tokenBucket({ capacity: 10, refill: 1, periodMs: 60_000 })
+const rule = tokenBucket({ capacity: 10, refill: 1, period: 60_000 })
 const take = (amount = 1): Action => ({ type: 'consume', amount })
 const hold = (holdId: number, amount: number): Action => ({ type: 'reserve', amount, holdId, holdMs: 1_000 })
 

@@ -23,14 +23,14 @@ afterAll(async () => {
   await other.quit()
 })
 
-const rule = fixedWindow({ limit: 10_000, windowMs: 86_400_000 })
+const rule = fixedWindow({ limit: 10_000, window: 86_400_000 })
 const limiterOn = (redis: Redis): Limiter => createLimiter({ name: 'tokens', rule, store: redisStore(redis) })
 
 it('a hold is settled on another connection, and exactly once', async () => {
   const { token } = await limiterOn(one).reserve('user:1', { estimate: 4_000 })
   const endings = Array.from({ length: 8 }, (_, index) => {
     return limiterOn(index % 2 === 0 ? one : other)
-      .resume(token as string)
+      .resumeReservation(token as string)
       .settle(812)
   })
   const answers = await Promise.all(endings)
@@ -40,10 +40,10 @@ it('a hold is settled on another connection, and exactly once', async () => {
 })
 
 it('a hold over tiers is cancelled on another connection', async () => {
-  const tiers = { requests: slidingWindow({ limit: 3, windowMs: 60_000 }), tokens: rule }
+  const tiers = { requests: slidingWindow({ limit: 3, window: 60_000 }), tokens: rule }
   const limiters = [one, other].map((redis) => createLimiter({ name: 'model', tiers, store: redisStore(redis) }))
   const hold = await limiters[0]?.reserve({ requests: 'luis', tokens: 'team' }, { estimate: { tokens: 500 } })
-  expect(await limiters[1]?.resume(hold?.token as string).cancel()).toMatchObject({
+  expect(await limiters[1]?.resumeReservation(hold?.token as string).cancel()).toMatchObject({
     allowed: true,
     tiers: { requests: { remaining: 3 }, tokens: { remaining: 10_000 } },
   })

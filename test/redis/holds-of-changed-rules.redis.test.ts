@@ -26,8 +26,8 @@ const stores: readonly (readonly [string, () => Store])[] = [
   ['on Redis', () => redisStore(redis)],
 ]
 const kinds: readonly (readonly [string, (limit: number) => Rule])[] = [
-  ['fixed window', (limit) => fixedWindow({ limit, windowMs: day })],
-  ['token bucket', (limit) => tokenBucket({ capacity: limit, refill: 1, periodMs: day })],
+  ['fixed window', (limit) => fixedWindow({ limit, window: day })],
+  ['token bucket', (limit) => tokenBucket({ capacity: limit, refill: 1, period: day })],
 ]
 
 describe.each(stores)('%s', (_, createStore) => {

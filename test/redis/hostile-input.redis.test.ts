@@ -59,21 +59,21 @@ const OUR_KEY = /^(?:sluice:[^\p{Cc} {}]+|\{sluice:[^\p{Cc} {}]+\}[^\p{Cc} {}]+)
 it('no name, key or id that anybody sends becomes part of a script, or leaves its place in the call', async () => {
   const store = redisStore(noting(openConnection(redis)))
   await redis.set('witness', 'here')
-  const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
-  const bucket = tokenBucket({ capacity: 5, refill: 1, periodMs: 60_000 })
+  const rule = fixedWindow({ limit: 5, window: 60_000 })
+  const bucket = tokenBucket({ capacity: 5, refill: 1, period: 60_000 })
   for (const text of HOSTILE) {
     const name = text || 'empty'
     const single = askingLimiter({ name, rule, store })
     const tiered = askingLimiter({
       name,
-      tiers: { [name]: rule, other: { rule: bucket, policy: () => undefined } },
+      tiers: { [name]: rule, other: { rule: bucket, resolveRule: () => undefined } },
       store,
     })
     for (const key of [text, { kind: name.slice(0, 40), name: text }]) {
       expect((await single.consume(key)).remaining).toBe(4)
       await Promise.all([single.peek(key), single.charge(key, 1), single.block(key, 1_000), single.reset(key)])
-      expect((await tiered.consume(key, { id: name })).allowed).toBe(true)
-      expect((await tiered.consume(key, { id: name })).allowed).toBe(true)
+      expect((await tiered.consume(key, { idempotencyKey: name })).allowed).toBe(true)
+      expect((await tiered.consume(key, { idempotencyKey: name })).allowed).toBe(true)
       await (await single.reserve(key, { estimate: 2 })).cancel()
     }
   }

@@ -28,19 +28,19 @@ const YEARS_MS = 3_650 * 86_400_000
 const LIMIT = 1_000
 
 const budgets: readonly [string, LimiterText][] = [
-  ['a fixed window', { name: 'window', tiers: { tokens: ['fixedWindow', { limit: LIMIT, windowMs: YEARS_MS }] } }],
-  ['a log', { name: 'log', tiers: { tokens: ['slidingLog', { limit: LIMIT, windowMs: YEARS_MS }] } }],
+  ['a fixed window', { name: 'window', tiers: { tokens: ['fixedWindow', { limit: LIMIT, window: YEARS_MS }] } }],
+  ['a log', { name: 'log', tiers: { tokens: ['slidingLog', { limit: LIMIT, window: YEARS_MS }] } }],
   [
     'a token bucket',
-    { name: 'bucket', tiers: { tokens: ['tokenBucket', { capacity: LIMIT, refill: 1, periodMs: YEARS_MS }] } },
+    { name: 'bucket', tiers: { tokens: ['tokenBucket', { capacity: LIMIT, refill: 1, period: YEARS_MS }] } },
   ],
   [
     'a budget and a window',
     {
       name: 'both',
       tiers: {
-        tokens: ['tokenBucket', { capacity: LIMIT, refill: 1, periodMs: YEARS_MS }],
-        requests: ['fixedWindow', { limit: LIMIT, windowMs: YEARS_MS }],
+        tokens: ['tokenBucket', { capacity: LIMIT, refill: 1, period: YEARS_MS }],
+        requests: ['fixedWindow', { limit: LIMIT, window: YEARS_MS }],
       },
     },
   ],
@@ -79,8 +79,8 @@ describe.concurrent.each(budgets)('a process that is killed while it holds units
   it('may settle no more when it was too late, and that changes nothing', async () => {
     const limiter = limiterOf(text, redisStore(redis))
     await limiter.consume('late', { cost: 10 })
-    const late = await limiter.reserve('late', { estimate: 400, holdMs: 100 })
-    const spent = await limiter.reserve('late', { estimate: 50, holdMs: 60_000 })
+    const late = await limiter.reserve('late', { estimate: 400, expiresIn: 100 })
+    const spent = await limiter.reserve('late', { estimate: 50, expiresIn: 60_000 })
     await delay(100 + TURN_MS)
     expect((await limiter.peek('late')).remaining).toBe(940)
     for (const used of [0, 400, 900]) {
@@ -94,7 +94,7 @@ describe.concurrent.each(budgets)('a process that is killed while it holds units
 })
 
 describe.concurrent('a process with leases', () => {
-  const places: LimiterText = { name: 'places', tiers: { places: ['concurrency', { limit: 3, leaseMs: LEASE_MS }] } }
+  const places: LimiterText = { name: 'places', tiers: { places: ['concurrency', { limit: 3, lease: LEASE_MS }] } }
   const task = { kind: 'acquire', key: 'key', places: 2, heartbeat: true } as const
 
   it('keeps them for as long as it lives, and has them freed within a lease once it was killed', async (test) => {

@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 const TIMES = 300
-const rule = slidingWindow({ limit: 1_000, windowMs: 60_000 })
+const rule = slidingWindow({ limit: 1_000, window: 60_000 })
 const steps: readonly [string, number][] = [
   ['a millisecond', 1],
   ['a second', 1_000],
@@ -53,7 +53,7 @@ describe.each(steps)('a clock that is moved by %s at a time', (_, stepMs) => {
 
   it.each(['advance', 'run'] as const)('does not keep Redis from deciding by tiers: %s', async (move) => {
     const clock = manualClock(1_700_000_000_000)
-    const tiers = { user: rule, ip: slidingWindow({ limit: 2_000, windowMs: 60_000 }) }
+    const tiers = { user: rule, ip: slidingWindow({ limit: 2_000, window: 60_000 }) }
     await using limiter = createLimiter({ name: `tiers ${stepMs} ${move}`, tiers, store: redisStore(redis), clock })
     const deciders = await decidersOf(
       () => limiter.consume({ user: 'a', ip: '192.0.2.1' }),

@@ -49,7 +49,7 @@ it.each<[string, () => Store]>([
       clock.set(clock.nowMs() + waitMs)
       const amounts = Object.fromEntries(rules.map((_, index) => [`tier ${index}`, costs[index]]))
       const decision = isHeld
-        ? (await limiter.reserve('key', { estimate: amounts, holdMs: 700 })).decision
+        ? (await limiter.reserve('key', { estimate: amounts, expiresIn: 700 })).decision
         : await limiter.consume('key', { cost: amounts })
       for (const [name, { allowed, remaining, limit, nextAfterMs }] of Object.entries(decision.tiers as Verdicts)) {
         const more = await limiter.peek({ [name]: 'key' }, { cost: remaining + 1 })

@@ -30,7 +30,7 @@ beforeAll(async () => {
   store = redisStore(redis, { maxBatch: 1 })
   await store.warmUp()
   // The first decision asks more, and what follows it must not wait for that.
-  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, ...patient }).peek('one')
+  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, window: 1 }), store, ...patient }).peek('one')
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -61,7 +61,7 @@ describe.each(shortRules)('$title', ({ rules }) => {
           const clock = { nowMs: () => nowMs }
           const key = new ObservedKey(
             redis,
-            createLimiter({ name: `run ${count++}`, rule, store, clock, denialCacheMs: 0, ...patient }),
+            createLimiter({ name: `run ${count++}`, rule, store, clock, denialCache: false, ...patient }),
           )
           const observations: Observation[] = []
           for (const moment of history) {
@@ -91,7 +91,7 @@ async function playForReal(rules: fc.Arbitrary<Rule>): Promise<void> {
   const property = fc.asyncProperty(rules, long(shortTurns), async (rule, turnList) => {
     const key = new ObservedKey(
       redis,
-      createLimiter({ name: `run ${count++}`, rule, store, denialCacheMs: 0, ...patient }),
+      createLimiter({ name: `run ${count++}`, rule, store, denialCache: false, ...patient }),
     )
     let last: Observation | undefined
     let lateMs = 0
@@ -122,7 +122,7 @@ function isReading(action: Action, { allowed }: Decision): boolean {
 
 /** Every action, the ones that fill a key most often, with short waits. */
 const shortTurns: fc.Arbitrary<Turn[]> = turns(
-  [...FILLING, ...FILLING, ...FILLING, 'peek', 'giveBack', 'giveBack', 'block', 'unblock', 'reset'],
+  [...FILLING, ...FILLING, ...FILLING, 'peek', 'refund', 'refund', 'block', 'unblock', 'reset'],
   fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom<Wait>('none', 'one') },
     { weight: 2, arbitrary: fc.constantFrom<Wait>('retry', 'retry - 1', 'reset', 'reset - 1') },

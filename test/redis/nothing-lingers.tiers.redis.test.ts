@@ -31,7 +31,7 @@ beforeAll(async () => {
   // What is looked at after each decision must not wait for it to find company.
   store = redisStore(redis, { maxBatch: 1 })
   await store.warmUp()
-  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, windowMs: 1 }), store, ...patient }).peek('one')
+  await createLimiter({ name: 'first', rule: fixedWindow({ limit: 1, window: 1 }), store, ...patient }).peek('one')
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -45,19 +45,19 @@ it('keeps every key of a decision over tiers for as long as its verdict says, an
 it('keeps what an id was answered with for its time, and then counts it anew', async () => {
   const limiter = createLimiter({
     name: 'ids',
-    rule: fixedWindow({ limit: 9, windowMs: 86_400_000 }),
+    rule: fixedWindow({ limit: 9, window: 86_400_000 }),
     store,
     ...patient,
-    idMs: 150,
+    idempotencyTtl: 150,
   })
-  await limiter.consume('one', { id: 'order 7' })
+  await limiter.consume('one', { idempotencyKey: 'order 7' })
   const name = '{sluice:ids:fixed-window@1:one}id~["ids","order%207"]'
   const ttlMs = await redis.pttl(name)
   expect(ttlMs).toBeGreaterThan(0)
   expect(ttlMs).toBeLessThanOrEqual(400)
-  expect((await limiter.consume('one', { id: 'order 7' })).remaining).toBe(8)
+  expect((await limiter.consume('one', { idempotencyKey: 'order 7' })).remaining).toBe(8)
   await waitUntil(async () => ((await redis.exists(name)) === 0 ? undefined : 'the answer is still there'), 3_000)
-  expect((await limiter.consume('one', { id: 'order 7' })).remaining).toBe(7)
+  expect((await limiter.consume('one', { idempotencyKey: 'order 7' })).remaining).toBe(7)
   await redis.flushall()
 })
 
@@ -65,9 +65,9 @@ it('deletes the keys when the last hold is settled and nothing was used', async 
   const limiter = createLimiter({
     name: 'budget',
     tiers: {
-      log: slidingLog({ limit: 9, windowMs: 60_000 }),
-      window: slidingWindow({ limit: 9, windowMs: 60_000 }),
-      bucket: tokenBucket({ capacity: 9, refill: 1, periodMs: 60_000 }),
+      log: slidingLog({ limit: 9, window: 60_000 }),
+      window: slidingWindow({ limit: 9, window: 60_000 }),
+      bucket: tokenBucket({ capacity: 9, refill: 1, period: 60_000 }),
     },
     store,
     ...patient,
@@ -84,7 +84,7 @@ it('deletes the keys when the last hold is settled and nothing was used', async 
 })
 
 it('keeps a lease for its time, longer when it is renewed, and not at all when it is released', async () => {
-  const limiter = createLimiter({ name: 'jobs', rule: concurrency({ limit: 2, leaseMs: 60_000 }), store, ...patient })
+  const limiter = createLimiter({ name: 'jobs', rule: concurrency({ limit: 2, lease: 60_000 }), store, ...patient })
   const lease = await limiter.acquire('one', { heartbeat: false })
   const ttl = (): Promise<number> => redis.pttl('sluice:jobs:concurrency@1:one')
   await delay(300)
@@ -100,6 +100,8 @@ it('keeps a lease for its time, longer when it is renewed, and not at all when i
 interface Seen {
   stored: Stored
   lateMs: number
+  /** Whether something was reserved: with that a decision says when the key is fresh at the latest, and a later one may say less. */
+  isReserved: boolean
 }
 
 /** One random run on keys of its own. It is not made smaller when it fails: every wait in it is a real one. */
@@ -110,7 +112,7 @@ async function playForReal(): Promise<void> {
       (rule, index) => openLimit(store, { limiter: limiterName, tier: `${index}`, rule }).limit,
     )
     const names = limits.map((limit) => `sluice:${encodeScope(limit)}:one`)
-    const seen = ruleList.map((): Seen => ({ stored: NONE, lateMs: 0 }))
+    const seen = ruleList.map((): Seen => ({ stored: NONE, lateMs: 0, isReserved: false }))
     for (const { asked, id, waitMs } of turnList) {
       if (waitMs > 0) await delay(waitMs)
       const operations = limits.map((limit, index) => {
@@ -162,16 +164,18 @@ function expectAllKept(
     const isUntouched = isSame(now, last.stored)
     // A key that is written may go on to end when it did before.
     const isEndUntouched = now.untilMs === last.stored.untilMs
+    const isReserved = last.isReserved || operation.type === 'reserve'
+    const lateMs = isReserved ? Number.POSITIVE_INFINITY : isEndUntouched ? last.lateMs : 0
     // An answer that is given again says how things stood then.
     if (idempotency === undefined || isRefused) {
       const decision = verdicts[index] as LimitResult
-      expectKept({ decision, stored: now, beforeMs, afterMs }, isEndUntouched ? last.lateMs : 0)
+      expectKept({ decision, stored: now, beforeMs, afterMs }, lateMs)
     }
     if (now.value !== undefined) expect(now.ttlMs, 'a key without an end').toBeGreaterThanOrEqual(0)
     if (isRefused && isTaking(operation) && operation.blockMs === 0) {
       expect(isUntouched || now.value === undefined, 'a refusal has written').toBe(true)
     }
-    seen[index] = { stored: now, lateMs: isEndUntouched ? last.lateMs : afterMs - beforeMs }
+    seen[index] = { stored: now, lateMs: isEndUntouched ? last.lateMs : afterMs - beforeMs, isReserved }
   }
 }
 

@@ -18,7 +18,7 @@ export interface OneShelf {
 /** Of this limit, what is left tells how much was counted. */
 export const LIMIT = 100
 
-const rule = fixedWindow({ limit: LIMIT, windowMs: 3_600_000, anchor: 'first-hit' })
+const rule = fixedWindow({ limit: LIMIT, window: 3_600_000, anchor: 'first-hit' })
 
 /** What the server calls a key of that limit. */
 export function serverNameOf(key: string): string {

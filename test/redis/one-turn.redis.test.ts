@@ -20,7 +20,7 @@ afterAll(() => redis.quit())
 type Tiered = Limiter<'user' | 'ip'>
 const one = (limiter: Tiered): Promise<Decision> => limiter.consume({ user: 'ann' })
 const both = (limiter: Tiered): Promise<Decision> => limiter.consume({ user: 'ann', ip: '::1' })
-const twice = (limiter: Tiered): Promise<Decision> => limiter.consume({ user: 'ann' }, { id: 'order 7' })
+const twice = (limiter: Tiered): Promise<Decision> => limiter.consume({ user: 'ann' }, { idempotencyKey: 'order 7' })
 
 it.each([
   ['one tier, both, one', [one, both, one]],
@@ -28,7 +28,7 @@ it.each([
   ['each in turn', [one, both, one, both, one, both]],
   ['with an id between them', [both, twice, one, both, one]],
 ])('decisions of one turn on one key are made in their order: %s', async (title, calls) => {
-  const tiers = { user: fixedWindow({ limit: 10, windowMs: 60_000 }), ip: fixedWindow({ limit: 20, windowMs: 60_000 }) }
+  const tiers = { user: fixedWindow({ limit: 10, window: 60_000 }), ip: fixedWindow({ limit: 20, window: 60_000 }) }
   const store = redisStore(redis)
   await using limiter = createLimiter({ name: `turn ${title}`, tiers, store, clock: manualClock(0), ...patient })
   const decisions = await Promise.all(calls.map((call) => call(limiter)))
@@ -38,12 +38,12 @@ it.each([
 it('what the hot script hands over keeps its place also when the script runs for the first time', async () => {
   const store = redisStore(redis)
   // The store has asked the engine for its atomicity, and has not loaded the script of the bucket.
-  await openLimit(store, { limiter: 'first', rule: fixedWindow({ limit: 1, windowMs: 1_000 }) }).decide(
+  await openLimit(store, { limiter: 'first', rule: fixedWindow({ limit: 1, window: 1_000 }) }).decide(
     'k',
     { type: 'peek', amount: 1 },
     0,
   )
-  const rule = tokenBucket({ capacity: 8, refill: 1, periodMs: 1_000 })
+  const rule = tokenBucket({ capacity: 8, refill: 1, period: 1_000 })
   const { decide } = openLimit(store, { limiter: 'first', rule })
   const seen = await Promise.all([
     decide('held', { type: 'reserve', amount: 3, holdId: 1, holdMs: 60_000 }, 0),

@@ -21,9 +21,9 @@ afterAll(async () => {
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const rules: readonly (readonly [string, (spanMs: number) => Rule])[] = [
-  ['fixed window', (windowMs) => fixedWindow({ limit: 9, windowMs })],
-  ['sliding window', (windowMs) => slidingWindow({ limit: 9, windowMs })],
-  ['token bucket', (periodMs) => tokenBucket({ capacity: 9, refill: 9, periodMs })],
+  ['fixed window', (windowMs) => fixedWindow({ limit: 9, window: windowMs })],
+  ['sliding window', (windowMs) => slidingWindow({ limit: 9, window: windowMs })],
+  ['token bucket', (periodMs) => tokenBucket({ capacity: 9, refill: 9, period: periodMs })],
 ]
 
 it.each(rules)('a key lives as long as the numbers say that counted it last: %s', async (_, make) => {

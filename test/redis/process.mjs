@@ -21,7 +21,7 @@ async function run(job) {
   const limiter = sluice.createLimiter({
     onStoreFailure: 'throw',
     instances: 1,
-    deadlineMs: 20_000,
+    timeout: 20_000,
     name: job.name,
     rule: sluice[job.factory](job.options),
     store,
@@ -40,7 +40,7 @@ async function run(job) {
     // One connection keeps the order: the counter goes up after the admission and down before the give-back.
     const atWork = `at work:${job.name}:${subject}`
     mostAtWork = Math.max(mostAtWork, await client.incrby(atWork, cost))
-    await Promise.all([client.decrby(atWork, cost), limiter.giveBack(subject, cost)])
+    await Promise.all([client.decrby(atWork, cost), limiter.refund(subject, cost)])
   }
 
   let started = 0

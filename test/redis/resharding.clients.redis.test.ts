@@ -72,8 +72,8 @@ it.each(Object.keys(clients))(
   '%s: a decision over two keys that a move has torn apart is made once when they are together',
   async (name) => {
     const { store, slot, home, away } = await openSlot(name)
-    const rule = fixedWindow({ limit: LIMIT, windowMs: 3_600_000, anchor: 'first-hit' })
-    const limiter = createLimiter({ name: 'torn', tiers: { user: rule, ip: rule }, store, deadlineMs: 60_000 })
+    const rule = fixedWindow({ limit: LIMIT, window: 3_600_000, anchor: 'first-hit' })
+    const limiter = createLimiter({ name: 'torn', tiers: { user: rule, ip: rule }, store, timeout: 60_000 })
     onTestFinished(() => limiter.close())
     const failures: string[] = []
     limiter.on('storeFailed', ({ error }) => failures.push(String(error)))
@@ -115,16 +115,16 @@ it.each(Object.keys(clients))(
   '%s: exactly the limit is admitted by Redis while a slot moves there and back',
   async (name) => {
     const { store, slot, home, away } = await openSlot(name)
-    const rule = fixedWindow({ limit: LIMIT, windowMs: 3_600_000, anchor: 'first-hit' })
+    const rule = fixedWindow({ limit: LIMIT, window: 3_600_000, anchor: 'first-hit' })
     // Refused from memory, the traffic would never reach the servers, and never let them be heard.
-    const limiter = createLimiter({ name: 'api', rule, store, deadlineMs: 10_000, denialCacheMs: 0 })
+    const limiter = createLimiter({ name: 'api', rule, store, timeout: 10_000, denialCache: false })
     onTestFinished(() => limiter.close())
     const traffic = startTraffic(limiter)
     await limiter.consume('with an id')
     let withId: Promise<Decision> | undefined
     const onStep = () => {
       // It has a key that is here and one that is nowhere: it cannot be decided before the slot has moved.
-      withId ??= limiter.consume('with an id', { id: randomUUID() })
+      withId ??= limiter.consume('with an id', { idempotencyKey: randomUUID() })
       return traffic.further(IN_FLIGHT)
     }
     for (let times = 0; times < runs('rounds'); times++) {

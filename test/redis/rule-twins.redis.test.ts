@@ -68,7 +68,7 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
     await fc.assert(
       fc.asyncProperty(extremes, shares, starts, async (rule, shareList, startMs) => {
         const turnList = shareList.map(({ share, wait }, index) => ({
-          action: (['consume', 'consume', 'charge', 'giveBack', 'peek'] as const)[index % 5] ?? 'consume',
+          action: (['consume', 'consume', 'charge', 'refund', 'peek'] as const)[index % 5] ?? 'consume',
           amount: Math.max(1, Math.floor(share * rule.limit)),
           wait,
         }))

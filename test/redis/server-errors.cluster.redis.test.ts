@@ -58,7 +58,7 @@ it('an id whose key holds something else is told by that key, and takes nothing'
   const client = new Cluster([...cluster.nodes])
   onTestFinished(() => client.disconnect())
   const store = redisStore(client)
-  const rule = fixedWindow({ limit: LIMIT, windowMs: 60_000 })
+  const rule = fixedWindow({ limit: LIMIT, window: 60_000 })
   const operations = ['user', 'ip'].map((tier) => {
     return operationOn(openLimit(store, { limiter: 'ids', tier, rule }).limit, tier, { type: 'consume', amount: 1 })
   })

@@ -134,7 +134,10 @@ describe.runIf(found)('by the server’s time', () => {
   }
 
   it('a refusal that blocks a key leaves what another rule has counted there for as long as it counts', async () => {
-    const [short, long] = [7, 61_000].map((windowMs) => strictWindow({ limit: 1, windowMs, slices: 1 })) as [Rule, Rule]
+    const [short, long] = [7, 61_000].map((windowMs) => strictWindow({ limit: 1, window: windowMs, slices: 1 })) as [
+      Rule,
+      Rule,
+    ]
     time.set(1_700_000_000_000)
     const limit = { limiter: `two rules ${count++}`, rule: short, rulesVary: true }
     for (const store of [redisStore(time.redis), memoryStore()]) {
@@ -182,7 +185,7 @@ describe.runIf(found)('by the server’s time', () => {
         await expectTwins(twins, callList, compared)
       })
       await fc.assert(property, { numRuns: runs('timed') })
-      expect(compared.known / compared.decisions).toBeGreaterThan(0.1)
+      expect(compared.known / compared.decisions).toBeGreaterThan(0.02)
     })
   })
 })

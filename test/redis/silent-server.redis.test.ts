@@ -57,7 +57,7 @@ async function expectOneWait(open: (typeof clients)[string]): Promise<void> {
   const { client, close } = await open()
   onTestFinished(close)
   onTestFinished(() => proxy.thaw())
-  const rule = fixedWindow({ limit: 100, windowMs: 3_600_000 })
+  const rule = fixedWindow({ limit: 100, window: 3_600_000 })
   const limiter = createLimiter({ name: randomUUID(), rule, store: redisStore(client), instances: 1 })
   const told: unknown[] = []
   limiter.on('degraded', ({ error }) => told.push(error))

@@ -9,7 +9,7 @@ import { ask } from '../servers/ask.ts'
 import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 
 // Its windows start with a key's first request, so no key goes at midnight.
-const rule = fixedWindow({ limit: 9, windowMs: 86_400_000, anchor: 'first-hit' })
+const rule = fixedWindow({ limit: 9, window: 86_400_000, anchor: 'first-hit' })
 
 let cluster: RunningCluster
 let client: Cluster

@@ -18,7 +18,7 @@ process.on('message', async ({ number, task }) => {
 })
 process.on('disconnect', () => process.exit())
 
-function limiterOf({ servers, limiter: { name, tiers, sharedTag } }) {
+function limiterOf({ servers, limiter: { name, tiers, hashTag } }) {
   const address = JSON.stringify(servers)
   if (!clients.has(address)) {
     const client = servers.length === 1 ? new Redis(servers[0]) : new Cluster(servers)
@@ -29,10 +29,10 @@ function limiterOf({ servers, limiter: { name, tiers, sharedTag } }) {
     name,
     tiers: Object.fromEntries(rules),
     store: clients.get(address),
-    sharedTag,
+    hashTag,
     onStoreFailure: 'throw',
     instances: 1,
-    deadlineMs: 20_000,
+    timeout: 20_000,
   })
 }
 
@@ -65,7 +65,7 @@ async function sendRequests(task) {
 /** A decision, and how many units of each tier it has used in the end. */
 async function take(limiter, { cost, holds }, key, id) {
   if (!holds) {
-    const decision = await limiter.consume(key, { cost, ...(id && { id }) })
+    const decision = await limiter.consume(key, { cost, ...(id && { idempotencyKey: id }) })
     return { decision, units: cost }
   }
   const estimate = Object.fromEntries(Object.entries(cost).map(([tier, most]) => [tier, most + upTo(3)]))
@@ -83,7 +83,7 @@ async function reserve({ key, estimates, holdMs, ...task }) {
   const limiter = limiterOf(task)
   return Promise.all(
     estimates.map(async (estimate) => {
-      const hold = await limiter.reserve(key, { estimate, holdMs })
+      const hold = await limiter.reserve(key, { estimate, expiresIn: holdMs })
       kept.push(hold)
       return hold.decision
     }),

@@ -22,7 +22,7 @@ const factories: Readonly<Record<Factory, (options: never) => Rule>> = {
 export interface LimiterText {
   readonly name: string
   readonly tiers: Readonly<Record<string, readonly [factory: Factory, options: object]>>
-  readonly sharedTag?: boolean
+  readonly hashTag?: boolean
 }
 
 interface Place {
@@ -127,11 +127,11 @@ export function startTierProcess(): TierProcess {
 }
 
 /** The limiter itself, for this process. */
-export function limiterOf({ name, tiers, sharedTag }: LimiterText, store: Store): Limiter<string> {
+export function limiterOf({ name, tiers, hashTag }: LimiterText, store: Store): Limiter<string> {
   const made = Object.entries(tiers).map(([tier, [factory, options]]) => {
     return [tier, (factories[factory] as (options: object) => Rule)(options)] as const
   })
-  return createLimiter({ ...patient, name, tiers: Object.fromEntries(made), store, ...(sharedTag && { sharedTag }) })
+  return createLimiter({ ...patient, name, tiers: Object.fromEntries(made), store, ...(hashTag && { hashTag }) })
 }
 
 /** How many units of each subject of each tier were used by all that was admitted; what came with one id counts once. */

@@ -39,9 +39,9 @@ function textOf(name: string): LimiterText {
   return {
     name,
     tiers: {
-      user: ['fixedWindow', { limit: USER_LIMIT, windowMs: YEARS_MS }],
-      ip: ['tokenBucket', { capacity: IP_CAPACITY, refill: 1, periodMs: YEARS_MS }],
-      global: ['slidingLog', { limit: GLOBAL_LIMIT, windowMs: YEARS_MS }],
+      user: ['fixedWindow', { limit: USER_LIMIT, window: YEARS_MS }],
+      ip: ['tokenBucket', { capacity: IP_CAPACITY, refill: 1, period: YEARS_MS }],
+      global: ['slidingLog', { limit: GLOBAL_LIMIT, window: YEARS_MS }],
     },
   }
 }

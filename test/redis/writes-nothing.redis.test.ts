@@ -50,7 +50,7 @@ describe.each(everyRule)('$title', (named) => {
     for (const key of ['used up', 'blocked', 'fresh']) {
       for (const cost of [0, 1, 3, 4]) await limiter.peek(key, { cost })
     }
-    await limiter.giveBack('fresh')
+    await limiter.refund('fresh')
     await limiter.unblock('fresh')
     await limiter.unblock('used up')
     await limiter.reset('fresh')
@@ -67,7 +67,7 @@ describe.each(everyRule)('$title', (named) => {
       tiers: {
         free: ruleOf(named, named.options(3)),
         shadow: { rule: ruleOf(named, named.options(3)), shadow: true },
-        full: fixedWindow({ limit: 1, windowMs: 86_400_000, anchor: 'first-hit' }),
+        full: fixedWindow({ limit: 1, window: 86_400_000, anchor: 'first-hit' }),
       },
       store,
       ...patient,
@@ -81,13 +81,13 @@ describe.each(everyRule)('$title', (named) => {
     const refusals = [
       await limiter.consume(key),
       await limiter.consume({ ...key, shadow: 'fresh' }),
-      await limiter.consume(key, { id: 'an id' }),
+      await limiter.consume(key, { idempotencyKey: 'an id' }),
       await limiter.consume(key, { cost: { free: 4, shadow: 4 } }),
       (await limiter.reserve(key, { estimate: 1 })).decision,
     ]
     if (limiter.rules.free?.refunds === 'lease') refusals.push((await limiter.acquire(key)).decision)
     await limiter.peek(key)
-    await limiter.giveBack({ free: 'fresh', full: 'fresh' })
+    await limiter.refund({ free: 'fresh', full: 'fresh' })
     await limiter.unblock(key)
     await limiter.reset({ free: 'fresh', full: 'fresh' })
 

@@ -22,15 +22,27 @@ const WINDOW = 'sliding-window 100 60000 -'
 const BUCKET = 'token-bucket 10 5 1000 -'
 
 /** Runs the script as a person would: keys, and the arguments of tiers in one text. */
-async function run(keys: readonly string[], tiers: string, idMs = '0', nowMs = NOW): Promise<number[]> {
+async function run(keys: readonly string[], tiers: string, idempotencyTtl = '0', nowMs = NOW): Promise<number[]> {
   const args = tiers.split(' ').filter((word) => word !== '')
-  return (await redis.eval(getScript('sluice').source, keys.length, ...keys, nowMs, idMs, ...args)) as number[]
+  return (await redis.eval(
+    getScript('sluice').source,
+    keys.length,
+    ...keys,
+    nowMs,
+    idempotencyTtl,
+    ...args,
+  )) as number[]
 }
 
 /** What the script says, if it has left the server as it was. */
-async function refusal(keys: readonly string[], tiers: string, idMs?: string, nowMs?: string): Promise<string> {
+async function refusal(
+  keys: readonly string[],
+  tiers: string,
+  idempotencyTtl?: string,
+  nowMs?: string,
+): Promise<string> {
   const before = await everything()
-  const message = await errorOf(run(keys, tiers, idMs, nowMs))
+  const message = await errorOf(run(keys, tiers, idempotencyTtl, nowMs))
   expect(await everything()).toEqual(before)
   return message
 }
@@ -41,15 +53,15 @@ async function everything(): Promise<readonly (readonly [string, string])[]> {
 }
 
 describe('a call of tiers is refused, and nothing is written, when', () => {
-  it('a time or an idMs is wrong', async () => {
+  it('a time or an idempotencyTtl is wrong', async () => {
     for (const time of ['-2', '1.5', 'nan', 'inf', 'now', '', '9007199254740992']) {
       expect(await refusal(['a'], `${WINDOW} 1`, '0', time)).toBe(
         `ERR sluice: nowMs must be a whole number of at least 0, got ${time}`,
       )
     }
-    for (const idMs of ['-1', '1.5', 'nan', 'inf', '', 'x', '315619200001']) {
-      expect(await refusal(['a', 'id'], `${WINDOW} 1`, idMs)).toBe(
-        `ERR sluice: idMs must be a whole number from 0 to 315619200000, got ${idMs}`,
+    for (const idempotencyTtl of ['-1', '1.5', 'nan', 'inf', '', 'x', '315619200001']) {
+      expect(await refusal(['a', 'id'], `${WINDOW} 1`, idempotencyTtl)).toBe(
+        `ERR sluice: idempotencyTtl must be a whole number from 0 to 315619200000, got ${idempotencyTtl}`,
       )
     }
   })
@@ -142,7 +154,7 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
     )
     expect(await refusal([], `${WINDOW} 1`)).toBe('ERR sluice: one call decides 1 to 1000 keys, got 0')
     expect(await refusal(['a'], `${WINDOW} 1`, '1000')).toBe(
-      'ERR sluice: with an idMs the last key is that of the id, and every tier has one before it, got 1 key',
+      'ERR sluice: with an idempotencyTtl the last key is that of the id, and every tier has one before it, got 1 key',
     )
     const keys = Array.from({ length: 1_001 }, (_, index) => `key ${index}`)
     expect(await refusal(keys, `${WINDOW} 1 `.repeat(1_001))).toBe(

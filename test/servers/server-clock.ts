@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fetchPackages, hasApt } from './fetch-packages.ts'
-import { type ServerBinary, whyUnusable } from './server-binary.ts'
+import type { ServerBinary } from './server-binary.ts'
+import { startServer } from './start-server.ts'
 
 /** A wall clock that can be set, and a server to start with it. */
 export interface ServerClock {
@@ -39,7 +40,7 @@ export async function serverClock(
   const stop = () => rm(folder, { recursive: true, force: true })
   await step(0)
   const binary = { path: server.path, env: { ...server.env, ...settings(library, file) } }
-  if ((await whyUnusable(binary)) !== undefined) {
+  if (!(await starts(binary))) {
     await stop()
     return undefined
   }
@@ -49,6 +50,16 @@ export async function serverClock(
     // In the middle of the millisecond: the library cuts off what is beyond its precision.
     stopAt: (nowMs) => write(`${Math.floor(nowMs / 1_000)}.${`${nowMs % 1_000}`.padStart(3, '0')}5`),
     stop,
+  }
+}
+
+/** Only a start tells: a server may print its version and crash as it makes its first Lua state. */
+async function starts(server: ServerBinary): Promise<boolean> {
+  try {
+    await (await startServer({ server })).stop()
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -135,7 +135,7 @@ describe('a body that does not come in time', () => {
 
   it('takes no answer from a request before it', async () => {
     const store = remoteStore()
-    const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, deadline: 1h } }'
+    const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, timeout: 1h } }'
     const { port, get } = await serving({ requestMs: 300, yaml, store })
     store.behaviour = 'silent'
     const { socket, said, ended } = await rawConnection({ port })
@@ -206,7 +206,7 @@ describe('a connection', () => {
 
   it('that is closed while its request is decided harms nobody, and what was decided counts', async () => {
     const store = remoteStore()
-    const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, deadline: 1h } }'
+    const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, timeout: 1h } }'
     const stage = await serving({ yaml, store })
     store.behaviour = 'silent'
     const { socket, said, ended } = await rawConnection(stage)

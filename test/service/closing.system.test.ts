@@ -3,7 +3,7 @@ import { remoteStore } from '../remote-store.ts'
 import { rawConnection } from './raw-connection.ts'
 import { serving, TOKEN } from './service-stage.ts'
 
-const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, deadline: 1h } }'
+const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, timeout: 1h } }'
 const asked = { policy: 'api', key: 'a' }
 
 it('a service that ends answers what it was asked, takes no further connection, and is not ready meanwhile', async () => {

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Store } from '../../src/core/store.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
-import { nameField, type RuleForm } from '../../src/rules/rule-form.ts'
+import type { RuleForm } from '../../src/rules/rule-form.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
@@ -23,15 +23,15 @@ afterAll(async () => {
 
 /** A file in which everybody has 100 in a time, by each rule, and by slices that change too. */
 const fileOf = (time: string): string => `policies:
-${everyRule.map(({ name, forms }) => `  ${name}: { rule: ${name}, ${hundredIn(forms[0], time)}, deadline: 1h }`).join('\n')}
-  slices: { rule: strict-window, limit: 100, window: ${time}, slices: ${time === '1d' ? 24 : 10}, deadline: 1h }
+${everyRule.map(({ name, forms }) => `  ${name}: { rule: ${name}, ${hundredIn(forms[0], time)}, timeout: 1h }`).join('\n')}
+  slices: { rule: strict-window, limit: 100, window: ${time}, slices: ${time === '1d' ? 24 : 10}, timeout: 1h }
 `
 const NAMES = [...ruleNames, 'slices']
 
 /** What a rule needs to be told: 100 wherever it counts, and the time wherever it takes one. */
 function hundredIn(form: RuleForm, time: string): string {
   const needed = form.fields.filter(({ example }) => example !== undefined)
-  return needed.map((field) => `${nameField(field)}: ${field.kind === 'duration' ? time : 100}`).join(', ')
+  return needed.map((field) => `${field.name}: ${field.kind === 'duration' ? time : 100}`).join(', ')
 }
 
 describe.each<[string, () => Store]>([

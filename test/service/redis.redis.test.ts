@@ -12,12 +12,12 @@ beforeAll(async () => {
 
 // Nobody decides without Redis, however slow the machine is.
 const POLICIES = `policies:
-  api: { rule: fixed-window, limit: 1000, window: 1d, deadline: 1h }
+  api: { rule: fixed-window, limit: 1000, window: 1d, timeout: 1h }
   messages:
     tiers:
       user: { rule: fixed-window, limit: 100, window: 1d }
       ip: { rule: token-bucket, capacity: 500, refill: 1, period: 1d }
-    deadline: 1h
+    timeout: 1h
 `
 
 const formatUrl = (topology: Topology): string => {
@@ -70,10 +70,10 @@ describe.each<Topology>(['single', 'sentinel', 'cluster'])('on Redis: %s', (topo
 
 describe('when Redis is away', () => {
   const yaml = `policies:
-  shared: { rule: fixed-window, limit: 10, window: 1d, deadline: 200ms, instances: 2 }
-  open: { rule: fixed-window, limit: 10, window: 1d, deadline: 200ms, onStoreFailure: allow }
-  strict: { rule: fixed-window, limit: 10, window: 1d, deadline: 200ms, onStoreFailure: refuse }
-  loud: { rule: fixed-window, limit: 10, window: 1d, deadline: 200ms, onStoreFailure: throw }
+  shared: { rule: fixed-window, limit: 10, window: 1d, timeout: 200ms, instances: 2 }
+  open: { rule: fixed-window, limit: 10, window: 1d, timeout: 200ms, onStoreFailure: allow }
+  strict: { rule: fixed-window, limit: 10, window: 1d, timeout: 200ms, onStoreFailure: refuse }
+  loud: { rule: fixed-window, limit: 10, window: 1d, timeout: 200ms, onStoreFailure: throw }
 `
 
   it('each policy does as it says, it is not ready, and recovers by itself', async () => {

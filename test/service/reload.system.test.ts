@@ -5,7 +5,7 @@ import { remoteStore } from '../remote-store.ts'
 import { serving } from './service-stage.ts'
 
 const policies = (text: string) => readPolicies(`policies:\n${text}`, 'policies.yaml')
-const api = (limit: number) => `  api: { rule: fixed-window, limit: ${limit}, window: 1m, deadline: 1h }\n`
+const api = (limit: number) => `  api: { rule: fixed-window, limit: ${limit}, window: 1m, timeout: 1h }\n`
 const other = '  other: { rule: fixed-window, limit: 3, window: 1m }\n'
 const yaml = `policies:\n${api(10)}${other}`
 
@@ -74,8 +74,8 @@ describe('policies that cannot be read', () => {
     const { service, remaining } = await serving({ yaml, clock: manualClock(0) })
     const before = service.limiters()
     const [good, bad] = policies(api(20) + other)
-    const wrong = [good, { name: 'other', options: { ...bad?.options, deadlineMs: -1 } }]
-    expect(() => service.reload(wrong as never)).toThrow('deadlineMs must be')
+    const wrong = [good, { name: 'other', options: { ...bad?.options, timeout: -1 } }]
+    expect(() => service.reload(wrong as never)).toThrow('timeout must be')
     expect(service.limiters()).toEqual(before)
     expect(await remaining('api', 'a')).toBe(10)
   })

@@ -104,8 +104,8 @@ describe('what changes a key', () => {
   it('gives back and charges', async () => {
     const { post } = await serving({ clock: clock() })
     await post('/v1/consume', { policy: 'api', key: 'a', cost: 5 })
-    expect((await post('/v1/give-back', { policy: 'api', key: 'a', amount: 3 })).body.remaining).toBe(8)
-    expect((await post('/v1/give-back', { policy: 'api', key: 'a' })).body.remaining).toBe(9)
+    expect((await post('/v1/refund', { policy: 'api', key: 'a', amount: 3 })).body.remaining).toBe(8)
+    expect((await post('/v1/refund', { policy: 'api', key: 'a' })).body.remaining).toBe(9)
     expect((await post('/v1/charge', { policy: 'api', key: 'a', amount: 4 })).body.remaining).toBe(5)
     expect((await post('/v1/charge', { policy: 'api', key: 'a' })).body.remaining).toBe(4)
   })
@@ -148,7 +148,7 @@ describe('holds', () => {
 
   it('are cancelled', async () => {
     const { post } = await serving({ clock: clock() })
-    const { body } = await post('/v1/reserve', { policy: 'tokens', key: 'a', estimate: 400, holdMs: 1_000 })
+    const { body } = await post('/v1/reserve', { policy: 'tokens', key: 'a', estimate: 400, expiresIn: '1s' })
     expect((await post('/v1/cancel', { hold: body.hold })).body).toMatchObject({ allowed: true, remaining: 1_000 })
   })
 

@@ -16,13 +16,13 @@ describe.each([
   it.each<[unknown, string]>([
     [
       { redis: 1 },
-      `${what} has no option "redis": it takes store, rule, name, clock, denialCacheMs, deadlineMs, onStoreFailure, instances`,
+      `${what} has no option "redis": it takes store, rule, name, clock, denialCache, timeout, onStoreFailure, instances`,
     ],
     [null, `${what} takes an object of options, got null`],
     [{ store: {} }, 'store must be a store such as redisStore(redis), got an object'],
     [{ clock: 5 }, 'clock must be an object with nowMs(), got 5'],
-    [{ rule: fixedWindow({ limit: 1, windowMs: 1 }) }, 'rule must be a function of limit and windowMs, got an object'],
-    [{ denialCacheMs: -1 }, 'denialCacheMs must be a whole number of at least 0, got -1'],
+    [{ rule: fixedWindow({ limit: 1, window: 1 }) }, 'rule must be a function of limit and windowMs, got an object'],
+    [{ denialCache: -1 }, 'denialCache must be from 1 ms to 10 years (3653d), got -1'],
     [{ name: '' }, 'name must be a string of 1 to 60 characters without a slash, got ""'],
     [{ name: 'a/b' }, 'name must be a string of 1 to 60 characters without a slash, got "a/b"'],
     [{ name: 'n'.repeat(61) }, `name must be a string of 1 to 60 characters without a slash, got "${'n'.repeat(60)}…"`],
@@ -40,17 +40,17 @@ describe('the rule', () => {
   it.each<[string, unknown, string]>([
     [
       'of another limit',
-      () => slidingWindow({ limit: 50, windowMs: 1_000 }),
+      () => slidingWindow({ limit: 50, window: 1_000 }),
       'rule must return a rule of the limit that it is given, 100, got one of 50',
     ],
     [
       'that is none',
       () => 100,
-      'rule must be a function that returns a rule such as slidingWindow({ limit, windowMs }), got 100',
+      'rule must be a function that returns a rule such as slidingWindow({ limit, window: windowMs }), got 100',
     ],
     [
       'for places',
-      (limit: number) => concurrency({ limit, leaseMs: 1_000 }),
+      (limit: number) => concurrency({ limit, lease: 1_000 }),
       'rule must return a rule that counts requests, got "concurrency", which waits for their end',
     ],
   ])('%s is not taken', (_, rule, message) => {

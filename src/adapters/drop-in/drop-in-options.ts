@@ -1,10 +1,17 @@
-import { invalidOption, knownOptions, show, wholeNumber } from '../../core/check.ts'
+import { invalidOption, knownOptions, show } from '../../core/check.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { Duration } from '../../core/duration.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
-import type { CommonOptions } from '../../limiter/create-limiter.ts'
-import { assertMethod, checkFailureOptions, FAILURE_OPTIONS, type FailureOptions } from '../../limiter/options.ts'
+import {
+  assertMethod,
+  type CommonOptions,
+  checkFailureOptions,
+  FAILURE_OPTIONS,
+  type FailureOptions,
+  readDenialCache,
+} from '../../limiter/options.ts'
 import { fixedWindow, slidingLog } from '../../rules/index.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 
@@ -17,7 +24,7 @@ export interface DropInOptions extends FailureOptions {
   readonly store?: Store
   /**
    * Makes the rule from the limit and the window, in milliseconds, of the other library. It must have that limit.
-   * @default (limit, windowMs) => fixedWindow({ limit, windowMs, anchor: 'first-hit' })
+   * @default (limit, windowMs) => fixedWindow({ limit, window: windowMs, anchor: 'first-hit' })
    */
   readonly rule?: (limit: number, windowMs: number) => Rule
   /**
@@ -31,11 +38,11 @@ export interface DropInOptions extends FailureOptions {
    */
   readonly clock?: Clock
   /**
-   * How long a refusal by Redis may be answered again without asking, in milliseconds: that is how late this process notices what
-   * another one gave back or reset. 0 asks every time.
-   * @default 1_000
+   * How long a refusal by Redis is answered from memory. It is how late this process notices what another one refunded or reset.
+   * `false` asks Redis every time.
+   * @default '1s'
    */
-  readonly denialCacheMs?: number
+  readonly denialCache?: Duration | false
 }
 
 /** Checked and complete options. */
@@ -49,7 +56,7 @@ export interface DropInSettings {
   /** Whether the options choose what to do when the store fails. */
   readonly choosesFailure: boolean
   /** Options of every limiter. */
-  readonly common: Pick<CommonOptions, 'store' | 'clock' | 'denialCacheMs' | keyof FailureOptions>
+  readonly common: Pick<CommonOptions, 'store' | 'clock' | 'denialCache' | keyof FailureOptions>
 }
 
 /** A limit that no count reaches, for windows that only count. */
@@ -57,9 +64,9 @@ export const UNREACHED: number = 10 ** 12
 
 /** Checks the options of `caller`, such as `throttlerStorage()`, and fills in the defaults. */
 export function parseDropInOptions(caller: string, defaultName: string, options: DropInOptions): DropInSettings {
-  knownOptions(caller, options, ['store', 'rule', 'name', 'clock', 'denialCacheMs', ...FAILURE_OPTIONS])
-  const { instances, ...failure } = checkFailureOptions(options)
-  const { store, rule, name = defaultName, clock, denialCacheMs = 1_000 } = options
+  knownOptions(caller, options, ['store', 'rule', 'name', 'clock', 'denialCache', ...FAILURE_OPTIONS])
+  const { instances, timeoutMs, onStoreFailure } = checkFailureOptions(options)
+  const { store, rule, name = defaultName, clock, denialCache = 1_000 } = options
   if (store !== undefined) assertMethod('store', 'store', 'a store such as redisStore(redis)', store)
   if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
   if (rule !== undefined && typeof rule !== 'function') {
@@ -68,7 +75,7 @@ export function parseDropInOptions(caller: string, defaultName: string, options:
   if (typeof name !== 'string' || name.length < 1 || name.length > 60 || name.includes('/')) {
     throw invalidOption('name', 'a string of 1 to 60 characters without a slash', name)
   }
-  wholeNumber('denialCacheMs', denialCacheMs, 0)
+  readDenialCache(denialCache)
   const used = store ?? memoryStore()
   const given = { ...(clock !== undefined && { clock }), ...(instances !== undefined && { instances }) }
   return {
@@ -78,7 +85,7 @@ export function parseDropInOptions(caller: string, defaultName: string, options:
     rule,
     clock,
     choosesFailure: options.onStoreFailure !== undefined,
-    common: { store: used, denialCacheMs, ...failure, ...given },
+    common: { store: used, denialCache, timeout: timeoutMs, onStoreFailure, ...given },
   }
 }
 
@@ -93,12 +100,12 @@ export function failOpen(settings: DropInSettings): DropInSettings {
 
 /** Counts in a window that opens with the first hit, as the other libraries do. */
 export function firstHitWindow(limit: number, windowMs: number): Rule {
-  return fixedWindow({ limit, windowMs, anchor: 'first-hit' })
+  return fixedWindow({ limit, window: windowMs, anchor: 'first-hit' })
 }
 
 /** Logs every hit for the length of the window: a refund leaves nothing behind. */
 export function hitLog(limit: number, windowMs: number): Rule {
-  return slidingLog({ limit, windowMs })
+  return slidingLog({ limit, window: windowMs })
 }
 
 /** Makes the rule for a limit of the other library. Throws when it has another limit than that library tells its clients. */
@@ -110,7 +117,12 @@ export function createRule(
 ): Rule {
   const { rule: make = byDefault } = settings
   const rule = make(limit, windowMs)
-  assertMethod('rule', 'rule', 'a function that returns a rule such as slidingWindow({ limit, windowMs })', rule)
+  assertMethod(
+    'rule',
+    'rule',
+    'a function that returns a rule such as slidingWindow({ limit, window: windowMs })',
+    rule,
+  )
   if (rule.refunds === 'lease') {
     const message = `rule must return a rule that counts requests, got ${show(rule.kind)}, which waits for their end`
     throw new LimiterError('INVALID_OPTION', message)

@@ -1,8 +1,9 @@
 import { show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Store } from '../../core/store.ts'
-import { createClear, createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
+import { createClear, createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { LimiterOptions } from '../../limiter/options.ts'
 import { createRule, type DropInSettings, failOpen, firstHitWindow, UNREACHED } from './drop-in-options.ts'
 
 /** The settings that the other library passes to its store before the first request. */

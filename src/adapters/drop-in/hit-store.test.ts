@@ -13,16 +13,16 @@ const storeOf = (options: DropInOptions = {}): HitStore => new HitStore('x()', '
 describe('what is wrong with the limit is told by init, and by every call after it:', () => {
   it.each<[string, DropInOptions, unknown, string]>([
     ['no number', {}, { limit: '100', windowMs: 1_000 }, 'limit must be a whole number of at least 1, got "100"'],
-    ['no window', {}, { limit: 1, windowMs: 0 }, 'windowMs must be a whole number from 1 to 315619200000, got 0'],
+    ['no window', {}, { limit: 1, windowMs: 0 }, 'window must be from 1 ms to 10 years (3653d), got 0'],
     [
       'a rule of another limit',
-      { rule: () => slidingWindow({ limit: 5, windowMs: 1_000 }) },
+      { rule: () => slidingWindow({ limit: 5, window: 1_000 }) },
       { limit: 10, windowMs: 1_000 },
       'rule must return a rule of the limit that it is given, 10, got one of 5',
     ],
     [
       'a rule for a limit that nobody knows yet',
-      { rule: (limit, windowMs) => slidingWindow({ limit, windowMs }) },
+      { rule: (limit, windowMs) => slidingWindow({ limit, window: windowMs }) },
       { limit: () => 5, windowMs: 1_000 },
       'limit must be a number for a rule of your own: a store does not get to know what a function says, got a function',
     ],

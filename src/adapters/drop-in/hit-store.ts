@@ -73,7 +73,7 @@ export class HitStore {
   async decrement(key: string): Promise<void> {
     const { limiter } = this.#assertOpened()
     const hit = this.#hits.getStore()
-    if (hit === undefined || this.#nowMs() < hit.countedUntilMs) await limiter.giveBack(composeSubject(key))
+    if (hit === undefined || this.#nowMs() < hit.countedUntilMs) await limiter.refund(composeSubject(key))
   }
 
   /** Forgets a client. */

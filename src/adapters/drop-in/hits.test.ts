@@ -68,7 +68,7 @@ describe('a subject', () => {
 
 it('tells what is used and when it is over, and of a refusal one more and when to come back', async () => {
   const clock = manualClock(1_000)
-  const limiter = createLimiter({ name: 'x', rule: fixedWindow({ limit: 2, windowMs: 1_000 }), clock })
+  const limiter = createLimiter({ name: 'x', rule: fixedWindow({ limit: 2, window: 1_000 }), clock })
   const told: unknown[] = []
   for (let hit = 0; hit < 3; hit++) {
     const decision = await limiter.consume('ada')
@@ -83,10 +83,10 @@ it('tells what is used and when it is over, and of a refusal one more and when t
 })
 
 describe('a block', () => {
-  const rule = fixedWindow({ limit: 1, windowMs: 60_000 })
-  const refused = async (blockForMs: number): Promise<{ limiter: Limiter; clock: ManualClock; refusal: Decision }> => {
+  const rule = fixedWindow({ limit: 1, window: 60_000 })
+  const refused = async (blockFor: number): Promise<{ limiter: Limiter; clock: ManualClock; refusal: Decision }> => {
     const clock = manualClock(0)
-    const limiter = createLimiter({ name: 'x', rule, clock, blockForMs })
+    const limiter = createLimiter({ name: 'x', rule, clock, blockFor })
     await limiter.charge('ada', 2)
     return { limiter, clock, refusal: await limiter.consume('ada') }
   }
@@ -107,8 +107,8 @@ describe('a block', () => {
 
   it('only loses what was counted where that alone outlasts it', async () => {
     const clock = manualClock(0)
-    const log = slidingLog({ limit: 2, windowMs: 1_000 })
-    const limiter = createLimiter({ name: 'x', rule: log, clock, blockForMs: 600 })
+    const log = slidingLog({ limit: 2, window: 1_000 })
+    const limiter = createLimiter({ name: 'x', rule: log, clock, blockFor: 600 })
     await limiter.consume('ada')
     clock.advance(500)
     await limiter.consume('ada')

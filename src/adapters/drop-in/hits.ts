@@ -35,6 +35,6 @@ export async function settleBlock(
 ): Promise<Decision> {
   if (refusal.resetAfterMs <= blockMs) return refusal
   // More than any count: the limit may have been higher before.
-  const standing = await limiter.giveBack(subject, Number.MAX_SAFE_INTEGER)
+  const standing = await limiter.refund(subject, Number.MAX_SAFE_INTEGER)
   return refusal.retryAfterMs > blockMs ? limiter.block(subject, blockMs, { replace: true }) : standing
 }

@@ -75,13 +75,13 @@ export class LimiterCache {
   #create(part: string, rule: Rule, punishment: Punishment | undefined): Limiter {
     const { name, common } = this.#settings
     const { blockForMs, changes = false } = punishment ?? {}
-    const blocking = blockForMs === undefined ? {} : { blockForMs }
+    const blocking = blockForMs === undefined ? {} : { blockFor: blockForMs }
     return createLimiter({
       name: `${name}/${part}`,
       rule,
       ...common,
       ...blocking,
-      ...(changes && { denialCacheMs: 0 }),
+      ...(changes && { denialCache: false }),
     })
   }
 }

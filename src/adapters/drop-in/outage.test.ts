@@ -61,13 +61,13 @@ describe('behind other libraries, a store that fails', () => {
 
   it('is waited for until the deadline', async () => {
     store.behaviour = 'silent'
-    const hits = expressRateLimitStore({ store, instances: 1, deadlineMs: 20 })
+    const hits = expressRateLimitStore({ store, instances: 1, timeout: 20 })
     hits.init?.(options as never)
     expect((await hits.increment('a')).totalHits).toBe(1)
     await hits.shutdown?.()
   })
 
   it.each([expressRateLimitStore, throttlerStorage, fastifyRateLimitStore])('has options that are checked', (make) => {
-    expect(() => make({ deadlineMs: 0 })).toThrow('deadlineMs must be a whole number from 1')
+    expect(() => make({ timeout: 0 })).toThrow('timeout must be from 1 ms to 10 years (3653d), got 0')
   })
 })

@@ -1,5 +1,6 @@
 import type { Decision } from '../../core/decision.ts'
-import type { Amounts, Key } from '../../limiter/call-options.ts'
+import type { Duration } from '../../core/duration.ts'
+import type { Amounts, Key } from '../../limiter/options.ts'
 import type { LimiterInfo } from './limiter-info.ts'
 import type { MiddlewareOptions } from './options.ts'
 import type { Warn } from './warnings.ts'
@@ -20,12 +21,12 @@ export interface HoldCall {
   readonly cost: Amounts<string> | undefined
   /** Whether the request counts, by the status of its response. Absent: it takes permits, which the end of the response releases. */
   readonly counts: ((status: number) => boolean) | undefined
-  readonly holdMs: number
+  readonly expiresIn: Duration
 }
 
 /** Takes the cost of a request for as long as it runs. */
 export async function holdRequest({ limiter }: LimiterInfo, call: HoldCall, warn: Warn): Promise<HeldRequest> {
-  const { key, cost, counts, holdMs } = call
+  const { key, cost, counts, expiresIn } = call
   const finishBy =
     (end: (status: number | undefined) => Promise<unknown>): Finish =>
     (status) =>
@@ -38,7 +39,7 @@ export async function holdRequest({ limiter }: LimiterInfo, call: HoldCall, warn
     return { decision: lease.decision, finish: lease.allowed ? finishBy(() => lease.release()) : undefined }
   }
   const used = cost ?? 1
-  const hold = await limiter.reserve(key, { estimate: used, holdMs })
+  const hold = await limiter.reserve(key, { estimate: used, expiresIn })
   const settle = async (status: number | undefined): Promise<void> => {
     // A client that hangs up before the response counts: otherwise hanging up would be a way around the limit.
     if (status !== undefined && !counts(status)) await hold.cancel()
@@ -47,12 +48,12 @@ export async function holdRequest({ limiter }: LimiterInfo, call: HoldCall, warn
   return { decision: hold.decision, finish: hold.allowed ? finishBy(settle) : undefined }
 }
 
-/** Resolves the option `countOnly` for one request. */
+/** Resolves the option `count` for one request. */
 export function resolveCounts<Request>(
-  countOnly: MiddlewareOptions<Request, string>['countOnly'],
+  count: MiddlewareOptions<Request, string>['count'],
   request: Request,
 ): HoldCall['counts'] {
-  if (countOnly === undefined) return undefined
-  if (typeof countOnly === 'function') return (status) => countOnly(status, request)
-  return countOnly === 'failed' ? (status) => status >= 400 : (status) => status < 400
+  if (count === undefined || count === false) return undefined
+  if (typeof count === 'function') return (status) => count(status, request)
+  return count === 'failed' ? (status) => status >= 400 : (status) => status < 400
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { invalidOption, wholeNumber } from '../../core/check.ts'
 import type { Subject } from '../../core/key.ts'
 import { type AddressKeyOptions, addressKey } from '../../http/address-key.ts'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import type { RequestAccessor } from './request-accessor.ts'
 
-/** Finds the key that a request counts for. `undefined` or `null`: it has none, and the option `withoutKey` says what to do. */
+/** Finds the key that a request counts for. `undefined` or `null`: it has none, and the option `onMissingKey` says what to do. */
 export type KeyOf<Request, Found = Subject> = (
   request: Request,
   accessor: RequestAccessor<Request>,

@@ -10,9 +10,9 @@ import {
   listLimits,
 } from '../../http/header-fields.ts'
 import { partitionKey } from '../../http/partition-key.ts'
-import type { Key } from '../../limiter/call-options.ts'
 import { findChangedRules } from '../../limiter/compose-decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { Key } from '../../limiter/options.ts'
 import { type Consume, resolveConsume } from '../../limiter/tiered-limiter.ts'
 import { assertLimiter, type MiddlewareOptions } from './options.ts'
 import { noteLimiter, type Warn } from './warnings.ts'

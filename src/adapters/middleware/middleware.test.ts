@@ -13,7 +13,7 @@ const accessor: RequestAccessor<object> = {
   header: () => undefined,
   clientAddress: () => '203.0.113.7',
 }
-const day = { windowMs: 86_400_000 }
+const day = { window: 86_400_000 }
 const key = (): string => 'somebody'
 const told = (fields: readonly { name: string; value: string }[]) =>
   Object.fromEntries(fields.map(({ name, value }) => [name, value]))
@@ -54,7 +54,7 @@ describe('middleware', () => {
     const plans = createLimiter({
       name: 'plans',
       rule: fixedWindow({ limit: 5, ...day }),
-      policy: async (subject) => (subject === 'paid' ? fixedWindow({ limit: 50, windowMs: 3_600_000 }) : undefined),
+      resolveRule: async (subject) => (subject === 'paid' ? fixedWindow({ limit: 50, window: 3_600_000 }) : undefined),
     })
     let who = 'paid'
     const middleware = createMiddleware('x', { limiter: plans, key: () => who }, accessor)
@@ -64,7 +64,7 @@ describe('middleware', () => {
     const tiers = createLimiter({
       name: 'tiers',
       tiers: {
-        user: { rule: fixedWindow({ limit: 5, ...day }), policy: async () => fixedWindow({ limit: 6, ...day }) },
+        user: { rule: fixedWindow({ limit: 5, ...day }), resolveRule: async () => fixedWindow({ limit: 6, ...day }) },
         ip: fixedWindow({ limit: 7, ...day }),
       },
     })
@@ -115,7 +115,7 @@ describe('middleware', () => {
   })
 
   it('looks at permits and at turns without taking one, and without a wait', async () => {
-    const permits = createLimiter({ name: 'permits', rule: concurrency({ limit: 1, leaseMs: 60_000 }) })
+    const permits = createLimiter({ name: 'permits', rule: concurrency({ limit: 1, lease: 60_000 }) })
     const options = { limiter: permits, key }
     const look = createMiddleware('x', { ...options, count: false }, accessor)
     expect((await look({})).finish).toBeUndefined()
@@ -123,7 +123,7 @@ describe('middleware', () => {
     expect((await look({})).refusal?.status).toBe(429)
     await taken.finish?.(200)
     expect((await look({})).refusal).toBeUndefined()
-    const shaped = leakyBucket({ capacity: 9, leak: 1, periodMs: 60_000, mode: 'shape', maxWaitMs: 600_000 })
+    const shaped = leakyBucket({ capacity: 9, leak: 1, period: 60_000, mode: 'shape', maxWait: 600_000 })
     const turns = createLimiter({ name: 'turns', rule: shaped })
     await turns.consume('somebody')
     const { decision } = await createMiddleware('x', { limiter: turns, key, count: false }, accessor)({})
@@ -160,7 +160,7 @@ describe('middleware', () => {
   it('holds places of some tiers and counts others, at their costs', async () => {
     const limiter = createLimiter({
       name: 'work',
-      tiers: { places: concurrency({ limit: 2, leaseMs: 60_000 }), day: fixedWindow({ limit: 10, ...day }) },
+      tiers: { places: concurrency({ limit: 2, lease: 60_000 }), day: fixedWindow({ limit: 10, ...day }) },
     })
     const middleware = createMiddleware('x', { limiter, key, cost: async () => ({ day: 4 }) }, accessor)
     const result = await middleware({})
@@ -172,15 +172,15 @@ describe('middleware', () => {
   it('asks for no cost where there is no key, and for nothing where there is no limiter', async () => {
     const limiter = createLimiter({ name: 'open', rule: fixedWindow({ limit: 5, ...day }) })
     const nobody = { key: () => undefined, cost: () => expect.unreachable() }
-    const refusing = createMiddleware('x', { limiter, ...nobody, withoutKey: 'refuse' }, accessor)
+    const refusing = createMiddleware('x', { limiter, ...nobody, onMissingKey: 'refuse' }, accessor)
     expect((await refusing({})).refusal?.status).toBe(403)
-    const skipping = createMiddleware('x', { limiter, ...nobody, withoutKey: 'skip' }, accessor)
+    const skipping = createMiddleware('x', { limiter, ...nobody, onMissingKey: 'skip' }, accessor)
     expect((await skipping({})).decision).toBeUndefined()
     const failing = createMiddleware('x', { limiter, ...nobody }, accessor)
-    await expect(failing({})).rejects.toThrow('the limiter "open" found no key for a request: withoutKey says')
+    await expect(failing({})).rejects.toThrow('the limiter "open" found no key for a request: onMissingKey says')
     const sharing = createMiddleware(
       'x',
-      { limiter, key: () => undefined, cost: () => 2, withoutKey: { shared: 'all' } },
+      { limiter, key: () => undefined, cost: () => 2, onMissingKey: { shared: 'all' } },
       accessor,
     )
     expect((await sharing({})).decision?.remaining).toBe(3)
@@ -191,7 +191,7 @@ describe('middleware', () => {
   it('counts what took longer than its hold, once', async () => {
     const clock = manualClock(0)
     const limiter = createLimiter({ name: 'slow', rule: fixedWindow({ limit: 10, ...day }), clock })
-    const middleware = createMiddleware('x', { limiter, key, cost: 3, countOnly: 'failed', holdMs: 1_000 }, accessor)
+    const middleware = createMiddleware('x', { limiter, key, cost: 3, count: 'failed', expiresIn: 1_000 }, accessor)
     const result = await middleware({})
     clock.advance(2_000)
     expect((await limiter.peek('somebody')).remaining).toBe(10)
@@ -206,7 +206,7 @@ describe('middleware', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const store = failingStore()
     const limiter = createLimiter({ name: 'frail', rule: fixedWindow({ limit: 10, ...day }), store })
-    const middleware = createMiddleware('x', { limiter, key, countOnly: 'failed' }, accessor)
+    const middleware = createMiddleware('x', { limiter, key, count: 'failed' }, accessor)
     const results = [await middleware({}), await middleware({})]
     store.fails = true
     for (const { finish } of results) await finish?.(200)
@@ -227,7 +227,7 @@ describe('middleware', () => {
       expect(result).toBeInstanceOf(Promise)
       expect(await result).toMatchObject({ decision: { allowed: true } })
     }
-    const shaped = leakyBucket({ capacity: 9, leak: 1, periodMs: 10, mode: 'shape', maxWaitMs: 1_000 })
+    const shaped = leakyBucket({ capacity: 9, leak: 1, period: 10, mode: 'shape', maxWait: 1_000 })
     const delayed = createMiddleware('x', { limiter: createLimiter({ name: 'late', rule: shaped }), key }, accessor)
     expect(delayed({})).not.toBeInstanceOf(Promise)
     expect(delayed({})).toBeInstanceOf(Promise)
@@ -284,7 +284,7 @@ describe('middleware', () => {
       method: () => 'OPTIONS',
       header: (_, name) => (name === 'access-control-request-method' ? 'POST' : undefined),
     }
-    const rule = leakyBucket({ capacity: 2, leak: 1, periodMs: 5, mode: 'shape' })
+    const rule = leakyBucket({ capacity: 2, leak: 1, period: 5, mode: 'shape' })
     const limiter = createLimiter({ name: 'shaped', rule })
     const options = { limiter, key: async () => 'somebody', skip: async () => false }
     expect((await createMiddleware('x', options, preflight)({})).decision).toBeUndefined()

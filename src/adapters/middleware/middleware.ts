@@ -3,7 +3,7 @@ import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { HeaderField } from '../../http/header-fields.ts'
 import { composeRefusal, NO_KEY, type Refusal } from '../../http/refusal.ts'
-import type { Amounts, ConsumeOptions, Key } from '../../limiter/call-options.ts'
+import type { Amounts, ConsumeOptions, Key } from '../../limiter/options.ts'
 import { type Finish, holdRequest, resolveCounts } from './hold-request.ts'
 import { byIp, type KeyOf, resolveKeyFunction } from './keys.ts'
 import { createLimiterLookup, type LimiterInfo } from './limiter-info.ts'
@@ -56,15 +56,14 @@ export function createMiddleware<Request, Tier extends string>(
 ): Middleware<Request> {
   assertMiddlewareOptions(caller, given, more)
   const options = given as unknown as MiddlewareOptions<Request, string>
-  const { limiter, key = byIp(), skip, cost, countOnly, withoutKey } = options
+  const { limiter, key = byIp(), skip, cost, count, onMissingKey } = options
   const warn = createWarn(options.onWarning)
   const findKey = resolveKeyFunction<Request>(key)
-  const sharedKey = typeof withoutKey === 'object' ? { kind: 'shared', name: withoutKey.shared } : undefined
+  const sharedKey = typeof onMissingKey === 'object' ? { kind: 'shared', name: onMissingKey.shared } : undefined
   const lookUp = createLimiterLookup(options, warn)
   const setup = { options, accessor, watched: watchProxies(accessor, warn), findKey, sharedKey, lookUp, warn }
   const only = typeof limiter === 'function' ? undefined : lookUp(limiter)
-  const awaitsMore =
-    skip !== undefined || countOnly !== undefined || typeof cost === 'function' || options.count === false
+  const awaitsMore = skip !== undefined || count !== undefined || typeof cost === 'function'
   if (only !== undefined && !only.isLeased && !awaitsMore) return createFastMiddleware(setup, only, cost)
   return (request) => checkRequest(setup, request)
 }
@@ -76,7 +75,7 @@ function createFastMiddleware<Request>(
   cost: Amounts<string> | undefined,
 ): Middleware<Request> {
   const { findKey, watched, sharedKey } = setup
-  const { id } = setup.options
+  const { idempotencyKey } = setup.options
   const { limiter, consume } = info
   const usual = composeConsumeOptions(cost, undefined)
   return (request) => {
@@ -85,7 +84,10 @@ function createFastMiddleware<Request>(
     if (found instanceof Promise) return checkRequest(setup, request, found)
     const key = found ?? sharedKey
     if (key === undefined) return resolveMissingKey(setup, limiter.name)
-    const decision = consume(key, id === undefined ? usual : composeConsumeOptions(cost, id(request)))
+    const decision = consume(
+      key,
+      idempotencyKey === undefined ? usual : composeConsumeOptions(cost, idempotencyKey(request)),
+    )
     if (!(decision instanceof Promise)) return composeResult(setup, request, info, key, decision, undefined)
     return decision.then((made) => composeResult(setup, request, info, key, made, undefined))
   }
@@ -97,7 +99,7 @@ async function checkRequest<Request>(
   request: Request,
   found?: ReturnType<KeyOf<Request, Key<string>>>,
 ): Promise<MiddlewareResult> {
-  const { limiter: choice, skip, cost: costOption, id, countOnly, holdMs = 600_000 } = setup.options
+  const { limiter: choice, skip, cost: costOption, idempotencyKey, count, expiresIn = 600_000 } = setup.options
   if (skipsPreflight(setup, request)) return SKIPPED
   if (skip !== undefined && (await skip(request))) return SKIPPED
   const limiter = typeof choice === 'function' ? await choice(request) : choice
@@ -106,15 +108,18 @@ async function checkRequest<Request>(
   const key = (await (found ?? setup.findKey(request, setup.watched))) ?? setup.sharedKey
   if (key === undefined) return resolveMissingKey(setup, limiter.name)
   const cost = typeof costOption === 'function' ? await costOption(request) : costOption
-  if (setup.options.count === false) {
+  if (count === false) {
     const decision = await limiter.peek(key, cost === undefined ? {} : { cost })
     return composeFields(setup, request, info, key, decision, undefined)
   }
-  const counts = resolveCounts(countOnly, request)
+  const counts = resolveCounts(count, request)
   const { decision, finish } =
     counts !== undefined || info.isLeased
-      ? await holdRequest(info, { key, cost, counts, holdMs }, setup.warn)
-      : { decision: await limiter.consume(key, composeConsumeOptions(cost, id?.(request))), finish: undefined }
+      ? await holdRequest(info, { key, cost, counts, expiresIn }, setup.warn)
+      : {
+          decision: await limiter.consume(key, composeConsumeOptions(cost, idempotencyKey?.(request))),
+          finish: undefined,
+        }
   return composeResult(setup, request, info, key, decision, finish)
 }
 
@@ -124,17 +129,17 @@ function skipsPreflight<Request>({ options, accessor }: Setup<Request>, request:
 }
 
 function resolveMissingKey<Request>({ options }: Setup<Request>, name: string): MiddlewareResult {
-  if (options.withoutKey !== undefined) return options.withoutKey === 'skip' ? SKIPPED : REFUSED_WITHOUT_KEY
-  const choices = "withoutKey says what to do then: 'refuse', 'skip' or { shared: 'a name' }"
+  if (options.onMissingKey !== undefined) return options.onMissingKey === 'skip' ? SKIPPED : REFUSED_WITHOUT_KEY
+  const choices = "onMissingKey says what to do then: 'refuse', 'skip' or { shared: 'a name' }"
   throw new LimiterError('NO_KEY', `the limiter "${name}" found no key for a request: ${choices}`)
 }
 
 function composeConsumeOptions(
   cost: Amounts<string> | undefined,
-  id: string | undefined,
+  idempotencyKey: string | undefined,
 ): ConsumeOptions<string> | undefined {
-  if (cost === undefined && id === undefined) return undefined
-  return { ...(cost !== undefined && { cost }), ...(id !== undefined && { id }) }
+  if (cost === undefined && idempotencyKey === undefined) return undefined
+  return { ...(cost !== undefined && { cost }), ...(idempotencyKey !== undefined && { idempotencyKey }) }
 }
 
 /** Composes the result of a request that counts, for when it is its turn. */

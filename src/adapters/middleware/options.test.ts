@@ -5,7 +5,7 @@ import { byApiKey, byIp, byUser, byUserOrIp } from './keys.ts'
 import { createMiddleware } from './middleware.ts'
 import type { RequestAccessor } from './request-accessor.ts'
 
-const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 1_000 }) })
+const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: 1_000 }) })
 const accessor: RequestAccessor<object> = {
   method: () => 'GET',
   header: () => undefined,
@@ -25,17 +25,21 @@ describe('options of middleware', () => {
     [{ key: {} }, `key must be ${finds}, got an object`],
     [{ key: [byIp()] }, `key must be ${finds}, got an array`],
     [{ key: { user: 'id' } }, 'key.user must be a function of the request, got "id"'],
-    [{ withoutKey: 'ignore' }, `withoutKey must be ${choices}, got "ignore"`],
-    [{ withoutKey: null }, `withoutKey must be ${choices}, got null`],
-    [{ withoutKey: { shared: '' } }, `withoutKey must be ${choices}, got an object`],
+    [{ onMissingKey: 'ignore' }, `onMissingKey must be ${choices}, got "ignore"`],
+    [{ onMissingKey: null }, `onMissingKey must be ${choices}, got null`],
+    [{ onMissingKey: { shared: '' } }, `onMissingKey must be ${choices}, got an object`],
     [{ skip: true }, 'skip must be a function, got true'],
-    [{ id: 'x' }, 'id must be a function, got "x"'],
+    [{ idempotencyKey: 'x' }, 'idempotencyKey must be a function, got "x"'],
     [{ onWarning: 1 }, 'onWarning must be a function, got 1'],
     [{ exposeHeaders: 'yes' }, 'exposeHeaders must be true or false, got "yes"'],
     [{ countPreflight: 0 }, 'countPreflight must be true or false, got 0'],
-    [{ countOnly: 'all' }, "countOnly must be 'failed' or 'successful', got \"all\""],
-    [{ holdMs: 0 }, 'holdMs must be a whole number from 1 to 315619200000, got 0'],
-    [{ id: () => 'x', countOnly: 'failed' }, 'id must not be given with countOnly: what is held has an id of its own'],
+    [{ count: 'all' }, "count must be 'failed', 'successful', false or a function of the status, got \"all\""],
+    [{ count: true }, "count must be 'failed', 'successful', false or a function of the status, got true"],
+    [{ expiresIn: 0 }, 'expiresIn must be from 1 ms to 10 years (3653d), got 0'],
+    [
+      { idempotencyKey: () => 'x', count: 'failed' },
+      'idempotencyKey must not be given with count: a reservation has an id of its own',
+    ],
     [
       { headers: 'draft-8' },
       "headers, unless it is false, must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got \"draft-8\"",
@@ -56,15 +60,13 @@ describe('options of middleware', () => {
       { headers: ['legacy', 'legacy'] },
       'headers must be at most one of the drafts and \'legacy\', got ["legacy", "legacy"]',
     ],
-    [{ count: 0 }, 'count must be true or false, got 0'],
-    [{ count: false, countOnly: 'failed' }, 'countOnly must not be given with count: false, which counts nothing'],
-    [{ count: false, id: () => 'x' }, 'id must not be given with count: false, which counts nothing'],
+    [{ count: false, idempotencyKey: () => 'x' }, 'idempotencyKey must not be given with count: nothing is counted'],
     [{ unit: 5 }, 'unit must be a string, or one for each tier by its name, got 5'],
     [{ unit: { user: null } }, 'unit must be a string, or one for each tier by its name, got null'],
     [{ partitionSecret: 'short' }, 'partitionSecret must be a string of at least 16 characters'],
     [
       { windowMs: 5 },
-      'rateLimit() has no option "windowMs": it takes limiter, key, withoutKey, cost, count, skip, countOnly, holdMs, id, headers, unit, partitionSecret, exposeHeaders, countPreflight, onRefused, onWarning, hook',
+      'rateLimit() has no option "windowMs": it takes limiter, key, onMissingKey, cost, count, skip, expiresIn, idempotencyKey, headers, unit, partitionSecret, exposeHeaders, countPreflight, onRefused, onWarning, hook',
     ],
   ])('%o', (options, message) => {
     const make = () => createMiddleware('rateLimit()', { limiter, ...options } as never, accessor, ['hook'])

@@ -1,8 +1,9 @@
-import { invalidOption, knownOptions, milliseconds, oneOf, show, trueOrFalse } from '../../core/check.ts'
+import { invalidOption, knownOptions, oneOf, show, trueOrFalse } from '../../core/check.ts'
+import { type Duration, readDuration } from '../../core/duration.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { HeaderFormat } from '../../http/header-fields.ts'
-import type { Amounts } from '../../limiter/call-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { Amounts } from '../../limiter/options.ts'
 import type { KeyOption } from './keys.ts'
 
 /** Options of every adapter. `Request` is the framework's own type of a request. */
@@ -24,33 +25,28 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
    * bucket of that name.
    * @default the request fails with `NO_KEY`, so that a missing key never goes unnoticed
    */
-  readonly withoutKey?: 'refuse' | 'skip' | { readonly shared: string }
+  readonly onMissingKey?: 'refuse' | 'skip' | { readonly shared: string }
   /**
    * How much a request takes.
    * @default 1
    */
   readonly cost?: Amounts<Tier> | ((request: Request) => Amounts<Tier> | Promise<Amounts<Tier>>)
   /**
-   * Whether requests count. `false` looks: it answers and sets headers as if the request counted, and takes nothing.
-   * @default true
+   * Which requests count. `'failed'`: those whose response has status 400 and above. `'successful'`: the others. A function decides
+   * by the status. Each request is reserved while it runs, so a burst does not pass the limit; those that do not count are refunded.
+   * A response that the client did not wait for counts. `false` looks: it answers and sets headers as if the request counted.
+   * @default every request counts
    */
-  readonly count?: boolean
+  readonly count?: false | 'failed' | 'successful' | ((status: number, request: Request) => boolean)
   /** Requests that are not limited at all. */
   readonly skip?: (request: Request) => boolean | Promise<boolean>
   /**
-   * Counts only requests whose response `failed` (status 400 and above), only `successful` ones, or those for which the function
-   * returns true. Every request is held while it runs, so a burst does not get past the limit; the others are refunded afterwards.
-   * A response that the client did not wait for counts.
-   * @default every request counts
+   * With `count`: when a request without a response (the process died) is refunded, 1 ms to 10 years.
+   * @default '10m'
    */
-  readonly countOnly?: 'failed' | 'successful' | ((status: number, request: Request) => boolean)
-  /**
-   * With `countOnly`: when a request without a response (the process died) is refunded, 1 ms to 10 years.
-   * @default 600_000
-   */
-  readonly holdMs?: number
-  /** Names a request that may be sent twice: see `id` of `consume()`. Never let clients choose it freely. */
-  readonly id?: (request: Request) => string | undefined
+  readonly expiresIn?: Duration
+  /** Names a request that may be sent twice: see `idempotencyKey` of `consume()`. Never let clients choose it freely. */
+  readonly idempotencyKey?: (request: Request) => string | undefined
   /**
    * The format of the headers that tell the client about its limits, or several: one of the drafts, and `'legacy'`.
    * @default 'draft-11'
@@ -89,13 +85,12 @@ export type WarningCode =
 export const MIDDLEWARE_OPTIONS: readonly string[] = [
   'limiter',
   'key',
-  'withoutKey',
+  'onMissingKey',
   'cost',
   'count',
   'skip',
-  'countOnly',
-  'holdMs',
-  'id',
+  'expiresIn',
+  'idempotencyKey',
   'headers',
   'unit',
   'partitionSecret',
@@ -110,28 +105,23 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
   knownOptions(caller, options, [...MIDDLEWARE_OPTIONS, ...more])
   const given = options as Readonly<Record<string, unknown>>
   if (typeof given.limiter !== 'function') assertLimiter(given.limiter)
-  for (const name of ['skip', 'id', 'onWarning', 'onRefused', 'address']) {
+  for (const name of ['skip', 'idempotencyKey', 'onWarning', 'onRefused', 'address']) {
     const value = given[name]
     if (value !== undefined && typeof value !== 'function') throw invalidOption(name, 'a function', value)
   }
-  for (const name of ['count', 'exposeHeaders', 'countPreflight']) {
+  for (const name of ['exposeHeaders', 'countPreflight']) {
     if (given[name] !== undefined) trueOrFalse(name, given[name])
   }
-  if (given.countOnly !== undefined && typeof given.countOnly !== 'function') {
-    oneOf('countOnly', given.countOnly, ['failed', 'successful'])
-  }
-  if (given.holdMs !== undefined) milliseconds('holdMs', given.holdMs)
-  if (given.id !== undefined && given.countOnly !== undefined) {
-    throw new LimiterError('INVALID_OPTION', 'id must not be given with countOnly: what is held has an id of its own')
-  }
-  for (const name of ['countOnly', 'id']) {
-    if (given.count !== false || given[name] === undefined) continue
-    throw new LimiterError('INVALID_OPTION', `${name} must not be given with count: false, which counts nothing`)
+  assertCount(given.count)
+  if (given.expiresIn !== undefined) readDuration('expiresIn', given.expiresIn)
+  if (given.idempotencyKey !== undefined && given.count !== undefined) {
+    const reason = given.count === false ? 'nothing is counted' : 'a reservation has an id of its own'
+    throw new LimiterError('INVALID_OPTION', `idempotencyKey must not be given with count: ${reason}`)
   }
   assertHeaders(given.headers)
   assertUnit(given.unit)
   assertSecret(given.partitionSecret)
-  assertWithoutKey(given.withoutKey)
+  assertOnMissingKey(given.onMissingKey)
 }
 
 /** Throws unless it is a limiter. */
@@ -142,6 +132,12 @@ export function assertLimiter(value: unknown): void {
     'a limiter made by createLimiter(), or a function of the request that picks one',
     value,
   )
+}
+
+function assertCount(count: unknown): void {
+  if (count === undefined || count === false || typeof count === 'function') return
+  if (count === 'failed' || count === 'successful') return
+  throw invalidOption('count', "'failed', 'successful', false or a function of the status", count)
 }
 
 function assertHeaders(headers: unknown): void {
@@ -174,9 +170,9 @@ function assertSecret(secret: unknown): void {
   throw new LimiterError('INVALID_OPTION', 'partitionSecret must be a string of at least 16 characters')
 }
 
-function assertWithoutKey(choice: unknown): void {
+function assertOnMissingKey(choice: unknown): void {
   if (choice === undefined || choice === 'refuse' || choice === 'skip') return
   const { shared } = (choice ?? {}) as { shared?: unknown }
   if (typeof shared === 'string' && shared.length > 0) return
-  throw invalidOption('withoutKey', "'refuse', 'skip' or { shared: 'a name' }", choice)
+  throw invalidOption('onMissingKey', "'refuse', 'skip' or { shared: 'a name' }", choice)
 }

@@ -116,7 +116,7 @@ it.each([60, 3_600, 86_400])(
 )
 
 it('refuses a rule of its own behind @nestjs/throttler 5', async () => {
-  const storage = throttlerStorage({ rule: (limit, windowMs) => slidingWindow({ limit, windowMs }) })
+  const storage = throttlerStorage({ rule: (limit, windowMs) => slidingWindow({ limit, window: windowMs }) })
   const message = 'rule needs @nestjs/throttler 6 or later: version 5 does not give its storage the limit'
   await expect(storage.increment('key', 60_000)).rejects.toThrow(new LimiterError('INVALID_OPTION', message))
 })

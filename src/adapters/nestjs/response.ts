@@ -37,7 +37,7 @@ export async function startResponse(context: ExecutionContext, { headers, finish
   }
   if (finish === undefined) return
   await finish(undefined)
-  const needed = 'countOnly and concurrency() wait for the answer to an HTTP request'
+  const needed = 'count and concurrency() wait for the answer to an HTTP request'
   throw new LimiterError('INVALID_OPTION', `${needed}, and a context of type "${context.getType()}" has none`)
 }
 

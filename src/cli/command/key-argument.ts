@@ -1,6 +1,6 @@
 import { show } from '../../core/check.ts'
 import type { Subject } from '../../core/key.ts'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
 import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 

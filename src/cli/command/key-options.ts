@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import type { Policies, Policy } from '../../policies/read-policies.ts'
 import { REDIS_OPTION } from '../redis/redis-option.ts'
 import { UsageError } from '../terminal/command-failure.ts'

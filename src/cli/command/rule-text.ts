@@ -3,7 +3,7 @@ import type { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { didYouMean } from '../../policies/nearest-name.ts'
 import * as forms from '../../rules/forms.ts'
-import { nameField, type RuleForm, ruleFrom } from '../../rules/rule-form.ts'
+import type { RuleForm } from '../../rules/rule-form.ts'
 import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** Reads a rule as it is said on a command line: `sliding-window limit=100 window=1m`. */
@@ -24,7 +24,7 @@ export function parseRule(text: string): Rule {
     given[word] = parseValue(form, word, value as string)
   }
   try {
-    return ruleFrom(form, given)
+    return form.make(given)
   } catch (error) {
     throw createRuleError(text, (error as LimiterError).message)
   }
@@ -49,15 +49,13 @@ function splitWords(text: string): string[] {
 
 function composeExample(form: RuleForm): string {
   const needed = form.fields.filter(({ example }) => example !== undefined)
-  return needed.map((field) => `${nameField(field)}=${field.example}`).join(' ')
+  return needed.map((field) => `${field.name}=${field.example}`).join(' ')
 }
 
-/** Numbers as numbers, except where a length of time is said in words. */
+/** Numbers as numbers. A duration stays a text: a bare number would leave its unit to guesses. */
 function parseValue(form: RuleForm, word: string, value: string): string | number {
-  const isInWords = form.fields.some(
-    (field) => field.kind === 'duration' && field.name !== word && nameField(field) === word,
-  )
-  return /^\d[\d_]*$/.test(value) && !isInWords ? Number(value.replaceAll('_', '')) : value
+  const isDuration = form.fields.some((field) => field.kind === 'duration' && field.name === word)
+  return /^\d[\d_]*$/.test(value) && !isDuration ? Number(value.replaceAll('_', '')) : value
 }
 
 function createRuleError(text: string, reason: string): CommandFailure {

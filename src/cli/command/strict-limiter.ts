@@ -14,7 +14,7 @@ export function createStrictLimiter({ name, options }: Policy, store: Store): Li
     onStoreFailure: 'throw',
     instances: 1,
     deadlineMs: DEADLINE_MS,
-    denialCacheMs: 0,
+    denialCache: false,
   } as const
   const limiter = createPolicyLimiter(
     { name, options: 'tiers' in strict ? { ...strict, tiers: strictTiers(strict.tiers) } : strict },

@@ -3,9 +3,9 @@ import { fixedWindow, slidingLog, strictWindow } from '../../rules/index.ts'
 import { countDebt } from './count-debt.ts'
 import { decodeEntry } from './decode-entry.ts'
 
-const fixed = fixedWindow({ limit: 5, windowMs: 1_000 })
-const log = slidingLog({ limit: 5, windowMs: 1_000 })
-const strict = strictWindow({ limit: 5, windowMs: 1_000, slices: 4 })
+const fixed = fixedWindow({ limit: 5, window: 1_000 })
+const log = slidingLog({ limit: 5, window: 1_000 })
+const strict = strictWindow({ limit: 5, window: 1_000, slices: 4 })
 const encodeNumbers = (...numbers: number[]) => new Uint8Array(new Float64Array(numbers).buffer)
 
 describe('what Redis keeps of a key', () => {

@@ -28,7 +28,8 @@ export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefi
     at = 3
   }
   const count = -(numbers[at] ?? 0) - 0.5
-  const holds = Number.isInteger(count) && count >= 1 ? readHolds(numbers, at + 3, count, numbers[at + 2] as number) : []
+  const holds =
+    Number.isInteger(count) && count >= 1 ? readHolds(numbers, at + 3, count, numbers[at + 2] as number) : []
   if (holds.length > 0) at += 3 + holds.length * HOLD_NUMBERS
   const rest = numbers.subarray(at)
   if (rest.length === 0) return { state: undefined, parts: undefined, taken: [], block, holds }

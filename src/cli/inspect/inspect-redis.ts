@@ -1,5 +1,5 @@
 import { createLimit } from '../../core/limit.ts'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import { parseKey } from '../../limiter/parse-call.ts'
 import { formatKey } from '../../observe/format-key.ts'
 import type { Policy } from '../../policies/read-policies.ts'
@@ -28,7 +28,7 @@ export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisIn
     const decision = await limiter.peek(key, { cost })
     const atMs = await readServerTimeMs(redis.client)
     const isTiered = 'tiers' in policy.options
-    const hashTag = 'tiers' in policy.options && policy.options.sharedTag === true
+    const hashTag = 'tiers' in policy.options && policy.options.hashTag === true
     const known = Object.entries(limiter.rules).map(([name, rule]) => {
       return createLimit({ limiter: policy.name, tier: isTiered ? name : undefined, rule, hashTag })
     })

@@ -1,6 +1,6 @@
 import { show } from '../../core/check.ts'
 import type { Decision, TierResult } from '../../core/decision.ts'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import { parseKey } from '../command/key-argument.ts'
 import type { ServiceClient } from '../command/service-client.ts'
 import { UsageError } from '../terminal/command-failure.ts'

@@ -1,5 +1,5 @@
 import type { Decision } from '../../core/decision.ts'
-import type { Key } from '../../limiter/call-options.ts'
+import type { Key } from '../../limiter/options.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import type { RegisterCommand } from '../command/command.ts'

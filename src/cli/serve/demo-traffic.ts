@@ -1,6 +1,6 @@
 import { type Clock, startTimer } from '../../core/clock.ts'
-import type { Key } from '../../limiter/call-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { Key } from '../../limiter/options.ts'
 
 const EVERY_MS = 250
 const USERS = 8
@@ -42,7 +42,7 @@ async function ask(limiter: Limiter<string>, random: () => number): Promise<void
   // Places and budgets are taken for a time.
   const smallest = Math.min(...rules.map(({ limit }) => limit))
   const estimate = Math.max(1, Math.floor((random() * smallest) / 50))
-  const hold = await limiter.reserve(key, { estimate, holdMs: 2_000 })
+  const hold = await limiter.reserve(key, { estimate, expiresIn: 2_000 })
   if (random() < 0.9) await hold.settle(Math.floor(estimate * random()))
 }
 

@@ -23,16 +23,16 @@ describe('the rules of a simulation', () => {
     expect(results.map(({ name }) => name)).toEqual(windowed.map(({ contestant }) => contestant))
   })
 
-  it('are named with their options, in words or in milliseconds', async () => {
+  it('are named with their options, as on a command line', async () => {
     const { results } = await simulatedJson([
       '-r',
       RULE,
       '--rule',
-      ' leaky-bucket  capacity=5 leak=1_0 periodMs=1000 mode=shape ',
+      ' leaky-bucket  capacity=5 leak=1_0 period=1s mode=shape ',
     ])
     expect(results.map(({ name, limit }) => [name, limit])).toEqual([
       [RULE, 10],
-      ['leaky-bucket capacity=5 leak=1_0 periodMs=1000 mode=shape', 5],
+      ['leaky-bucket capacity=5 leak=1_0 period=1s mode=shape', 5],
     ])
   })
 
@@ -65,8 +65,11 @@ describe('the rules of a simulation', () => {
     ['fixed-window limit=1 limit=2', 'limit is said twice'],
     ['fixed-window limit=0 window=1m', 'limit must be a whole number of at least 1, got 0'],
     ['fixed-window limit=ten window=1m', 'limit must be a whole number of at least 1, got "ten"'],
-    ['fixed-window limit=1 window=60', `a duration looks like '250ms', '1m' or '1h30m', got "60"`],
-    ['fixed-window limit=1 widnow=1m', 'fixed-window has no option "widnow": it takes limit, window, anchor, maxDebt'],
+    [
+      'fixed-window limit=1 window=60',
+      `window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got "60"`,
+    ],
+    ['fixed-window limit=1 widnow=1m', 'fixedWindow() has no option "widnow": it takes limit, window, anchor, maxDebt'],
     ['fixed-window limit=1 window=1m anchor=noon', `anchor must be 'clock' or 'first-hit', got "noon"`],
   ])('are refused when they are wrong: %s', async (text, reason) => {
     expect(await simulateMistake('--rule', text)).toBe(`sluice: the rule ${JSON.stringify(text)} is wrong: ${reason}\n`)

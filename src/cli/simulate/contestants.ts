@@ -1,3 +1,4 @@
+import { readDuration } from '../../core/duration.ts'
 import type { LimitOptions } from '../../limiter/options.ts'
 import type { Policy } from '../../policies/read-policies.ts'
 import { listRuleVariants } from '../../simulate/rule-variants.ts'
@@ -28,6 +29,6 @@ function listLimits({ name, options }: Policy): Contestant[] {
   )
 }
 
-function composeContestant(name: string, { rule, blockForMs }: LimitOptions): Contestant {
-  return { name, rule, blockForMs }
+function composeContestant(name: string, { rule, blockFor }: LimitOptions): Contestant {
+  return { name, rule, blockForMs: blockFor === undefined ? undefined : readDuration('blockFor', blockFor) }
 }

@@ -32,7 +32,7 @@ export async function measureRedisMemory({ rule }: Contestant, { client, place }
     clock,
     onStoreFailure: 'throw',
     // No caller waits for these decisions, and a long log takes its time.
-    deadlineMs: DEADLINE_MS,
+    timeout: DEADLINE_MS,
   })
   const asked: Promise<unknown>[] = []
   try {

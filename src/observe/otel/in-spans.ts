@@ -2,8 +2,8 @@ import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opente
 import { show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { describeError } from '../../core/describe-error.ts'
-import type { Key } from '../../limiter/call-options.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { Key } from '../../limiter/options.ts'
 import { formatKey } from '../format-key.ts'
 import { type InSpan, type SpannedCall, withSpans } from './with-spans.ts'
 
@@ -44,13 +44,13 @@ export function wrapInSpans<Tier extends string>(
     reserve: { amount: inOptions('estimate'), answer: withEndings },
     acquire: { amount: inOptions('cost'), answer: withEndings },
   }
-  const resume = (token: string): object =>
+  const resumeReservation = (token: string): object =>
     withSpans(
-      limiter.resume(token),
+      limiter.resumeReservation(token),
       ENDINGS,
       spansFor(() => ({})),
     )
-  return withSpans(limiter, calls, spansFor(composeKey), { resume, close, [Symbol.asyncDispose]: close })
+  return withSpans(limiter, calls, spansFor(composeKey), { resumeReservation, close, [Symbol.asyncDispose]: close })
 }
 
 const CALLS: Readonly<Record<string, SpannedCall>> = {
@@ -59,7 +59,7 @@ const CALLS: Readonly<Record<string, SpannedCall>> = {
   wait: { amount: inOptions('cost') },
   schedule: { amount: ([, , options]) => readCost(options, 'cost') },
   charge: { amount: ([, amount]) => amount ?? 1 },
-  giveBack: { amount: ([, amount]) => amount ?? 1 },
+  refund: { amount: ([, amount]) => amount ?? 1 },
   block: {},
   unblock: {},
   reset: {},

@@ -10,7 +10,7 @@ import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { instrument } from './instrument.ts'
 
 const HOUR = 3_600_000
-const two = fixedWindow({ limit: 2, windowMs: HOUR })
+const two = fixedWindow({ limit: 2, window: HOUR })
 
 followPromises()
 
@@ -58,19 +58,19 @@ describe('spans', () => {
 
   it('are of every call that asks, with what it is about', async () => {
     const limiter = instrument(
-      createLimiter({ name: 'api', rule: fixedWindow({ limit: 100, windowMs: HOUR }) }),
+      createLimiter({ name: 'api', rule: fixedWindow({ limit: 100, window: HOUR }) }),
       providers(),
     )
     await limiter.peek('a')
     await limiter.charge('a', 3)
     await limiter.charge('a')
-    await limiter.giveBack('a', 2)
-    await limiter.giveBack('a')
+    await limiter.refund('a', 2)
+    await limiter.refund('a')
     const hold = await limiter.reserve('a', { estimate: 9 })
     await hold.settle(4)
     await (await limiter.reserve('a', { estimate: 5 })).cancel()
     const { token } = await limiter.reserve('a', { estimate: 6 })
-    await limiter.resume(token as string).settle(1)
+    await limiter.resumeReservation(token as string).settle(1)
     await limiter.wait('a', { cost: 2 })
     expect(await limiter.schedule('a', () => 'done', { cost: 8 })).toMatchObject({ ran: true, value: 'done' })
     await limiter.unblock('a')
@@ -80,8 +80,8 @@ describe('spans', () => {
       ['peek', 1],
       ['charge', 3],
       ['charge', 1],
-      ['giveBack', 2],
-      ['giveBack', 1],
+      ['refund', 2],
+      ['refund', 1],
       ['reserve', 9],
       ['settle', 4],
       ['reserve', 5],
@@ -97,7 +97,7 @@ describe('spans', () => {
   })
 
   it('follow a lease, which is still one', async () => {
-    const jobs = instrument(createLimiter({ name: 'jobs', rule: concurrency({ limit: 1, leaseMs: 1_000 }) }), {
+    const jobs = instrument(createLimiter({ name: 'jobs', rule: concurrency({ limit: 1, lease: 1_000 }) }), {
       ...providers(),
       recordKeys: true,
     })

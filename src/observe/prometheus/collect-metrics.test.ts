@@ -9,8 +9,8 @@ import { manualClock } from '../../testing/manual-clock.ts'
 import { collectMetrics } from './collect-metrics.ts'
 
 const HOUR = 3_600_000
-const two = fixedWindow({ limit: 2, windowMs: HOUR })
-const ten = fixedWindow({ limit: 10, windowMs: HOUR })
+const two = fixedWindow({ limit: 2, window: HOUR })
+const ten = fixedWindow({ limit: 10, window: HOUR })
 
 let register: Registry
 beforeEach(() => {
@@ -66,7 +66,7 @@ describe('metrics', () => {
 
   it('time decisions and waiting apart', async () => {
     const clock = manualClock()
-    const limiter = createLimiter({ name: 'api', rule: tokenBucket({ capacity: 1, refill: 1, periodMs: 700 }), clock })
+    const limiter = createLimiter({ name: 'api', rule: tokenBucket({ capacity: 1, refill: 1, period: 700 }), clock })
     collectMetrics(limiter, { register, buckets: [0.5, 1] })
     await limiter.consume('a')
     const waiting = limiter.wait('a')
@@ -99,7 +99,7 @@ describe('metrics', () => {
     const policy = (): never => {
       throw new Error('no database')
     }
-    const limiter = createLimiter({ name: 'api', rule: two, policy })
+    const limiter = createLimiter({ name: 'api', rule: two, resolveRule: policy })
     collectMetrics(limiter, { register })
     await limiter.consume('a')
     expect(await lines('sluice_policy_failures_total')).toEqual([

@@ -5,19 +5,19 @@ import { concurrency } from './concurrency.ts'
 export const concurrencyExamples: readonly WorkedExample[] = [
   {
     title: 'concurrency: a place is free again when it is given back',
-    rule: concurrency({ limit: 2, leaseMs: 30_000 }),
+    rule: concurrency({ limit: 2, lease: 30_000 }),
     turns: [
       [0, 'consume', 1, { allowed: true, remaining: 1 }],
       [10, 'consume', 1, { allowed: true, remaining: 0 }],
       [20, 'consume', 1, { allowed: false, retryAfterMs: 29_980 }],
-      [30, 'giveBack', 1, { allowed: true, remaining: 1, resetAfterMs: 29_980 }],
+      [30, 'refund', 1, { allowed: true, remaining: 1, resetAfterMs: 29_980 }],
       [30, 'consume', 1, { allowed: true, remaining: 0, resetAfterMs: 30_000 }],
-      [40, 'giveBack', 2, { remaining: 2, resetAfterMs: 0 }],
+      [40, 'refund', 2, { remaining: 2, resetAfterMs: 0 }],
     ],
   },
   {
     title: 'concurrency: a place that nobody gives back comes back by itself',
-    rule: concurrency({ limit: 2, leaseMs: 1_000 }),
+    rule: concurrency({ limit: 2, lease: 1_000 }),
     turns: [
       [0, 'consume', 1, { allowed: true }],
       [400, 'consume', 1, { allowed: true, remaining: 0 }],

@@ -8,7 +8,7 @@ export const concurrencyForm: RuleForm = {
   about: 'At most so many at work at once; a place that nobody returns comes back by itself.',
   fields: [
     { name: 'limit', kind: 'count', about: 'how many may be at work at once', example: 10 },
-    { name: 'leaseMs', kind: 'duration', about: 'how long a place is held when nobody gives it back', example: '30s' },
+    { name: 'lease', kind: 'duration', about: 'how long a place is held when nobody gives it back', example: '30s' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
   uses: { concurrency: 'work that takes a while' },

@@ -9,20 +9,20 @@ export const promises: readonly RulePromise[] = [
     rules: fc
       .record({
         limit: fc.integer({ min: 1, max: 20 }),
-        leaseMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
+        lease: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
         maxDebt: fc.nat(30),
       })
       .map(concurrency),
     extremes: fc
       .record({
         limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-        leaseMs: fc.constantFrom(1, 86_400_000, 315_619_200_000),
+        lease: fc.constantFrom(1, 86_400_000, 315_619_200_000),
       })
       .map(concurrency),
     most: ({ limit = 0, leaseMs = 1 }, apartMs) => (apartMs < leaseMs ? limit : Number.POSITIVE_INFINITY),
     alignedToClock: false,
     periodMs: ({ leaseMs = 0 }) => leaseMs,
     // Each has its place for a tenth of the lease, and gives it back.
-    even: (limit, periodMs) => [concurrency({ limit, leaseMs: 10 * periodMs })],
+    even: (limit, periodMs) => [concurrency({ limit, lease: 10 * periodMs })],
   },
 ]

@@ -2,12 +2,12 @@ import { debtOf, type RuleSamples } from '../../../test/rule-samples.ts'
 
 /** What the tests of all rules make of this one. */
 export const samples: RuleSamples = {
-  good: { concurrency: { limit: 10, leaseMs: 1_000 } },
+  good: { concurrency: { limit: 10, lease: 1_000 } },
   modes: [
     {
       title: 'concurrency',
       factory: 'concurrency',
-      options: (numbers) => ({ limit: numbers.limit, leaseMs: numbers.timeMs, ...debtOf(numbers) }),
+      options: (numbers) => ({ limit: numbers.limit, lease: numbers.timeMs, ...debtOf(numbers) }),
       contestant: 'concurrency',
       worstOf50: 50,
       knowsTimes: true,

@@ -1,4 +1,5 @@
-import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
+import { knownOptions, wholeNumber } from '../../core/check.ts'
+import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { shareLimit } from '../share.ts'
@@ -10,7 +11,7 @@ export interface ConcurrencyOptions {
   /** How many may be at work at once, at least 1. */
   readonly limit: number
   /** How long a place is held when nobody gives it back, 1 ms to 10 years: longer than the longest work. */
-  readonly leaseMs: number
+  readonly lease: Duration
   /**
    * How far `charge` may go beyond the limit.
    * @default limit
@@ -19,18 +20,15 @@ export interface ConcurrencyOptions {
 }
 
 /**
- * At most `limit` at work at once: `consume` takes a place, `giveBack` returns it, and a place that nobody returns
- * (a process that died) comes back by itself after `leaseMs`. A give-back ends the lease that is the first to expire,
+ * At most `limit` at work at once: `consume` takes a place, `refund` returns it, and a place that nobody returns
+ * (a process that died) comes back by itself after `lease`. A give-back ends the lease that is the first to expire,
  * so the leases that stay never end before the work of their holders could.
  */
 export function concurrency(options: ConcurrencyOptions): Rule {
-  knownOptions('concurrency()', options, ['limit', 'leaseMs', 'maxDebt'])
+  knownOptions('concurrency()', options, ['limit', 'lease', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
-  const parameters = {
-    limit,
-    leaseMs: milliseconds('leaseMs', options.leaseMs),
-    maxDebt: parseDebt(options.maxDebt, limit),
-  }
+  const leaseMs = readDuration('lease', options.lease)
+  const parameters = { limit, leaseMs, maxDebt: parseDebt(options.maxDebt, limit) }
   const rule: Rule<Timeline> = {
     kind: 'concurrency',
     stateName: 'concurrency@1',
@@ -41,7 +39,7 @@ export function concurrency(options: ConcurrencyOptions): Rule {
     refunds: 'lease',
     windowMs: undefined,
     replenishes: 'on-release',
-    share: (instances) => concurrency({ ...parameters, ...shareLimit(parameters, instances) }),
+    share: (instances) => concurrency({ ...shareLimit(parameters, instances), lease: leaseMs }),
     ...createConcurrency(parameters),
   }
   return rule

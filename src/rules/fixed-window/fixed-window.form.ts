@@ -8,7 +8,7 @@ export const fixedWindowForm: RuleForm = {
   about: 'Counts inside windows that do not overlap: the cheapest, right for quotas.',
   fields: [
     { name: 'limit', kind: 'count', about: 'requests per window', example: 100 },
-    { name: 'windowMs', kind: 'duration', about: 'length of a window', example: '1m' },
+    { name: 'window', kind: 'duration', about: 'length of a window', example: '1m' },
     {
       name: 'anchor',
       kind: 'choice',

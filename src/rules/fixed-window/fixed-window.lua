@@ -18,8 +18,8 @@ local function readFixedWindow(value, at)
   end
 end
 
-local function writeFixedWindow(state)
-  return struct.pack('<ddd', state.atMs, state.count, state.windowMs)
+local function writeFixedWindow(state, front)
+  return front .. struct.pack('<ddd', state.atMs, state.count, state.windowMs)
 end
 
 local function stepFixedWindow(rule, state, nowMs, cost, force, takenMs)

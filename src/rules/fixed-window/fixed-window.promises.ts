@@ -8,7 +8,7 @@ export const promises: readonly RulePromise[] = (['clock', 'first-hit'] as const
   rules: fc
     .record({
       limit: fc.integer({ min: 1, max: 20 }),
-      windowMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
+      window: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
       maxDebt: fc.nat(30),
       anchor: fc.constant(anchor),
     })
@@ -16,12 +16,12 @@ export const promises: readonly RulePromise[] = (['clock', 'first-hit'] as const
   extremes: fc
     .record({
       limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-      windowMs: fc.constantFrom(1, 86_400_000, 315_619_200_000),
+      window: fc.constantFrom(1, 86_400_000, 315_619_200_000),
       anchor: fc.constant(anchor),
     })
     .map(fixedWindow),
   most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? 2 * limit : Number.POSITIVE_INFINITY),
   alignedToClock: anchor === 'clock',
   periodMs: ({ windowMs = 0 }) => windowMs,
-  even: (limit, windowMs) => [fixedWindow({ limit, windowMs, anchor })],
+  even: (limit, windowMs) => [fixedWindow({ limit, window: windowMs, anchor })],
 }))

@@ -2,12 +2,12 @@ import { debtOf, NOON_MS, type RuleSamples } from '../../../test/rule-samples.ts
 
 /** What the tests of all rules make of this one. */
 export const samples: RuleSamples = {
-  good: { fixedWindow: { limit: 10, windowMs: 1_000 } },
+  good: { fixedWindow: { limit: 10, window: 1_000 } },
   modes: [
     {
       title: 'fixedWindow by the clock',
       factory: 'fixedWindow',
-      options: (numbers) => ({ limit: numbers.limit, windowMs: numbers.timeMs, ...debtOf(numbers) }),
+      options: (numbers) => ({ limit: numbers.limit, window: numbers.timeMs, ...debtOf(numbers) }),
       contestant: 'fixed-window',
       worstOf50: 100,
       aroundMs: NOON_MS,
@@ -28,7 +28,7 @@ export const samples: RuleSamples = {
       factory: 'fixedWindow',
       options: (numbers) => ({
         limit: numbers.limit,
-        windowMs: numbers.timeMs,
+        window: numbers.timeMs,
         anchor: 'first-hit',
         ...debtOf(numbers),
       }),

@@ -1,4 +1,5 @@
-import { knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
+import { knownOptions, oneOf, wholeNumber } from '../../core/check.ts'
+import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveWindow } from '../outlive.ts'
@@ -10,9 +11,9 @@ export interface FixedWindowOptions {
   /** Requests per window, at least 1. */
   readonly limit: number
   /** Length of a window, 1 ms to 10 years. */
-  readonly windowMs: number
+  readonly window: Duration
   /**
-   * `'clock'`: windows start at multiples of `windowMs`, for everybody at once.
+   * `'clock'`: windows start at multiples of `window`, for everybody at once.
    * `'first-hit'`: a key's window opens with its first request.
    * @default 'clock'
    */
@@ -29,12 +30,12 @@ export interface FixedWindowOptions {
  * Around the edge of two windows up to twice the limit can pass in one window's length.
  */
 export function fixedWindow(options: FixedWindowOptions): Rule {
-  knownOptions('fixedWindow()', options, ['limit', 'windowMs', 'anchor', 'maxDebt'])
+  knownOptions('fixedWindow()', options, ['limit', 'window', 'anchor', 'maxDebt'])
   const { anchor = 'clock' } = options
   const limit = wholeNumber('limit', options.limit, 1)
   const parameters = {
     limit,
-    windowMs: milliseconds('windowMs', options.windowMs),
+    windowMs: readDuration('window', options.window),
     anchor: oneOf('anchor', anchor, ['clock', 'first-hit']),
     maxDebt: parseDebt(options.maxDebt, limit),
   } as const
@@ -48,7 +49,7 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
     refunds: 'by-time',
     windowMs: parameters.windowMs,
     replenishes: 'at-window-end',
-    share: (instances) => fixedWindow({ ...parameters, ...shareLimit(parameters, instances) }),
+    share: (instances) => fixedWindow({ ...shareLimit(parameters, instances), window: parameters.windowMs, anchor }),
     ...outliveWindow<typeof parameters, FixedWindowState>(stepFixedWindow, adjustFixedWindow, parameters),
   }
   return rule

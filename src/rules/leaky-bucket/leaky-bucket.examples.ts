@@ -5,7 +5,7 @@ import { leakyBucket } from './leaky-bucket.ts'
 export const leakyBucketExamples: readonly WorkedExample[] = [
   {
     title: 'leaky bucket: as a policeman it lets pass what fits at once, and the fraction that leaked survives',
-    rule: leakyBucket({ capacity: 2, leak: 3, periodMs: 1_000 }),
+    rule: leakyBucket({ capacity: 2, leak: 3, period: 1_000 }),
     turns: [
       [0, 'consume', 2, { allowed: true, remaining: 0, delayMs: 0, resetAfterMs: 667 }],
       [0, 'consume', 1, { allowed: false, retryAfterMs: 334 }],
@@ -17,7 +17,7 @@ export const leakyBucketExamples: readonly WorkedExample[] = [
   },
   {
     title: 'leaky bucket: as a shaper it tells each request how long to wait',
-    rule: leakyBucket({ capacity: 10, leak: 2, periodMs: 1_000, mode: 'shape', maxWaitMs: 1_000 }),
+    rule: leakyBucket({ capacity: 10, leak: 2, period: 1_000, mode: 'shape', maxWait: 1_000 }),
     turns: [
       [0, 'consume', 1, { allowed: true, delayMs: 0, remaining: 2, resetAfterMs: 500 }],
       [0, 'consume', 1, { allowed: true, delayMs: 500, remaining: 1 }],
@@ -28,16 +28,16 @@ export const leakyBucketExamples: readonly WorkedExample[] = [
   },
   {
     title: 'leaky bucket: a cancelled wait gives its place back at the tail',
-    rule: leakyBucket({ capacity: 10, leak: 2, periodMs: 1_000, mode: 'shape', maxWaitMs: 1_000 }),
+    rule: leakyBucket({ capacity: 10, leak: 2, period: 1_000, mode: 'shape', maxWait: 1_000 }),
     turns: [
       [0, 'consume', 3, { allowed: true, delayMs: 0, remaining: 0 }],
-      [0, 'giveBack', 1, { allowed: true, delayMs: 1_000, remaining: 1 }],
+      [0, 'refund', 1, { allowed: true, delayMs: 1_000, remaining: 1 }],
       [0, 'consume', 1, { allowed: true, delayMs: 1_000, remaining: 0 }],
     ],
   },
   {
     title: 'leaky bucket: as a shaper it queues no more than fit',
-    rule: leakyBucket({ capacity: 2, leak: 1, periodMs: 1_000, mode: 'shape' }),
+    rule: leakyBucket({ capacity: 2, leak: 1, period: 1_000, mode: 'shape' }),
     turns: [
       [0, 'consume', 1, { allowed: true, delayMs: 0, remaining: 1 }],
       [0, 'consume', 1, { allowed: true, delayMs: 1_000, remaining: 0 }],

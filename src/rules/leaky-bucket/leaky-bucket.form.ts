@@ -9,14 +9,14 @@ export const leakyBucketForm: RuleForm = {
   fields: [
     { name: 'capacity', kind: 'count', about: 'requests that fit', example: 100 },
     { name: 'leak', kind: 'count', about: 'requests that leak out in every period', example: 100 },
-    { name: 'periodMs', kind: 'duration', about: 'length of the period', example: '1m' },
+    { name: 'period', kind: 'duration', about: 'length of the period', example: '1m' },
     {
       name: 'mode',
       kind: 'choice',
       about: 'whether what fits passes at once or after its delay',
       choices: ['police', 'shape'],
     },
-    { name: 'maxWaitMs', kind: 'duration', about: "the longest delay, only for mode 'shape'" },
+    { name: 'maxWait', kind: 'duration', about: "the longest delay, only for mode 'shape'" },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
   uses: {

@@ -10,14 +10,14 @@ export const promises: readonly RulePromise[] = [
       .record({
         capacity: fc.integer({ min: 1, max: 20 }),
         leak: fc.constantFrom(1, 2, 3, 7, 10, 100),
-        periodMs: fc.constantFrom(1, 3, 10, 250, 1_000, 1_009),
+        period: fc.constantFrom(1, 3, 10, 250, 1_000, 1_009),
         maxDebt: fc.nat(30),
         maxWaitMs: fc.option(fc.constantFrom(0, 1, 100, 999, 3_000), { nil: undefined }),
       })
       .chain(({ maxWaitMs, ...options }) =>
         fc.constantFrom(
           leakyBucket(options),
-          leakyBucket({ ...options, mode: 'shape', ...(maxWaitMs === undefined ? {} : { maxWaitMs }) }),
+          leakyBucket({ ...options, mode: 'shape', ...(maxWaitMs === undefined ? {} : { maxWait: maxWaitMs }) }),
         ),
       ),
     extremes: fc.constantFrom(1, 86_400_000, 315_619_200_000).chain((periodMs) =>
@@ -26,15 +26,15 @@ export const promises: readonly RulePromise[] = [
           capacity: fc.integer({ min: 1, max: Math.floor(Number.MAX_SAFE_INTEGER / periodMs) }),
           leak: fc.constantFrom(1, 7, 1_000_003),
         })
-        .map(({ capacity, leak }) => leakyBucket({ capacity, leak, periodMs })),
+        .map(({ capacity, leak }) => leakyBucket({ capacity, leak, period: periodMs })),
     ),
     most: ({ capacity = 0, leak = 0, periodMs = 1 }, apartMs) => capacity + Math.floor((leak * apartMs) / periodMs),
     alignedToClock: false,
     periodMs: ({ periodMs = 0 }) => periodMs,
     even: (limit, periodMs) => [
-      leakyBucket({ capacity: limit, leak: limit, periodMs }),
-      leakyBucket({ capacity: limit, leak: limit, periodMs, mode: 'shape' }),
-      leakyBucket({ capacity: 1, leak: limit, periodMs }),
+      leakyBucket({ capacity: limit, leak: limit, period: periodMs }),
+      leakyBucket({ capacity: limit, leak: limit, period: periodMs, mode: 'shape' }),
+      leakyBucket({ capacity: 1, leak: limit, period: periodMs }),
     ],
   },
 ]

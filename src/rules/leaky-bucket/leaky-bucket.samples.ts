@@ -2,8 +2,8 @@ import { debtOf, type RuleSamples } from '../../../test/rule-samples.ts'
 
 /** What the tests of all rules make of this one. */
 export const samples: RuleSamples = {
-  good: { leakyBucket: { capacity: 10, leak: 10, periodMs: 1_000 } },
-  products: [['leakyBucket', 'capacity × periodMs', 'capacity', 'periodMs']],
+  good: { leakyBucket: { capacity: 10, leak: 10, period: 1_000 } },
+  products: [['leakyBucket', 'capacity × period', 'capacity', 'period']],
   modes: [
     {
       title: 'leakyBucket as a policeman',
@@ -11,7 +11,7 @@ export const samples: RuleSamples = {
       options: (numbers) => ({
         capacity: numbers.limit,
         leak: numbers.rate,
-        periodMs: numbers.timeMs,
+        period: numbers.timeMs,
         ...debtOf(numbers),
       }),
       contestant: 'leaky-bucket',
@@ -29,7 +29,7 @@ export const samples: RuleSamples = {
       options: (numbers) => ({
         capacity: numbers.limit,
         leak: numbers.rate,
-        periodMs: numbers.timeMs,
+        period: numbers.timeMs,
         mode: 'shape',
         ...debtOf(numbers),
       }),

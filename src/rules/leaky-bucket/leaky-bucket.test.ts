@@ -11,7 +11,7 @@ describeProperties(promises)
 describe('leakyBucket', () => {
   it('makes nothing wait longer than a full bucket takes to leak out, or than maxWaitMs', () => {
     const shaper = (maxWaitMs: number) =>
-      leakyBucket({ capacity: 3, leak: 2, periodMs: 1_000, mode: 'shape', maxWaitMs })
+      leakyBucket({ capacity: 3, leak: 2, period: 1_000, mode: 'shape', maxWait: maxWaitMs })
     expect([500, 1_500, 9_000].map((maxWaitMs) => shaper(maxWaitMs).parameters.maxWaitMs)).toEqual([500, 1_500, 1_500])
   })
 
@@ -21,7 +21,7 @@ describe('leakyBucket', () => {
     })
     fc.assert(
       fc.property(fc.constantFrom(1, 3, 7, 10), arrivals, (leak, list) => {
-        const rule = leakyBucket({ capacity: 20, leak, periodMs: 1_000, mode: 'shape' })
+        const rule = leakyBucket({ capacity: 20, leak, period: 1_000, mode: 'shape' })
         let entry = UNTOUCHED
         let nowMs = 0
         let freeMs = 0

@@ -1,4 +1,5 @@
-import { exactProduct, knownOptions, milliseconds, oneOf, wholeNumber } from '../../core/check.ts'
+import { exactProduct, knownOptions, oneOf, wholeNumber } from '../../core/check.ts'
+import { type Duration, readDuration, readWait } from '../../core/duration.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
@@ -7,12 +8,12 @@ import { stepLeakyBucket } from './leaky-bucket.memory.ts'
 
 /** Options of `leakyBucket`. */
 export interface LeakyBucketOptions {
-  /** Requests that fit, at least 1. `capacity × periodMs` must stay below 2^53. */
+  /** Requests that fit, at least 1. `capacity × period` must stay below 2^53. */
   readonly capacity: number
   /** Requests that leak out in every period, continuously; at least 1. */
   readonly leak: number
   /** Length of the period, 1 ms to 10 years. */
-  readonly periodMs: number
+  readonly period: Duration
   /**
    * `'police'`: what fits passes at once. `'shape'`: what fits passes after `delayMs`, so that the outflow is even.
    * @default 'police'
@@ -22,7 +23,7 @@ export interface LeakyBucketOptions {
    * Only with `mode: 'shape'`: a request that would have to wait longer is refused.
    * @default the time in which a full bucket leaks out
    */
-  readonly maxWaitMs?: number
+  readonly maxWait?: Duration
   /**
    * How far `charge` may overfill the bucket.
    * @default capacity
@@ -35,24 +36,24 @@ export interface LeakyBucketOptions {
  * numbers; as a shaper it is a queue: each admitted request is told how long to wait for its turn.
  */
 export function leakyBucket(options: LeakyBucketOptions): Rule {
-  knownOptions('leakyBucket()', options, ['capacity', 'leak', 'periodMs', 'mode', 'maxWaitMs', 'maxDebt'])
+  knownOptions('leakyBucket()', options, ['capacity', 'leak', 'period', 'mode', 'maxWait', 'maxDebt'])
   const capacity = wholeNumber('capacity', options.capacity, 1)
   const leak = wholeNumber('leak', options.leak, 1)
-  const periodMs = milliseconds('periodMs', options.periodMs)
-  exactProduct('capacity × periodMs', capacity, periodMs)
+  const periodMs = readDuration('period', options.period)
+  exactProduct('capacity × period', capacity, periodMs)
   const { mode = 'police' } = options
   oneOf('mode', mode, ['police', 'shape'])
-  if (options.maxWaitMs !== undefined && mode === 'police') {
-    throw new LimiterError('INVALID_OPTION', "maxWaitMs is for mode 'shape': with mode 'police' nothing waits")
+  if (options.maxWait !== undefined && mode === 'police') {
+    throw new LimiterError('INVALID_OPTION', "maxWait is for mode 'shape': with mode 'police' nothing waits")
   }
   const drainMs = Math.ceil((capacity * periodMs) / leak)
-  const { maxWaitMs = drainMs } = options
+  const { maxWait = drainMs } = options
   const parameters = {
     capacity,
     leak,
     periodMs,
     mode,
-    maxWaitMs: Math.min(drainMs, wholeNumber('maxWaitMs', maxWaitMs, 0)),
+    maxWaitMs: Math.min(drainMs, readWait('maxWait', maxWait)),
     maxDebt: parseDebt(options.maxDebt, capacity, periodMs),
   }
   const rule: Rule<Level> = {
@@ -67,8 +68,8 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
     windowMs: (capacity * periodMs) / leak,
     replenishes: 'continuously',
     share: (instances) => {
-      const { maxWaitMs, ...others } = { ...parameters, ...shareLevel(parameters, instances) }
-      return leakyBucket(mode === 'shape' ? { ...others, maxWaitMs } : others)
+      const shared = { leak, mode, ...shareLevel(parameters, instances) }
+      return leakyBucket(mode === 'shape' ? { ...shared, maxWait: parameters.maxWaitMs } : shared)
     },
     ...outliveLevel(stepLeakyBucket, { ...parameters, rate: leak }),
   }

@@ -5,7 +5,7 @@ import { slidingLog } from './sliding-log.ts'
 export const slidingLogExamples: readonly WorkedExample[] = [
   {
     title: 'sliding log: a request leaves exactly one window after it came',
-    rule: slidingLog({ limit: 3, windowMs: 1_000 }),
+    rule: slidingLog({ limit: 3, window: 1_000 }),
     turns: [
       [0, 'consume', 1, { allowed: true, remaining: 2, resetAfterMs: 1_000 }],
       [1, 'consume', 1, { allowed: true, remaining: 1 }],
@@ -18,7 +18,7 @@ export const slidingLogExamples: readonly WorkedExample[] = [
   },
   {
     title: 'sliding log: waits for as many of the oldest as the cost needs',
-    rule: slidingLog({ limit: 10, windowMs: 1_000 }),
+    rule: slidingLog({ limit: 10, window: 1_000 }),
     turns: [
       [0, 'consume', 4, { remaining: 6 }],
       [0, 'consume', 1, { remaining: 5 }],
@@ -30,18 +30,18 @@ export const slidingLogExamples: readonly WorkedExample[] = [
   },
   {
     title: 'sliding log: gives the newest back first',
-    rule: slidingLog({ limit: 4, windowMs: 1_000 }),
+    rule: slidingLog({ limit: 4, window: 1_000 }),
     turns: [
       [0, 'consume', 2, { remaining: 2 }],
       [500, 'consume', 2, { remaining: 0 }],
-      [500, 'giveBack', 3, { remaining: 3, resetAfterMs: 500 }],
+      [500, 'refund', 3, { remaining: 3, resetAfterMs: 500 }],
       [999, 'peek', 4, { allowed: false, retryAfterMs: 1 }],
-      [999, 'giveBack', 9, { remaining: 4, resetAfterMs: 0 }],
+      [999, 'refund', 9, { remaining: 4, resetAfterMs: 0 }],
     ],
   },
   {
     title: 'sliding log: a charge is counted up to the debt and leaves like any request',
-    rule: slidingLog({ limit: 2, windowMs: 1_000, maxDebt: 2 }),
+    rule: slidingLog({ limit: 2, window: 1_000, maxDebt: 2 }),
     turns: [
       [0, 'consume', 2, { remaining: 0 }],
       [400, 'charge', 50, { allowed: false, retryAfterMs: 1_000 }],

@@ -8,7 +8,7 @@ export const slidingLogForm: RuleForm = {
   about: 'Remembers when each request came: exact, at a size that grows with the limit.',
   fields: [
     { name: 'limit', kind: 'count', about: 'requests in any window', example: 100 },
-    { name: 'windowMs', kind: 'duration', about: 'length of the window', example: '1m' },
+    { name: 'window', kind: 'duration', about: 'length of the window', example: '1m' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
   uses: { 'sliding-log': 'a hard ceiling, exact, small limits' },

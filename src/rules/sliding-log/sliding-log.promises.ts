@@ -9,19 +9,19 @@ export const promises: readonly RulePromise[] = [
     rules: fc
       .record({
         limit: fc.integer({ min: 1, max: 20 }),
-        windowMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
+        window: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
         maxDebt: fc.nat(30),
       })
       .map(slidingLog),
     extremes: fc
       .record({
         limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-        windowMs: fc.constantFrom(1, 86_400_000, 315_619_200_000),
+        window: fc.constantFrom(1, 86_400_000, 315_619_200_000),
       })
       .map(slidingLog),
     most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? limit : Number.POSITIVE_INFINITY),
     alignedToClock: false,
     periodMs: ({ windowMs = 0 }) => windowMs,
-    even: (limit, windowMs) => [slidingLog({ limit, windowMs })],
+    even: (limit, windowMs) => [slidingLog({ limit, window: windowMs })],
   },
 ]

@@ -2,12 +2,12 @@ import { debtOf, type RuleSamples } from '../../../test/rule-samples.ts'
 
 /** What the tests of all rules make of this one. */
 export const samples: RuleSamples = {
-  good: { slidingLog: { limit: 10, windowMs: 1_000 } },
+  good: { slidingLog: { limit: 10, window: 1_000 } },
   modes: [
     {
       title: 'slidingLog',
       factory: 'slidingLog',
-      options: (numbers) => ({ limit: numbers.limit, windowMs: numbers.timeMs, ...debtOf(numbers) }),
+      options: (numbers) => ({ limit: numbers.limit, window: numbers.timeMs, ...debtOf(numbers) }),
       contestant: 'sliding-log',
       worstOf50: 50,
       knowsTimes: true,

@@ -7,7 +7,7 @@ import { slidingLog } from './sliding-log.ts'
 describeProperties(promises)
 
 describe('slidingLog', () => {
-  const rule = slidingLog({ limit: 50, windowMs: 100 })
+  const rule = slidingLog({ limit: 50, window: 100 })
   const add = (state: Timeline | undefined, nowMs: number, amount: number): Timeline =>
     rule.adjust(state, nowMs, amount).state as Timeline
 

@@ -1,4 +1,5 @@
-import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
+import { knownOptions, wholeNumber } from '../../core/check.ts'
+import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { shareLimit } from '../share.ts'
@@ -10,7 +11,7 @@ export interface SlidingLogOptions {
   /** Requests in any window, at least 1. */
   readonly limit: number
   /** Length of the window, 1 ms to 10 years. */
-  readonly windowMs: number
+  readonly window: Duration
   /**
    * How far `charge` may go beyond the limit.
    * @default limit
@@ -23,13 +24,10 @@ export interface SlidingLogOptions {
  * request, none for refused ones; `strictWindow` has the same ceiling at a fixed size.
  */
 export function slidingLog(options: SlidingLogOptions): Rule {
-  knownOptions('slidingLog()', options, ['limit', 'windowMs', 'maxDebt'])
+  knownOptions('slidingLog()', options, ['limit', 'window', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
-  const parameters = {
-    limit,
-    windowMs: milliseconds('windowMs', options.windowMs),
-    maxDebt: parseDebt(options.maxDebt, limit),
-  }
+  const windowMs = readDuration('window', options.window)
+  const parameters = { limit, windowMs, maxDebt: parseDebt(options.maxDebt, limit) }
   const rule: Rule<Timeline> = {
     kind: 'sliding-log',
     stateName: 'sliding-log@1',
@@ -38,10 +36,10 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     parameters,
     compactCodec: compactTimelineCodec,
     refunds: 'by-time',
-    windowMs: parameters.windowMs,
+    windowMs,
     replenishes: 'gradually',
     mostHolds: 200,
-    share: (instances) => slidingLog({ ...parameters, ...shareLimit(parameters, instances) }),
+    share: (instances) => slidingLog({ ...shareLimit(parameters, instances), window: windowMs }),
     ...createSlidingLog(parameters),
   }
   return rule

@@ -5,7 +5,7 @@ import { slidingWindow } from './sliding-window.ts'
 export const slidingWindowExamples: readonly WorkedExample[] = [
   {
     title: 'sliding window: says when the next request passes, at the edge of a window too',
-    rule: slidingWindow({ limit: 10, windowMs: 1_000 }),
+    rule: slidingWindow({ limit: 10, window: 1_000 }),
     turns: [
       [1_000_999, 'consume', 10, { allowed: true, remaining: 0, resetAfterMs: 1_001 }],
       // 10 × 999 / 1000 is 9.99, which counts as 9.
@@ -19,7 +19,7 @@ export const slidingWindowExamples: readonly WorkedExample[] = [
   },
   {
     title: 'sliding window: the previous window counts by the share that overlaps, rounded down',
-    rule: slidingWindow({ limit: 10, windowMs: 1_000 }),
+    rule: slidingWindow({ limit: 10, window: 1_000 }),
     turns: [
       [0, 'consume', 8, { remaining: 2, resetAfterMs: 2_000 }],
       // 8 × 999, 749 and 699 / 1000 are 7.992, 5.992 and 5.592.
@@ -37,7 +37,7 @@ export const slidingWindowExamples: readonly WorkedExample[] = [
   },
   {
     title: 'sliding window: never refuses one request a window at a limit of 1, at the edge of a window neither',
-    rule: slidingWindow({ limit: 1, windowMs: 60_000 }),
+    rule: slidingWindow({ limit: 1, window: 60_000 }),
     turns: [
       [0, 'consume', 1, { allowed: true, remaining: 0, resetAfterMs: 120_000 }],
       [0, 'consume', 1, { allowed: false, retryAfterMs: 60_000 }],
@@ -50,7 +50,7 @@ export const slidingWindowExamples: readonly WorkedExample[] = [
   },
   {
     title: 'sliding window: never refuses evenly spaced requests at a limit that does not divide the window',
-    rule: slidingWindow({ limit: 3, windowMs: 1_000 }),
+    rule: slidingWindow({ limit: 3, window: 1_000 }),
     turns: [
       [0, 'consume', 1, { allowed: true, remaining: 2 }],
       [334, 'consume', 1, { allowed: true, remaining: 1 }],
@@ -64,19 +64,19 @@ export const slidingWindowExamples: readonly WorkedExample[] = [
   },
   {
     title: 'sliding window: gives back from the current window first, then from the previous one',
-    rule: slidingWindow({ limit: 10, windowMs: 1_000 }),
+    rule: slidingWindow({ limit: 10, window: 1_000 }),
     turns: [
       [0, 'consume', 10, { remaining: 0 }],
       // 10 × 499 / 1000 is 4.99, and 7 × 499 / 1000 is 3.493.
       [1_500, 'consume', 3, { remaining: 3 }],
-      [1_500, 'giveBack', 2, { remaining: 5, resetAfterMs: 1_500 }],
-      [1_500, 'giveBack', 4, { remaining: 7, resetAfterMs: 500 }],
-      [1_500, 'giveBack', 100, { remaining: 10, resetAfterMs: 0 }],
+      [1_500, 'refund', 2, { remaining: 5, resetAfterMs: 1_500 }],
+      [1_500, 'refund', 4, { remaining: 7, resetAfterMs: 500 }],
+      [1_500, 'refund', 100, { remaining: 10, resetAfterMs: 0 }],
     ],
   },
   {
     title: 'sliding window: forgets everything after two windows',
-    rule: slidingWindow({ limit: 3, windowMs: 7 }),
+    rule: slidingWindow({ limit: 3, window: 7 }),
     turns: [
       [0, 'consume', 3, { remaining: 0, resetAfterMs: 14 }],
       // 3 × 3 / 7 is 1.29, and 3 × 0 / 7 is nothing.
@@ -87,7 +87,7 @@ export const slidingWindowExamples: readonly WorkedExample[] = [
   },
   {
     title: 'sliding window: pays debt off as the window slides',
-    rule: slidingWindow({ limit: 10, windowMs: 1_000, maxDebt: 10 }),
+    rule: slidingWindow({ limit: 10, window: 1_000, maxDebt: 10 }),
     turns: [
       // 20 × 499 / 1000 is the first below 10.
       [0, 'charge', 1_000, { allowed: false, remaining: 0, retryAfterMs: 1_500, resetAfterMs: 2_000 }],

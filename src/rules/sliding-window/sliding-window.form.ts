@@ -8,7 +8,7 @@ export const slidingWindowForm: RuleForm = {
   about: 'Counts the current window and the part of the one before that still overlaps: smooth, the one to start with.',
   fields: [
     { name: 'limit', kind: 'count', about: 'requests per window', example: 100 },
-    { name: 'windowMs', kind: 'duration', about: 'length of the window', example: '1m' },
+    { name: 'window', kind: 'duration', about: 'length of the window', example: '1m' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
   uses: { 'sliding-window': 'the one to start with' },

@@ -9,7 +9,7 @@ export const promises: readonly RulePromise[] = [
     rules: fc
       .record({
         limit: fc.integer({ min: 1, max: 20 }),
-        windowMs: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
+        window: fc.constantFrom(1, 2, 7, 250, 999, 1_000, 60_000),
         maxDebt: fc.nat(30),
       })
       .map(slidingWindow),
@@ -18,11 +18,11 @@ export const promises: readonly RulePromise[] = [
       .chain((windowMs) =>
         fc
           .integer({ min: 1, max: Math.floor(Number.MAX_SAFE_INTEGER / windowMs) })
-          .map((limit) => slidingWindow({ limit, windowMs })),
+          .map((limit) => slidingWindow({ limit, window: windowMs })),
       ),
     most: ({ limit = 0, windowMs = 1 }, apartMs) => (apartMs < windowMs ? 2 * limit : Number.POSITIVE_INFINITY),
     alignedToClock: true,
     periodMs: ({ windowMs = 0 }) => windowMs,
-    even: (limit, windowMs) => [slidingWindow({ limit, windowMs })],
+    even: (limit, windowMs) => [slidingWindow({ limit, window: windowMs })],
   },
 ]

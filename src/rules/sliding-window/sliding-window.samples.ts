@@ -2,13 +2,13 @@ import { debtOf, NOON_MS, type RuleSamples } from '../../../test/rule-samples.ts
 
 /** What the tests of all rules make of this one. */
 export const samples: RuleSamples = {
-  good: { slidingWindow: { limit: 10, windowMs: 1_000 } },
-  products: [['slidingWindow', 'limit × windowMs', 'limit', 'windowMs']],
+  good: { slidingWindow: { limit: 10, window: 1_000 } },
+  products: [['slidingWindow', 'limit × window', 'limit', 'window']],
   modes: [
     {
       title: 'slidingWindow',
       factory: 'slidingWindow',
-      options: (numbers) => ({ limit: numbers.limit, windowMs: numbers.timeMs, ...debtOf(numbers) }),
+      options: (numbers) => ({ limit: numbers.limit, window: numbers.timeMs, ...debtOf(numbers) }),
       contestant: 'sliding-window',
       worstOf50: 100,
       aroundMs: NOON_MS,

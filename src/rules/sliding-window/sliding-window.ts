@@ -1,4 +1,5 @@
-import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
+import { exactProduct, knownOptions, wholeNumber } from '../../core/check.ts'
+import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveWindow } from '../outlive.ts'
@@ -12,10 +13,10 @@ import {
 
 /** Options of `slidingWindow`. */
 export interface SlidingWindowOptions {
-  /** Requests per window, at least 1. `limit × windowMs` must stay below 2^53. */
+  /** Requests per window, at least 1. `limit × window` must stay below 2^53. */
   readonly limit: number
   /** Length of the window, 1 ms to 10 years. */
-  readonly windowMs: number
+  readonly window: Duration
   /**
    * How far `charge` may go beyond the limit.
    * @default limit
@@ -29,10 +30,10 @@ export interface SlidingWindowOptions {
  * can get up to `2 × limit` into one window's length; `slidingLog` and `strictWindow` never let more than `limit` pass.
  */
 export function slidingWindow(options: SlidingWindowOptions): Rule {
-  knownOptions('slidingWindow()', options, ['limit', 'windowMs', 'maxDebt'])
+  knownOptions('slidingWindow()', options, ['limit', 'window', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
-  const windowMs = milliseconds('windowMs', options.windowMs)
-  exactProduct('limit × windowMs', limit, windowMs)
+  const windowMs = readDuration('window', options.window)
+  exactProduct('limit × window', limit, windowMs)
   const parameters = { limit, windowMs, maxDebt: parseDebt(options.maxDebt, limit, windowMs) }
   const rule: Rule<SlidingWindowState> = {
     kind: 'sliding-window',
@@ -44,7 +45,7 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
     refunds: 'by-time',
     windowMs,
     replenishes: 'gradually',
-    share: (instances) => slidingWindow({ ...parameters, ...shareLimit(parameters, instances) }),
+    share: (instances) => slidingWindow({ ...shareLimit(parameters, instances), window: windowMs }),
     ...outliveWindow<typeof parameters, SlidingWindowState>(stepSlidingWindow, adjustSlidingWindow, parameters),
   }
   return rule

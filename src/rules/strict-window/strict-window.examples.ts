@@ -5,7 +5,7 @@ import { strictWindow } from './strict-window.ts'
 export const strictWindowExamples: readonly WorkedExample[] = [
   {
     title: 'strict window: a slice frees when all of it has left the window',
-    rule: strictWindow({ limit: 10, windowMs: 1_000 }),
+    rule: strictWindow({ limit: 10, window: 1_000 }),
     turns: [
       [50, 'consume', 10, { allowed: true, remaining: 0, resetAfterMs: 1_050 }],
       [99, 'consume', 1, { allowed: false, retryAfterMs: 1_001 }],
@@ -15,7 +15,7 @@ export const strictWindowExamples: readonly WorkedExample[] = [
   },
   {
     title: 'strict window: frees from the oldest slice to the newest',
-    rule: strictWindow({ limit: 10, windowMs: 1_000, slices: 4 }),
+    rule: strictWindow({ limit: 10, window: 1_000, slices: 4 }),
     turns: [
       [0, 'consume', 3, { remaining: 7, resetAfterMs: 1_250 }],
       [250, 'consume', 3, { remaining: 4 }],
@@ -28,7 +28,7 @@ export const strictWindowExamples: readonly WorkedExample[] = [
   },
   {
     title: 'strict window: rounds a slice up when the window does not divide evenly',
-    rule: strictWindow({ limit: 1, windowMs: 10, slices: 3 }),
+    rule: strictWindow({ limit: 1, window: 10, slices: 3 }),
     turns: [
       [3, 'consume', 1, { allowed: true, resetAfterMs: 13 }],
       [15, 'consume', 1, { allowed: false, retryAfterMs: 1 }],
@@ -37,12 +37,12 @@ export const strictWindowExamples: readonly WorkedExample[] = [
   },
   {
     title: 'strict window: gives the newest slice back first, and a charge stops at the debt',
-    rule: strictWindow({ limit: 4, windowMs: 1_000, maxDebt: 1 }),
+    rule: strictWindow({ limit: 4, window: 1_000, maxDebt: 1 }),
     turns: [
       [0, 'consume', 3, { remaining: 1 }],
       [100, 'charge', 9, { allowed: false, remaining: 0 }],
-      [100, 'giveBack', 2, { allowed: true, remaining: 1, resetAfterMs: 1_000 }],
-      [100, 'giveBack', 9, { remaining: 4, resetAfterMs: 0 }],
+      [100, 'refund', 2, { allowed: true, remaining: 1, resetAfterMs: 1_000 }],
+      [100, 'refund', 9, { remaining: 4, resetAfterMs: 0 }],
     ],
   },
 ]

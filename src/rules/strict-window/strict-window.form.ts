@@ -8,7 +8,7 @@ export const strictWindowForm: RuleForm = {
   about: 'Counts in slices of a window: a hard ceiling at a fixed size.',
   fields: [
     { name: 'limit', kind: 'count', about: 'requests in any window', example: 100 },
-    { name: 'windowMs', kind: 'duration', about: 'length of the window', example: '1m' },
+    { name: 'window', kind: 'duration', about: 'length of the window', example: '1m' },
     { name: 'slices', kind: 'count', about: 'into how many slices the window is cut' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],

@@ -25,10 +25,11 @@ local function readStrictWindow(value, at)
   return isRight and { atMs = atMs, counts = counts, slices = slices, sliceMs = sliceMs } or nil
 end
 
-local function writeStrictWindow(state)
+local function writeStrictWindow(state, front)
   local counts, live = state.counts, state.slices + 1
   counts[live + 1] = -state.sliceMs
-  return struct.pack('<d' .. string.rep('d', live + 1), state.atMs, (table.unpack or unpack)(counts, 1, live + 1))
+  return front
+    .. struct.pack('<d' .. string.rep('d', live + 1), state.atMs, (table.unpack or unpack)(counts, 1, live + 1))
 end
 
 local function stepStrictWindow(rule, state, nowMs, cost, force, takenMs)

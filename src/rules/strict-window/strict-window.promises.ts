@@ -10,7 +10,7 @@ export const promises: readonly RulePromise[] = [
     rules: fc
       .record({
         limit: fc.integer({ min: 1, max: 20 }),
-        windowMs: fc.constantFrom(7, 250, 999, 1_000, 60_000),
+        window: fc.constantFrom(7, 250, 999, 1_000, 60_000),
         slices: fc.constantFrom(1, 2, 3, 7),
         maxDebt: fc.nat(30),
       })
@@ -18,7 +18,7 @@ export const promises: readonly RulePromise[] = [
     extremes: fc
       .record({
         limit: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-        windowMs: fc.constantFrom(1_000, 86_400_000, 315_619_200_000),
+        window: fc.constantFrom(1_000, 86_400_000, 315_619_200_000),
         slices: fc.constantFrom(1, 60, 1_000),
       })
       .map(strictWindow),
@@ -26,7 +26,9 @@ export const promises: readonly RulePromise[] = [
     alignedToClock: true,
     periodMs: ({ windowMs = 0, slices = 1 }) => Math.ceil(windowMs / slices),
     even: (limit, windowMs) =>
-      [1, 4, 10, 60].filter((slices) => slices <= windowMs).map((slices) => strictWindow({ limit, windowMs, slices })),
+      [1, 4, 10, 60]
+        .filter((slices) => slices <= windowMs)
+        .map((slices) => strictWindow({ limit, window: windowMs, slices })),
     passes: (rule, asked) => Math.floor(asked * evenShare(rule)),
   },
 ]

@@ -2,14 +2,14 @@ import { debtOf, NOON_MS, type RuleSamples } from '../../../test/rule-samples.ts
 
 /** What the tests of all rules make of this one. */
 export const samples: RuleSamples = {
-  good: { strictWindow: { limit: 10, windowMs: 1_000 } },
+  good: { strictWindow: { limit: 10, window: 1_000 } },
   modes: [
     {
       title: 'strictWindow',
       factory: 'strictWindow',
       options: (numbers) => ({
         limit: numbers.limit,
-        windowMs: numbers.timeMs,
+        window: numbers.timeMs,
         slices: Math.min(numbers.parts, numbers.timeMs),
         ...debtOf(numbers),
       }),

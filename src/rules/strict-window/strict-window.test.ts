@@ -14,13 +14,13 @@ describe('strictWindow', () => {
     [10, 110, 100],
     [100, 1_100, 1_000],
   ])('states what passes of evenly spaced requests at a limit of %i', (limit, asked, passed) => {
-    const rule = strictWindow({ limit, windowMs: 1_000 })
+    const rule = strictWindow({ limit, window: 1_000 })
     expect(asked * evenShare(rule)).toBe(passed)
     expect(countPassed(rule, asked, (request) => 1_000_000 + (request * 1_000) / limit)).toBe(passed)
   })
 
   it.each([1, 3, 10, 100])('lets ten of eleven pass of a limit of %i under constant pressure', (limit) => {
-    const rule = strictWindow({ limit, windowMs: 1_000 })
+    const rule = strictWindow({ limit, window: 1_000 })
     expect(countPassed(rule, 11_000, (request) => 1_000_000 + request)).toBe(10 * limit)
   })
 })

@@ -1,4 +1,5 @@
-import { knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
+import { knownOptions, wholeNumber } from '../../core/check.ts'
+import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveRequests } from '../outlive.ts'
@@ -18,11 +19,11 @@ export interface StrictWindowOptions {
   /** Requests in any window, at least 1. */
   readonly limit: number
   /** Length of the window, 1 ms to 10 years. */
-  readonly windowMs: number
+  readonly window: Duration
   /**
    * Into how many slices the window is cut, 1 to 1,000 and no more than it has milliseconds. More slices refuse less early:
    * under constant pressure about `slices / (slices + 1)` of the limit passes.
-   * @default 10, or windowMs if that is less
+   * @default 10, or the milliseconds of the window if that is less
    */
   readonly slices?: number
   /**
@@ -37,9 +38,9 @@ export interface StrictWindowOptions {
  * at a size that does not grow with traffic. The price is a refusal up to one slice early.
  */
 export function strictWindow(options: StrictWindowOptions): Rule {
-  knownOptions('strictWindow()', options, ['limit', 'windowMs', 'slices', 'maxDebt'])
+  knownOptions('strictWindow()', options, ['limit', 'window', 'slices', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
-  const windowMs = milliseconds('windowMs', options.windowMs)
+  const windowMs = readDuration('window', options.window)
   const mostSlices = Math.min(1_000, windowMs)
   const { slices = Math.min(10, mostSlices) } = options
   wholeNumber('slices', slices, 1, mostSlices)
@@ -55,7 +56,7 @@ export function strictWindow(options: StrictWindowOptions): Rule {
     refunds: 'by-time',
     windowMs: parameters.windowMs,
     replenishes: 'gradually',
-    share: (instances) => strictWindow({ ...parameters, ...shareLimit(parameters, instances) }),
+    share: (instances) => strictWindow({ ...shareLimit(parameters, instances), window: windowMs, slices }),
     ...outliveRequests<typeof parameters, StrictWindowState>({
       step: stepStrictWindow,
       adjust: adjustStrictWindow,

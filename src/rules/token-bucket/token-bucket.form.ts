@@ -9,7 +9,7 @@ export const tokenBucketForm: RuleForm = {
   fields: [
     { name: 'capacity', kind: 'count', about: 'tokens that fit, the largest burst', example: 100 },
     { name: 'refill', kind: 'count', about: 'tokens that come back in every period', example: 100 },
-    { name: 'periodMs', kind: 'duration', about: 'length of the period', example: '1m' },
+    { name: 'period', kind: 'duration', about: 'length of the period', example: '1m' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
   uses: { 'token-bucket': 'bursts, then a rate' },
@@ -23,7 +23,7 @@ export const gcraForm: RuleForm = {
   about: 'The token bucket in other words: a limit per period, and how many may come at once.',
   fields: [
     { name: 'limit', kind: 'count', about: 'requests per period', example: 100 },
-    { name: 'periodMs', kind: 'duration', about: 'length of the period', example: '1m' },
+    { name: 'period', kind: 'duration', about: 'length of the period', example: '1m' },
     { name: 'burst', kind: 'count', about: 'requests that may come at once' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],

@@ -2,10 +2,10 @@ import { debtOf, type RuleSamples } from '../../../test/rule-samples.ts'
 
 /** What the tests of all rules make of this one. */
 export const samples: RuleSamples = {
-  good: { tokenBucket: { capacity: 10, refill: 10, periodMs: 1_000 }, gcra: { limit: 10, periodMs: 1_000 } },
+  good: { tokenBucket: { capacity: 10, refill: 10, period: 1_000 }, gcra: { limit: 10, period: 1_000 } },
   products: [
-    ['tokenBucket', 'capacity × periodMs', 'capacity', 'periodMs'],
-    ['gcra', 'burst × periodMs', 'burst', 'periodMs'],
+    ['tokenBucket', 'capacity × period', 'capacity', 'period'],
+    ['gcra', 'burst × period', 'burst', 'period'],
   ],
   modes: [
     {
@@ -14,7 +14,7 @@ export const samples: RuleSamples = {
       options: (numbers) => ({
         capacity: numbers.limit,
         refill: numbers.rate,
-        periodMs: numbers.timeMs,
+        period: numbers.timeMs,
         ...debtOf(numbers),
       }),
       contestant: 'token-bucket',

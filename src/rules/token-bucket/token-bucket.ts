@@ -1,4 +1,5 @@
-import { exactProduct, knownOptions, milliseconds, wholeNumber } from '../../core/check.ts'
+import { exactProduct, knownOptions, wholeNumber } from '../../core/check.ts'
+import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { compactLevelCodec, type Level, levelCodec, outliveLevel, shareLevel } from '../level.ts'
@@ -6,12 +7,12 @@ import { stepTokenBucket } from './token-bucket.memory.ts'
 
 /** Options of `tokenBucket`. */
 export interface TokenBucketOptions {
-  /** Tokens that fit, and so the largest burst; at least 1. `capacity × periodMs` must stay below 2^53. */
+  /** Tokens that fit, and so the largest burst; at least 1. `capacity × period` must stay below 2^53. */
   readonly capacity: number
   /** Tokens that come back in every period, continuously; at least 1. */
   readonly refill: number
   /** Length of the period, 1 ms to 10 years. */
-  readonly periodMs: number
+  readonly period: Duration
   /**
    * How many tokens `charge` may take that are not there.
    * @default capacity
@@ -24,7 +25,7 @@ export interface GcraOptions {
   /** Requests per period, at least 1. */
   readonly limit: number
   /** Length of the period, 1 ms to 10 years. */
-  readonly periodMs: number
+  readonly period: Duration
   /**
    * Requests that may come at once, the first one included.
    * @default limit
@@ -42,11 +43,11 @@ export interface GcraOptions {
  * `capacity` and the refill of that time passes.
  */
 export function tokenBucket(options: TokenBucketOptions): Rule {
-  knownOptions('tokenBucket()', options, ['capacity', 'refill', 'periodMs', 'maxDebt'])
+  knownOptions('tokenBucket()', options, ['capacity', 'refill', 'period', 'maxDebt'])
   const capacity = wholeNumber('capacity', options.capacity, 1)
   const refill = wholeNumber('refill', options.refill, 1)
-  const periodMs = milliseconds('periodMs', options.periodMs)
-  exactProduct('capacity × periodMs', capacity, periodMs)
+  const periodMs = readDuration('period', options.period)
+  exactProduct('capacity × period', capacity, periodMs)
   const parameters = { capacity, refill, periodMs, maxDebt: parseDebt(options.maxDebt, capacity, periodMs) }
   const rule: Rule<Level> = {
     kind: 'token-bucket',
@@ -59,7 +60,7 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
     refunds: 'pool',
     windowMs: (capacity * periodMs) / refill,
     replenishes: 'continuously',
-    share: (instances) => tokenBucket({ ...parameters, ...shareLevel(parameters, instances) }),
+    share: (instances) => tokenBucket({ refill, ...shareLevel(parameters, instances) }),
     ...outliveLevel(stepTokenBucket, { ...parameters, rate: refill }),
   }
   return rule
@@ -67,11 +68,16 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
 
 /** The token bucket in the words of the generic cell rate algorithm: `limit` per period, `burst` at once. */
 export function gcra(options: GcraOptions): Rule {
-  knownOptions('gcra()', options, ['limit', 'periodMs', 'burst', 'maxDebt'])
+  knownOptions('gcra()', options, ['limit', 'period', 'burst', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
-  const periodMs = milliseconds('periodMs', options.periodMs)
+  const periodMs = readDuration('period', options.period)
   const { burst = limit } = options
   wholeNumber('burst', burst, 1)
-  exactProduct('burst × periodMs', burst, periodMs)
-  return tokenBucket({ capacity: burst, refill: limit, periodMs, maxDebt: parseDebt(options.maxDebt, burst, periodMs) })
+  exactProduct('burst × period', burst, periodMs)
+  return tokenBucket({
+    capacity: burst,
+    refill: limit,
+    period: periodMs,
+    maxDebt: parseDebt(options.maxDebt, burst, periodMs),
+  })
 }

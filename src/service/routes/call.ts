@@ -1,8 +1,8 @@
 import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Key } from '../../limiter/call-options.ts'
-import type { OpenHold } from '../../limiter/hold.ts'
-import { readHoldToken } from '../../limiter/hold.ts'
+import type { Key } from '../../limiter/options.ts'
+import type { OpenReservation } from '../../limiter/reservation.ts'
+import { readHoldToken } from '../../limiter/reservation.ts'
 import type { TieredLimiter } from '../../limiter/tiered-limiter.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { RequestError } from '../server/request-error.ts'
@@ -34,10 +34,10 @@ function assertShortNames(key: unknown): void {
 }
 
 /** The hold that the body names, of whatever policy it is. */
-export function readHold(policies: PolicyLookup, body: JsonBody, others: readonly string[]): OpenHold<string> {
-  knownOptions('a request', body, ['hold', ...others], 'INVALID_ARGUMENT')
-  const { limiterName } = readHoldToken(body.hold)
-  return readPolicy(policies, limiterName).limiter.resume(body.hold as string)
+export function readHold(policies: PolicyLookup, body: JsonBody, others: readonly string[]): OpenReservation<string> {
+  knownOptions('a request', body, ['reservation', ...others], 'INVALID_ARGUMENT')
+  const { limiterName } = readHoldToken(body.reservation)
+  return readPolicy(policies, limiterName).limiter.resumeReservation(body.reservation as string)
 }
 
 function readPolicy(policies: PolicyLookup, name: unknown): PolicyInForce {

@@ -1,5 +1,6 @@
 import type { Decision } from '../../core/decision.ts'
-import type { Amounts, BlockOptions, CostOptions } from '../../limiter/call-options.ts'
+import type { Duration } from '../../core/duration.ts'
+import type { Amounts, BlockOptions, CostOptions } from '../../limiter/options.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { createJsonResponse } from '../server/response.ts'
 import type { Access, PostRoute, Routes } from '../server/route.ts'
@@ -18,10 +19,10 @@ export function createChangeRoutes({ policies }: ServiceContext): Routes {
   })
   return {
     '/v1/peek': route(['cost'], ({ limiter, key }, body) => limiter.peek(key, readCost(body)), 'local'),
-    '/v1/give-back': route(['amount'], ({ limiter, key }, body) => limiter.giveBack(key, readAmount(body))),
+    '/v1/refund': route(['amount'], ({ limiter, key }, body) => limiter.refund(key, readAmount(body))),
     '/v1/charge': route(['amount'], ({ limiter, key }, body) => limiter.charge(key, readAmount(body))),
-    '/v1/block': route(['blockMs', 'replace'], ({ limiter, key }, body) => {
-      return limiter.block(key, body.blockMs as number, readReplace(body))
+    '/v1/block': route(['blockFor', 'replace'], ({ limiter, key }, body) => {
+      return limiter.block(key, body.blockFor as Duration, readReplace(body))
     }),
     '/v1/unblock': route([], ({ limiter, key }) => limiter.unblock(key)),
     '/v1/reset': route([], ({ limiter, key }) => limiter.reset(key)),

@@ -17,7 +17,7 @@ it('a request of a batch that the store throws at has its error, and the others 
       return memory.decide(call)
     },
   }
-  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 2, windowMs: 1_000 }), store })
+  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 2, window: 1_000 }), store })
   const policy: PolicyInForce = { name: 'api', limiter: limiter as TieredLimiter, isTiered: false }
   const heard: unknown[] = []
   const routes = consumeRoutes({

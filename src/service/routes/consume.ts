@@ -1,7 +1,7 @@
 import { knownOptions, show } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { PendingDecision } from '../../limiter/pending-decision.ts'
+import type { PendingDecision } from '../../limiter/compose-decision.ts'
 import type { JsonBody } from '../server/read-json.ts'
 import { RequestError } from '../server/request-error.ts'
 import { composeErrorBody, createJsonResponse, type ServiceResponse } from '../server/response.ts'
@@ -59,9 +59,9 @@ interface ParsedRequest extends NamedCall {
 }
 
 function parseRequest({ policies }: ServiceContext, body: JsonBody): ParsedRequest {
-  const { limiter, key } = readCall(policies, body, ['cost', 'id'])
-  const { cost, id } = body
-  return { limiter, key, call: limiter.parse(key, cost, id), cost }
+  const { limiter, key } = readCall(policies, body, ['cost', 'idempotencyKey'])
+  const { cost, idempotencyKey } = body
+  return { limiter, key, call: limiter.parse(key, cost, idempotencyKey), cost }
 }
 
 // An async function: what one request of a batch throws is its own answer, and the others are counted.

@@ -1,4 +1,4 @@
-import type { Amounts, ReserveOptions } from '../../limiter/call-options.ts'
+import type { Amounts, ReserveOptions } from '../../limiter/options.ts'
 import { createJsonResponse } from '../server/response.ts'
 import type { Routes } from '../server/route.ts'
 import { readCall, readHold } from './call.ts'
@@ -12,10 +12,10 @@ export function createHoldRoutes({ policies }: ServiceContext): Routes {
       method: 'POST',
       access: 'token',
       handle: async (body) => {
-        const { limiter, key } = readCall(policies, body, ['estimate', 'holdMs'])
+        const { limiter, key } = readCall(policies, body, ['estimate', 'expiresIn'])
         const { policy: _, key: __, ...options } = body
         const { decision, token } = await limiter.reserve(key, options as unknown as ReserveOptions<string>)
-        return createJsonResponse({ decision: composeDecisionJson(decision), hold: token ?? null })
+        return createJsonResponse({ decision: composeDecisionJson(decision), reservation: token ?? null })
       },
     },
     '/v1/settle': {

@@ -2,17 +2,7 @@ import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
 import { logWarning } from '../../core/explain-hint.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { isNoAnswer } from '../../core/no-answer.ts'
-import type { Store } from '../../core/store.ts'
-
-/** How a store is doing, as far as this process can tell. */
-export interface Health {
-  /** `'degraded'`: the store is not asked, and decisions are made without it. */
-  readonly state: 'healthy' | 'degraded'
-  /** For how long it has been so, in milliseconds. */
-  readonly forMs: number
-  /** What went wrong, while degraded. */
-  readonly error: unknown
-}
+import type { Health, Store } from '../../core/store.ts'
 
 /** A limiter, as the breaker of its store sees it. */
 export interface BreakerListener {

@@ -62,10 +62,10 @@ it('whatever fails when, no window has more than the limit and every share, and 
     fc.asyncProperty(cases, async ([instances, happening]) => {
       const clock = manualClock(1_000_000)
       const server = { memory: memoryStore() }
-      const rule = slidingLog({ limit: LIMIT, windowMs: WINDOW_MS })
+      const rule = slidingLog({ limit: LIMIT, window: WINDOW_MS })
       const processes = Array.from({ length: instances }, () => {
         const store = remoteStore(server)
-        return { store, limiter: createLimiter({ name: 'api', rule, store, clock, instances, denialCacheMs: 0 }) }
+        return { store, limiter: createLimiter({ name: 'api', rule, store, clock, instances, denialCache: false }) }
       })
       const admissions: { atMs: number; cost: number }[] = []
       let late = 0
@@ -114,10 +114,10 @@ it('instances that are counted keep to their shares, however often the server is
     fc.asyncProperty(paces, spells, async (everySeconds, happening) => {
       const clock = manualClock(1_000_000)
       const server = { memory: memoryStore() }
-      const rule = slidingLog({ limit: LIMIT, windowMs: WINDOW_MS })
+      const rule = slidingLog({ limit: LIMIT, window: WINDOW_MS })
       const processes = everySeconds.map((pace) => {
         const store = remoteStore(server)
-        return { pace, store, limiter: createLimiter({ name: 'api', rule, store, clock, denialCacheMs: 0 }) }
+        return { pace, store, limiter: createLimiter({ name: 'api', rule, store, clock, denialCache: false }) }
       })
       const admissions: { atMs: number; cost: number }[] = []
       const work = async (seconds: number): Promise<void> => {

@@ -1,40 +1,21 @@
-import { type Clock, localTimeMs, readClock, STORE_TIME } from '../../core/clock.ts'
+import { localTimeMs, readClock, STORE_TIME } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import { nextTurn } from '../../core/next-turn.ts'
 import { createOperation, type Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
-import { type BreakerListener, classifyFailure, type Health } from './circuit-breaker.ts'
+import type { Health, Idempotency, LayeredStore, LayerOptions, Reply, Store, StoreCall } from '../../core/store.ts'
+import { type BreakerListener, classifyFailure } from './circuit-breaker.ts'
 import type { LocalStore } from './fallback-limit.ts'
 import { type InstanceCounter, joinInstances } from './instance-counter.ts'
 import { LocalFallback } from './local-fallback.ts'
 import type { PendingWrite } from './replay-log.ts'
 import { StoreCalls } from './store-calls.ts'
 
-/** What a failing store needs to be lived with. Trusted: `createLimiter` has checked it. */
-export interface FailoverOptions {
-  readonly clock: Clock | undefined
-  /** How long a decision waits for the store. */
-  readonly timeoutMs: number
-  /** Among how many instances a limit is shared without the store. Absent: the store counts them. */
-  readonly instances: number | undefined
+/** What a failing store needs to be lived with. */
+export interface FailoverOptions extends Omit<LayerOptions, 'denialCacheMs'> {
   /** Makes the store that decides meanwhile. Limiters on one store share it. */
   createLocal(): LocalStore
-  readonly events: FailoverEvents
-}
-
-/** Whom to tell what happens to the store. */
-export interface FailoverEvents {
-  has(name: 'storeFailed' | 'degraded'): boolean
-  storeFailed(error: unknown): void
-  degraded(error: unknown): void
-  recovered(afterMs: number): void
-}
-
-/** A store with a timeout, a circuit breaker and a fallback around it. */
-export interface FailoverStore extends Store {
-  readonly health: Health
 }
 
 /**
@@ -43,7 +24,7 @@ export interface FailoverStore extends Store {
  *
  * `close()` waits for what is under way and writes what is owed, by two timeouts at the latest. It leaves `store` open.
  */
-export function withFailover(store: Store, options: FailoverOptions): FailoverStore {
+export function withFailover(store: Store, options: FailoverOptions): LayeredStore {
   return new Failover(store, options)
 }
 
@@ -55,9 +36,10 @@ const REPLAYED_AT_ONCE = 250
 const BREATH = 64
 
 /** What one limiter does about a store that may fail. */
-class Failover implements FailoverStore, BreakerListener {
+class Failover implements LayeredStore, BreakerListener {
   readonly name: string
   readonly isLocal: boolean
+  readonly layers: Store['layers']
   readonly realTime?: boolean
   readonly #calls: StoreCalls
   readonly #store: Store
@@ -76,6 +58,7 @@ class Failover implements FailoverStore, BreakerListener {
     const { clock, timeoutMs, instances } = options
     this.name = store.name
     this.isLocal = store.isLocal
+    this.layers = store.layers
     if (store.realTime !== undefined) this.realTime = store.realTime
     this.#store = store
     this.#options = options

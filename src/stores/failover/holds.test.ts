@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { decideCall, openLimit, operationOn } from '../../../test/open-limit.ts'
 import { clock, find, limiterWith, lose, remaining, remoteStage, store } from '../../../test/remote-stage.ts'
-import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { LimiterOptions } from '../../limiter/options.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { memoryStore } from '../memory/memory-store.ts'
@@ -10,7 +11,7 @@ import { withFailover } from './failover.ts'
 
 beforeEach(remoteStage)
 
-const rule = fixedWindow({ limit: 1_000, windowMs: 3_600_000 })
+const rule = fixedWindow({ limit: 1_000, window: 3_600_000 })
 
 /** A limiter of tokens, unless the options say otherwise. */
 const tokensWith = (options: Partial<LimiterOptions> = {}): Limiter => limiterWith({ rule, ...options })
@@ -42,7 +43,7 @@ describe('a hold', () => {
     const limiter = tokensWith()
     await lose(limiter)
     const cancelled = await limiter.reserve('a', { estimate: 400 })
-    await limiter.reserve('a', { estimate: 500, holdMs: 1_000 })
+    await limiter.reserve('a', { estimate: 500, expiresIn: 1_000 })
     await cancelled.cancel()
     await clock.run(1_000)
     expect((await limiter.peek('a')).remaining).toBe(1_000)
@@ -114,7 +115,7 @@ describe('a hold', () => {
   })
 
   it('is known here with 10,000 others, and then as any other that has ended', async () => {
-    const limiter = tokensWith({ rule: fixedWindow({ limit: 20_000, windowMs: 3_600_000 }), name: 'many' })
+    const limiter = tokensWith({ rule: fixedWindow({ limit: 20_000, window: 3_600_000 }), name: 'many' })
     await lose(limiter)
     const holds = []
     for (let count = 0; count <= 10_000; count++) holds.push(await limiter.reserve(`user:${count}`, { estimate: 1 }))
@@ -135,7 +136,7 @@ describe('a hold', () => {
 })
 
 describe('a lease', () => {
-  const places = concurrency({ limit: 2, leaseMs: 60_000 })
+  const places = concurrency({ limit: 2, lease: 60_000 })
   const placesLimiter = (): Limiter => createLimiter({ name: 'jobs', rule: places, store, clock, instances: 1 })
 
   it('is kept through an outage, and its place is free when it was released meanwhile', async () => {
@@ -183,7 +184,7 @@ describe('an id', () => {
   it('whose answer was lost is asked again, and counted once', async () => {
     const limiter = tokensWith()
     store.behaviour = 'loses'
-    const consumed = limiter.consume('a', { id: 'order-7', cost: 10 })
+    const consumed = limiter.consume('a', { idempotencyKey: 'order-7', cost: 10 })
     await clock.run(10)
     store.behaviour = 'answers'
     await clock.run(20)
@@ -196,7 +197,7 @@ describe('an id', () => {
   it('is given up at the deadline', async () => {
     const limiter = tokensWith({ onStoreFailure: 'throw' })
     store.behaviour = 'loses'
-    const consumed = limiter.consume('a', { id: 'order-7', cost: 10 }).catch((error: unknown) => error)
+    const consumed = limiter.consume('a', { idempotencyKey: 'order-7', cost: 10 }).catch((error: unknown) => error)
     await clock.run(500)
     expect(await consumed).toBe(store.error)
     expect(store.asked).toBeGreaterThanOrEqual(4)
@@ -204,14 +205,14 @@ describe('an id', () => {
     // The next probe, and no next try.
     expect(clock.pendingTimers).toBe(1)
     await find(limiter)
-    expect((await limiter.consume('a', { id: 'order-7', cost: 10 })).remaining).toBe(990)
+    expect((await limiter.consume('a', { idempotencyKey: 'order-7', cost: 10 })).remaining).toBe(990)
   })
 
   it('is counted once in an outage too', async () => {
     const limiter = tokensWith()
     await lose(limiter)
-    const first = await limiter.consume('a', { id: 'order-7', cost: 10 })
-    const again = await limiter.consume('a', { id: 'order-7', cost: 10 })
+    const first = await limiter.consume('a', { idempotencyKey: 'order-7', cost: 10 })
+    const again = await limiter.consume('a', { idempotencyKey: 'order-7', cost: 10 })
     expect(again).toEqual(first)
     expect((await limiter.consume('a')).remaining).toBe(989)
     await find(limiter)

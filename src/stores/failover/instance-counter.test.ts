@@ -6,8 +6,9 @@ import { STORE_TIME } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
-import { createLimiter, type LimiterOptions } from '../../limiter/create-limiter.ts'
+import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
+import type { LimiterOptions } from '../../limiter/options.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { joinInstances } from './instance-counter.ts'
@@ -21,7 +22,7 @@ beforeEach(() => {
   stores = []
 })
 
-const rule = fixedWindow({ limit: 12, windowMs: 60_000 })
+const rule = fixedWindow({ limit: 12, window: 60_000 })
 
 /** A limiter of a process of its own. */
 function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {

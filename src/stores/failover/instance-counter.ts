@@ -20,7 +20,7 @@ const DOUBT_MS = 60_000
 const MOST_INSTANCES = 1_000
 
 /** Every instance of a limiter holds a permit here. There are always more. */
-const presence = concurrency({ limit: MOST_INSTANCES, leaseMs: PRESENT_MS })
+const presence = concurrency({ limit: MOST_INSTANCES, lease: PRESENT_MS })
 
 /** What counting needs. */
 export interface InstanceCounterOptions {

@@ -105,7 +105,7 @@ describe.each([undefined, null])('a store that fails and says %s', (error) => {
   ] as const
   const asks = [
     ['consume', (limiter: Limiter) => limiter.consume('a', { cost: 3 })],
-    ['consume with an id', (limiter: Limiter) => limiter.consume('a', { cost: 3, id: 'x' })],
+    ['consume with an id', (limiter: Limiter) => limiter.consume('a', { cost: 3, idempotencyKey: 'x' })],
     ['reserve', async (limiter: Limiter) => (await limiter.reserve('a', { estimate: 3 })).decision],
   ] as const
   const cases = outcomes.flatMap(([policy, outcome]) =>
@@ -143,7 +143,7 @@ describe.each([undefined, null])('a store that fails and says %s', (error) => {
 
 describe('a store that answers', () => {
   it('is asked each time where refusals are not remembered', async () => {
-    const limiter = limiterWith({ denialCacheMs: 0 })
+    const limiter = limiterWith({ denialCache: false })
     await limiter.consume('a', { cost: 10 })
     for (let count = 0; count < 3; count++) {
       expect(await limiter.consume('a')).toMatchObject({ allowed: false, decidedBy: 'redis' })
@@ -154,8 +154,8 @@ describe('a store that answers', () => {
 
 describe('policies of tiers', () => {
   const tiers = {
-    user: fixedWindow({ limit: 2, windowMs: 60_000 }),
-    site: { rule: slidingWindow({ limit: 100, windowMs: 60_000 }), onStoreFailure: 'allow' },
+    user: fixedWindow({ limit: 2, window: 60_000 }),
+    site: { rule: slidingWindow({ limit: 100, window: 60_000 }), onStoreFailure: 'allow' },
   } as const
 
   it('are each their own', async () => {
@@ -229,7 +229,7 @@ describe('a cost that only the whole limit could let pass', () => {
 
 describe('wrong options', () => {
   it.each<[object, string]>([
-    [{ deadlineMs: 0 }, 'deadlineMs must be a whole number from 1 to 315619200000, got 0'],
+    [{ timeout: 0 }, 'timeout must be from 1 ms to 10 years (3653d), got 0'],
     [{ instances: 0 }, 'instances must be a whole number from 1 to 1000000, got 0'],
     [{ onStoreFailure: 'open' }, `onStoreFailure must be 'fallback' or 'allow' or 'refuse' or 'throw', got "open"`],
   ])('%o', (options, message) => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { type PendingWrite, ReplayLog } from './replay-log.ts'
 
-const rule = fixedWindow({ limit: 100, windowMs: 60_000 })
+const rule = fixedWindow({ limit: 100, window: 60_000 })
 const all = (spent: number): number => spent
 
 it('is said in the order in which it has a meaning, and once', () => {

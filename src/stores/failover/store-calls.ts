@@ -2,14 +2,13 @@ import { type Clock, startTimer } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { NoAnswer } from '../../core/no-answer.ts'
-import type { Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Health, Reply, Store, StoreCall } from '../../core/store.ts'
 import { type Timed, Timeouts } from '../../core/timeouts.ts'
 import {
   type BreakerListener,
   type BreakerSnapshot,
   type CircuitBreaker,
   classifyFailure,
-  type Health,
   joinBreaker,
 } from './circuit-breaker.ts'
 

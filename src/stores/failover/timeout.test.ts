@@ -8,10 +8,10 @@ beforeEach(remoteStage)
 
 const asks: readonly [string, (limiter: Limiter) => Promise<unknown>][] = [
   ['consume', (limiter) => limiter.consume('a')],
-  ['consume with an id', (limiter) => limiter.consume('a', { id: 'x' })],
+  ['consume with an id', (limiter) => limiter.consume('a', { idempotencyKey: 'x' })],
   ['peek', (limiter) => limiter.peek('a')],
   ['charge', (limiter) => limiter.charge('a')],
-  ['giveBack', (limiter) => limiter.giveBack('a')],
+  ['refund', (limiter) => limiter.refund('a')],
   ['reserve', (limiter) => limiter.reserve('a', { estimate: 2 })],
   ['wait', (limiter) => limiter.wait('a')],
   ['block', (limiter) => limiter.block('a', 5)],
@@ -21,7 +21,7 @@ const asks: readonly [string, (limiter: Limiter) => Promise<unknown>][] = [
 
 describe('no answer', () => {
   it.each(asks)('to %s is waited for until the deadline, and no longer', async (_, ask) => {
-    const limiter = limiterWith({ deadlineMs: 300 })
+    const limiter = limiterWith({ timeout: 300 })
     store.behaviour = 'silent'
     let answer: unknown
     void ask(limiter).then((given) => {
@@ -50,7 +50,7 @@ describe('no answer', () => {
   it('cancels what the store does for it, with what the caller was told', async () => {
     const cancelled: unknown[] = []
     const silent: Store = { ...store, decide: (_, reply) => void reply.onTimeout?.((reason) => cancelled.push(reason)) }
-    const limiter = limiterWith({ store: silent, deadlineMs: 300, onStoreFailure: 'throw' })
+    const limiter = limiterWith({ store: silent, timeout: 300, onStoreFailure: 'throw' })
     const consumed = limiter.consume('a').catch((error: unknown) => error)
     await clock.run(299)
     expect(cancelled).toEqual([])
@@ -64,7 +64,7 @@ describe('no answer', () => {
       clock.timer(400, () => reply.onTimeout?.((reason) => cancelled.push(reason)))
       return undefined
     }
-    const limiter = limiterWith({ store: { ...store, decide }, deadlineMs: 300 })
+    const limiter = limiterWith({ store: { ...store, decide }, timeout: 300 })
     void limiter.consume('a')
     await clock.run(399)
     expect(cancelled).toEqual([])
@@ -78,7 +78,7 @@ describe('no answer', () => {
       reply.onTimeout?.((reason) => cancelled.push(reason))
       return store.decide(call, reply)
     }
-    const limiter = limiterWith({ store: { ...store, decide }, deadlineMs: 300 })
+    const limiter = limiterWith({ store: { ...store, decide }, timeout: 300 })
     const consumed = limiter.consume('a')
     await clock.run(1_000)
     expect([(await consumed).decidedBy, cancelled]).toEqual(['redis', []])
@@ -94,7 +94,7 @@ describe('no answer', () => {
 
   it('is waited for from when the policy has said the rule', async () => {
     const policy = () => new Promise<undefined>((resolve) => clock.timer(900, () => resolve(undefined)))
-    const limiter = limiterWith({ deadlineMs: 300, policy })
+    const limiter = limiterWith({ timeout: 300, resolveRule: policy })
     store.behaviour = 'silent'
     let decidedBy: string | undefined
     void limiter.consume('a').then((decision) => {
@@ -121,7 +121,7 @@ describe('no answer', () => {
   })
 
   it('does not depend on the clock of the machine', async () => {
-    const limiter = limiterWith({ deadlineMs: 300 })
+    const limiter = limiterWith({ timeout: 300 })
     store.behaviour = 'silent'
     const consumed = limiter.consume('a')
     clock.set(0)
@@ -141,7 +141,7 @@ describe('answers', () => {
 describe('a real deadline', () => {
   it('is kept', async () => {
     store.behaviour = 'silent'
-    const limiter = createLimiter({ name: 'api', rule, store, deadlineMs: 30, instances: 1 })
+    const limiter = createLimiter({ name: 'api', rule, store, timeout: 30, instances: 1 })
     const startedMs = performance.now()
     const decisions = await Promise.all(Array.from({ length: 50 }, () => limiter.consume('a')))
     const tookMs = performance.now() - startedMs
@@ -151,7 +151,7 @@ describe('a real deadline', () => {
   })
 
   it('is that of a store that answers in real time, and so are probes, whatever the clock of the limiter says', async () => {
-    const options = { name: 'api', rule, clock, deadlineMs: 200, instances: 1 }
+    const options = { name: 'api', rule, clock, timeout: 200, instances: 1 }
     const limiter = createLimiter({ ...options, store: { ...store, realTime: true } })
     const recovered = new Promise((resolve) => void limiter.on('recovered', resolve))
     store.behaviour = 'silent'

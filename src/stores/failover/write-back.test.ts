@@ -9,8 +9,8 @@ import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
 
 beforeEach(remoteStage)
 
-const bucket = tokenBucket({ capacity: 100, refill: 100, periodMs: 100_000 })
-const log = slidingLog({ limit: 100, windowMs: 60_000 })
+const bucket = tokenBucket({ capacity: 100, refill: 100, period: 100_000 })
+const log = slidingLog({ limit: 100, window: 60_000 })
 
 /** Lets the store be gone for `forMs`, after which everything has been said to it. */
 async function outage(limiter: Limiter, act: () => Promise<unknown>, forMs = 1_000): Promise<void> {
@@ -170,7 +170,7 @@ describe('after an outage', () => {
   })
 
   it('places are not charged: they come back by themselves', async () => {
-    const rule = concurrency({ limit: 5, leaseMs: 60_000 })
+    const rule = concurrency({ limit: 5, lease: 60_000 })
     const limiter = limiterWith({ rule })
     await outage(limiter, async () => {
       await limiter.acquire('a', { heartbeat: false })
@@ -239,9 +239,9 @@ describe('what is done to a key during an outage', () => {
     expect(await remaining('charged', log)).toBe(88)
     expect(await peek('beyond')).toMatchObject({ allowed: false, remaining: 0 })
     // All of it was charged, and not only up to the limit.
-    await limiter.giveBack('beyond', 50)
+    await limiter.refund('beyond', 50)
     expect(await remaining('beyond', log)).toBe(0)
-    await limiter.giveBack('beyond', 10)
+    await limiter.refund('beyond', 10)
     expect(await remaining('beyond', log)).toBe(10)
     const blocked = await peek('blocked')
     expect(blocked.reason).toBe('blocked')
@@ -256,13 +256,13 @@ describe('what is done to a key during an outage', () => {
     const limiter = limiterWith({ rule: log })
     await outage(limiter, async () => {
       await limiter.consume('a', { cost: 20 })
-      await limiter.giveBack('a', 15)
-      await limiter.giveBack('b', 15)
+      await limiter.refund('a', 15)
+      await limiter.refund('b', 15)
       await limiter.charge('c', 150)
-      await limiter.giveBack('c', 30)
+      await limiter.refund('c', 30)
     })
     expect([await remaining('a', log), await remaining('b', log)]).toEqual([95, 100])
-    await limiter.giveBack('c', 30)
+    await limiter.refund('c', 30)
     expect(await remaining('c', log)).toBe(10)
   })
 
@@ -273,13 +273,13 @@ describe('what is done to a key during an outage', () => {
   })
 
   it('and then reset is forgotten', async () => {
-    const limiter = limiterWith({ rule: fixedWindow({ limit: 100, windowMs: 3_600_000 }) })
+    const limiter = limiterWith({ rule: fixedWindow({ limit: 100, window: 3_600_000 }) })
     await outage(limiter, async () => {
       await limiter.consume('a', { cost: 100 })
       await limiter.reset('a')
       await limiter.consume('a', { cost: 100 })
     })
-    await limiter.giveBack('a', 10)
-    expect(await remaining('a', fixedWindow({ limit: 100, windowMs: 3_600_000 }))).toBe(10)
+    await limiter.refund('a', 10)
+    expect(await remaining('a', fixedWindow({ limit: 100, window: 3_600_000 }))).toBe(10)
   })
 })

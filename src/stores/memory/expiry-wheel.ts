@@ -48,23 +48,23 @@ export class ExpiryWheel {
     this.#join(to + FIRST, next)
   }
 
-  /** Moves time to `nowMs` and makes the slots that may be due by then available to `take`. */
-  advance(nowMs: number): void {
+  /** Moves time to `nowMs`. Answers whether there are slots to `take`, which may be due by then. */
+  advance(nowMs: number): boolean {
     const fromMs = this.#nowMs
     this.#nowMs = nowMs
+    if (!this.#hasHeads) return false
     // After a step back the buckets in between come round again; a slot that is visited too early is just added anew.
-    if (nowMs <= fromMs || !this.#hasHeads) return
-    for (let level = 0, widthMs = 1; level < LEVELS; level++, widthMs *= BUCKETS) {
+    for (let level = 0, widthMs = 1; level < LEVELS && nowMs > fromMs; level++, widthMs *= BUCKETS) {
       const last = Math.floor(nowMs / widthMs)
       const first = Math.max(Math.floor(fromMs / widthMs) + 1, last - BUCKETS + 1)
-      if (first > last) return
+      if (first > last) break
       for (let bucket = first; bucket <= last; bucket++) this.#release(level * BUCKETS + (bucket % BUCKETS))
     }
+    return this.#next(PENDING) !== PENDING
   }
 
-  /** Takes out one slot that may be due, or answers -1. The caller looks, and adds it again when its time has moved. */
+  /** Takes out one slot that may be due, or answers -1. There has been a slot before. The caller looks, and adds it again when its time has moved. */
   take(): number {
-    if (!this.#hasHeads) return -1
     const index = this.#next(PENDING)
     if (index === PENDING) return -1
     this.#join(PENDING, this.#next(index))

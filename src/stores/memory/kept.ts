@@ -40,8 +40,8 @@ export const blockCells: StateCodec<KeptBlock> = {
 /** What a table keeps of a key, after it has forgotten a little of what has expired by then. */
 export function readKept<State extends RuleState>(table: Table<State>, key: string, byMs: number): State | undefined {
   table.reclaim(byMs)
-  const slot = table.find(key)
-  return slot < 0 ? undefined : table.read(slot)
+  const slot = table.keys.find(key)
+  return slot < 0 ? undefined : table.rows.read(slot)
 }
 
 /** Keeps a value of a key for a time, or forgets the key. */
@@ -52,8 +52,8 @@ export function writeKept<State extends RuleState>(
   nowMs: number,
   lifeMs: number,
 ): void {
-  const slot = table.find(key)
+  const slot = table.keys.find(key)
   if (value === undefined) table.delete(key)
-  else if (slot >= 0) table.write(slot, value)
+  else if (slot >= 0) table.rows.write(slot, value)
   else table.append(value, nowMs, lifeMs)
 }

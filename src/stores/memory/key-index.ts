@@ -22,13 +22,14 @@ const SPARE = 1.125
  * at a time as keys come and go (linear hashing), so that no key ever pays for a table that grows.
  */
 export class KeyIndex {
+  /** How many keys there are. */
+  size = 0
   readonly #text = new KeyText()
   readonly #heads = wholeNumbers(1)
   readonly #links = wholeNumbers(WIDTH)
   /** The keys of each page, one after the other, and how far that goes. */
   readonly #pools: Int32Array[] = []
   readonly #used: number[] = []
-  #size = 0
   #buckets = 1
   #mask = 0
   /** How many words all keys take. */
@@ -38,20 +39,22 @@ export class KeyIndex {
     this.#heads.grow(1)
   }
 
-  get size(): number {
-    return this.#size
-  }
-
   /** The slot of a key, or -1. */
   find(key: string): number {
     const text = this.#text
     text.read(key)
-    const { hash } = text
+    const { hash, words, length } = text
     let slot = this.#head(this.#findBucket(hash)) - 1
     while (slot >= 0) {
       const links = this.#links.list[slot >>> PAGE_BITS] as Int32Array
       const at = (slot & PAGE_MASK) * WIDTH
-      if (links[at + HASH] === hash && this.#isRead(slot >>> PAGE_BITS, links[at + TEXT] as number)) return slot
+      if (links[at + HASH] === hash) {
+        const pool = this.#pools[slot >>> PAGE_BITS] as Int32Array
+        const start = links[at + TEXT] as number
+        let word = 0
+        while (word < length && pool[start + word] === words[word]) word++
+        if (word === length) return slot
+      }
       slot = (links[at + NEXT] as number) - 1
     }
     return -1
@@ -60,7 +63,7 @@ export class KeyIndex {
   /** Gives the key that `find` has just not found the next slot, and answers with it. */
   add(): number {
     const text = this.#text
-    const slot = this.#size
+    const slot = this.size
     this.#links.grow(slot + 1)
     const page = slot >>> PAGE_BITS
     const start = this.#allot(page, text.length)
@@ -68,10 +71,10 @@ export class KeyIndex {
     for (let word = 0; word < text.length; word++) words[start + word] = text.words[word] as number
     this.#setField(slot, HASH, text.hash)
     this.#setField(slot, TEXT, start)
-    this.#size++
+    this.size++
     this.#words += text.length
     this.#link(slot, this.#findBucket(text.hash))
-    if (this.#size > this.#buckets) this.#split()
+    if (this.size > this.#buckets) this.#split()
     return slot
   }
 
@@ -79,19 +82,12 @@ export class KeyIndex {
   remove(slot: number): void {
     this.#replaceLink(slot, this.#field(slot, NEXT))
     this.#words -= this.#lengthAt(slot)
-    const last = --this.#size
+    const last = --this.size
     if (slot !== last) this.#move(last, slot)
     for (let merged = 0; merged < MERGES && this.#buckets > last * MERGES + 1; merged++) this.#merge()
     this.#links.shrink(last)
     // One pool more than is needed stays, as one page does.
     if (this.#pools.length > countPages(last) + 1) this.#pools.pop()
-  }
-
-  #isRead(page: number, start: number): boolean {
-    const words = this.#pools[page] as Int32Array
-    const { words: read, length } = this.#text
-    for (let word = 0; word < length; word++) if (words[start + word] !== read[word]) return false
-    return true
   }
 
   // Buckets up to the mask are there as far as they have been split; a hash that would fall beyond stays in the one not split yet.
@@ -189,10 +185,10 @@ export class KeyIndex {
   /** Makes a pool of the keys that are still there, with as much room as others may need, by what keys take on average. */
   #renew(page: number, length: number): void {
     const first = page << PAGE_BITS
-    const end = Math.min(this.#size, first + PAGE)
+    const end = Math.min(this.size, first + PAGE)
     let live = length
     for (let slot = first; slot < end; slot++) live += this.#lengthAt(slot)
-    const average = (this.#words + length) / (this.#size + 1)
+    const average = (this.#words + length) / (this.size + 1)
     const expected = average * (page > 0 ? PAGE : Math.min(PAGE, 2 * (end + 1)))
     const words = new Int32Array(Math.ceil(Math.max(live, expected) * SPARE))
     let used = 0

@@ -19,15 +19,9 @@ export class KeyText {
     if (!isDrawn) drawSecret()
     // One word more than it takes: the last one may not be full.
     if (key.length >= 2 * this.words.length - 4) this.words = new Int32Array(key.length)
-    if (this.#readBytes(key) <= 0xff) return
-    this.#readBytes(splitHalves(key))
-    this.words[0] = -2 * key.length
-  }
-
-  /** Answers with all bits that any of the characters has. */
-  #readBytes(key: string): number {
     const { words } = this
     const whole = key.length & ~3
+    // All bits that any of the characters has.
     let seen = 0
     let hash = key.length
     let count = 1
@@ -51,7 +45,9 @@ export class KeyText {
     words[count++] = word
     this.length = key.length === whole ? count - 1 : count
     this.hash = mix(hash, word)
-    return seen
+    if (seen <= 0xff) return
+    this.read(splitHalves(key))
+    this.words[0] = -2 * key.length
   }
 }
 

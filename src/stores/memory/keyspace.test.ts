@@ -17,9 +17,9 @@ it('counts by every rule that somebody can still ask by, and forgets those of li
   const consume = (limit: Limit, key: string, nowMs: number): void => {
     keyspace.decide(operationOn(limit, key, { type: 'consume', amount: 1 }), nowMs, Math.max(0, nowMs - 60_000))
   }
-  const shortest = join(fixedWindow({ limit: 5, windowMs: 1_000 }))
-  const limits = Array.from({ length: 40 }, (_, index) => join(fixedWindow({ limit: 5, windowMs: 10_000 + index })))
-  const longest = fixedWindow({ limit: 5, windowMs: 30_000 })
+  const shortest = join(fixedWindow({ limit: 5, window: 1_000 }))
+  const limits = Array.from({ length: 40 }, (_, index) => join(fixedWindow({ limit: 5, window: 10_000 + index })))
+  const longest = fixedWindow({ limit: 5, window: 30_000 })
   const kept = join(longest)
   // The same parameters again are the same rule: it stays when one of the two goes.
   limits.push(join(longest))
@@ -39,7 +39,7 @@ it('counts by every rule that somebody can still ask by, and forgets those of li
 })
 
 it('lets go of holds that have expired, however many others have not been looked at yet', () => {
-  const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
+  const rule = fixedWindow({ limit: 5, window: 60_000 })
   const keyspace = new Keyspace(100, rule.codec, false)
   const limit = createLimit({ limiter: 'a', rule })
   keyspace.join(rule, limit)

@@ -79,11 +79,11 @@ export class Keyspace {
   }
 
   get keys(): number {
-    return this.#states.size
+    return this.#states.keys.size
   }
 
   get blocks(): number {
-    return this.#blocks.size
+    return this.#blocks.keys.size
   }
 
   /** How many sets of parameters the keys are counted by. */
@@ -111,7 +111,7 @@ export class Keyspace {
   isUntouched(nowMs: number): boolean {
     for (let round = 0; round < ROUNDS; round++) {
       for (const table of [this.#states, this.#blocks, this.#holds]) table.reclaim(nowMs)
-      if (this.#states.size + this.#blocks.size + this.#holds.size > 0) continue
+      if (this.#states.keys.size + this.#blocks.keys.size + this.#holds.keys.size > 0) continue
       return this.#strangers === undefined || this.#stateLifeMs(this.#strangers, nowMs) === 0
     }
     return false
@@ -129,7 +129,8 @@ export class Keyspace {
   decide(operation: Operation, nowMs: number, forgetsByMs: number): LimitResult {
     const { key, rule } = operation
     this.reclaim(forgetsByMs)
-    if (operation.type === 'consume' && operation.blockMs === 0) {
+    const isPlain = !this.#changing && this.#holds.keys.size === 0 && this.#blocks.keys.size === 0
+    if (isPlain && operation.type === 'consume' && operation.blockMs === 0) {
       const result = this.#consumePlain(key, rule, operation.amount, nowMs)
       if (result !== undefined) return result
     }
@@ -145,13 +146,12 @@ export class Keyspace {
 
   /** The same at the cost of one look, where a key has a state and nothing else. Undefined, with nothing changed, when it is not that simple. */
   #consumePlain(key: string, rule: Rule, cost: number, nowMs: number): LimitResult | undefined {
-    if (this.#changing || this.#holds.size > 0 || this.#blocks.size > 0) return undefined
     const states = this.#states
-    const slot = states.find(key)
-    const result = stepPlain(rule, slot < 0 ? undefined : states.read(slot), cost, nowMs)
+    const slot = states.keys.find(key)
+    const result = stepPlain(rule, slot < 0 ? undefined : states.rows.read(slot), cost, nowMs)
     if (result === undefined) return undefined
     if (result.retryAfterMs === 0) {
-      if (slot >= 0) states.write(slot, result.state)
+      if (slot >= 0) states.rows.write(slot, result.state)
       else if (!states.append(result.state, nowMs, result.resetAfterMs)) return undefined
     }
     return composeResult(result)
@@ -163,10 +163,10 @@ export class Keyspace {
    * @param byMs what has expired by then may be forgotten.
    */
   find(key: string, byMs: number): Found {
-    const list = this.#holds.size === 0 ? undefined : this.#readHolds(key, byMs)
-    const slot = this.#states.find(key)
-    const kept = slot < 0 ? undefined : this.#states.read(slot)
-    const block = this.#blocks.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
+    const list = this.#holds.keys.size === 0 ? undefined : this.#readHolds(key, byMs)
+    const slot = this.#states.keys.find(key)
+    const kept = slot < 0 ? undefined : this.#states.rows.read(slot)
+    const block = this.#blocks.keys.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
     const { countedBy, convertedOnRefusal } = this.#readStamp(kept) ?? list ?? UNSTAMPED
     return {
       state: this.#readState(kept),
@@ -279,12 +279,12 @@ export class Keyspace {
   #forgetBlock(nowMs: number): void {
     for (let candidate = 0; candidate < CANDIDATES && this.#blocks.isFull; candidate++) {
       const slot = this.#blocks.sample()
-      if (this.#blocks.read(slot).untilMs <= nowMs) this.#blocks.evict(slot)
+      if (this.#blocks.rows.read(slot).untilMs <= nowMs) this.#blocks.evict(slot)
     }
   }
 
   #assertRoom<State extends RuleState>(table: Table<State>, key: string, what: string): void {
-    if (!table.isFull || table.find(key) >= 0) return
+    if (!table.isFull || table.keys.find(key) >= 0) return
     const message = `the memory store holds ${this.#maxKeys} ${what} already, its maxKeys: nothing was changed`
     throw new LimiterError('STORE_FULL', message)
   }
@@ -295,7 +295,7 @@ export class Keyspace {
     let most = 0
     for (let candidate = 0; candidate < CANDIDATES; candidate++) {
       const slot = this.#states.sample()
-      const kept = this.#states.read(slot)
+      const kept = this.#states.rows.read(slot)
       const maker = this.#readStamp(kept)?.countedBy ?? rule
       const { remaining } = maker.step(this.#readState(kept), Math.max(nowMs, kept.atMs), 0)
       if (remaining <= most) continue

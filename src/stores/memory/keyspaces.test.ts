@@ -9,7 +9,7 @@ import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { Keyspaces } from './keyspaces.ts'
 import { memoryStore } from './memory-store.ts'
 
-const rule = fixedWindow({ limit: 5, windowMs: 60_000 })
+const rule = fixedWindow({ limit: 5, window: 60_000 })
 const open = (keyspaces: Keyspaces, limiter: string, rulesVary = false): Limit => {
   const limit = createLimit({ limiter, rule, rulesVary })
   keyspaces.register(limit)
@@ -120,7 +120,7 @@ it('5,000 closed limiters of different names on one store keep less than 200 byt
   const store = memoryStore()
   const open = async (from: number, to: number) => {
     for (let name = from; name < to; name++) {
-      const limiter = createLimiter({ name: `job ${name}`, rule: slidingLog({ limit: 3, windowMs: 1 }), store })
+      const limiter = createLimiter({ name: `job ${name}`, rule: slidingLog({ limit: 3, window: 1 }), store })
       await limiter.peek('ann')
       await limiter.close()
     }

@@ -14,13 +14,13 @@ import { memoryStore } from './memory-store.ts'
 // Every rule, and what is particular: counts too large to pack, and a wait that is bounded.
 const rules: readonly Rule[] = [
   ...everyMode.map((mode) => ruleOf(mode, { limit: 7, timeMs: 1_000, rate: 7, parts: 4 })),
-  strictWindow({ limit: 2 ** 40, windowMs: 1_000, slices: 3 }),
-  leakyBucket({ capacity: 7, leak: 7, periodMs: 1_000, mode: 'shape', maxWaitMs: 600 }),
+  strictWindow({ limit: 2 ** 40, window: 1_000, slices: 3 }),
+  leakyBucket({ capacity: 7, leak: 7, period: 1_000, mode: 'shape', maxWait: 600 }),
 ]
 
 const actions = fc.oneof(
   { weight: 12, arbitrary: fc.constant<Action>('consume') },
-  { weight: 1, arbitrary: fc.constantFrom<Action>('peek', 'charge', 'giveBack', 'block', 'unblock', 'reset') },
+  { weight: 1, arbitrary: fc.constantFrom<Action>('peek', 'charge', 'refund', 'block', 'unblock', 'reset') },
 )
 
 const turn = (waitMs: fc.Arbitrary<number>): fc.Arbitrary<Turn> =>
@@ -93,7 +93,7 @@ describe('a memory store decides as the engine does', () => {
 
 it('stores nothing of a cost of nothing', () => {
   const store = memoryStore()
-  const shelf = openLimit(store, { limiter: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }) })
+  const shelf = openLimit(store, { limiter: 'a', rule: fixedWindow({ limit: 5, window: 1_000 }) })
   expect(plain(shelf.decide('key', { type: 'consume', amount: 0 }, 0) as LimitResult)).toEqual({
     allowed: true,
     remaining: 5,

@@ -20,7 +20,7 @@ describe('memoryStore keeps the store contract with room for one key', () => {
 
 it('memoryStore knows whether what was taken over from another rule has been counted by since', async () => {
   // A refusal by another rule takes the state over once; whoever counts by that rule makes it its own.
-  const [six, five] = [fixedWindow({ limit: 6, windowMs: 7 }), fixedWindow({ limit: 5, windowMs: 7 })]
+  const [six, five] = [fixedWindow({ limit: 6, window: 7 }), fixedWindow({ limit: 5, window: 7 })]
   const shelf = openLimit(memoryStore(), { limiter: 'changing', rule: six, rulesVary: true })
   await shelf.decide('key', { type: 'consume', amount: 1 }, 4, six)
   await shelf.decide('key', { type: 'reserve', amount: 1, holdId: 4, holdMs: 1 }, 4, five)
@@ -39,7 +39,7 @@ const LAG_MS = 60_000
 
 describe('memoryStore reclaims', () => {
   it('what has expired, as new keys arrive, for states of fixed and of varying size', async () => {
-    for (const rule of [fixedWindow({ limit: 5, windowMs: 1_000 }), slidingLog({ limit: 5, windowMs: 1_000 })]) {
+    for (const rule of [fixedWindow({ limit: 5, window: 1_000 }), slidingLog({ limit: 5, window: 1_000 })]) {
       const clock = manualClock()
       const store = memoryStore()
       const limiter = createLimiter({ name: 'a', rule, store, clock })
@@ -54,7 +54,7 @@ describe('memoryStore reclaims', () => {
   })
 
   it('the room of a flood, and keeps what is still counted', async () => {
-    for (const rule of [fixedWindow({ limit: 5, windowMs: 1_000 }), slidingLog({ limit: 5, windowMs: 1_000 })]) {
+    for (const rule of [fixedWindow({ limit: 5, window: 1_000 }), slidingLog({ limit: 5, window: 1_000 })]) {
       const clock = manualClock()
       const store = memoryStore()
       const limiter = createLimiter({ name: 'a', rule, store, clock })
@@ -76,7 +76,7 @@ describe('memoryStore reclaims', () => {
     const store = memoryStore()
     const limiter = createLimiter({
       name: 'a',
-      rule: tokenBucket({ capacity: 10, refill: 1, periodMs: 1_000 }),
+      rule: tokenBucket({ capacity: 10, refill: 1, period: 1_000 }),
       store,
       clock,
     })
@@ -93,8 +93,8 @@ describe('memoryStore reclaims', () => {
   it('nothing that a limiter of the same name still counts by a longer window', async () => {
     const clock = manualClock()
     const store = memoryStore()
-    const short = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }), store, clock })
-    const long = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, windowMs: 60_000 }), store, clock })
+    const short = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, window: 1_000 }), store, clock })
+    const long = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, window: 60_000 }), store, clock })
     await short.consume('key')
     await long.consume('key', { cost: 4 })
     clock.advance(1_000)
@@ -108,7 +108,7 @@ describe('memoryStore reclaims', () => {
   it('blocks that have ended', async () => {
     const clock = manualClock()
     const store = memoryStore()
-    const limiter = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }), store, clock })
+    const limiter = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, window: 1_000 }), store, clock })
     await limiter.block('a', 500)
     await limiter.block('b', 600)
     expect(store.stats().blocks).toBe(2)
@@ -124,12 +124,12 @@ describe('memoryStore reclaims', () => {
     const store = memoryStore()
     const limiter = createLimiter({
       name: 'a',
-      rule: tokenBucket({ capacity: 3, refill: 1, periodMs: 1_000 }),
+      rule: tokenBucket({ capacity: 3, refill: 1, period: 1_000 }),
       store,
       clock: manualClock(),
     })
     await limiter.consume('a')
-    await limiter.giveBack('a')
+    await limiter.refund('a')
     expect(store.stats().keys).toBe(0)
     await limiter.consume('a')
     await limiter.reset('a')
@@ -139,11 +139,11 @@ describe('memoryStore reclaims', () => {
   it('holds that have expired, together with what they had taken, whoever comes first', async () => {
     const clock = manualClock()
     const store = memoryStore()
-    const rule = slidingLog({ limit: 5, windowMs: 200_000 })
+    const rule = slidingLog({ limit: 5, window: 200_000 })
     const limiter = createLimiter({ name: 'a', rule, store, clock })
-    await limiter.reserve('a', { estimate: 3, holdMs: 500 })
+    await limiter.reserve('a', { estimate: 3, expiresIn: 500 })
     clock.advance(100_000)
-    await limiter.reserve('b', { estimate: 3, holdMs: 120_000 + LAG_MS })
+    await limiter.reserve('b', { estimate: 3, expiresIn: 120_000 + LAG_MS })
     clock.advance(100_000 + LAG_MS)
     await limiter.peek('b')
     expect(store.stats().keys).toBe(1)
@@ -157,13 +157,13 @@ describe('memoryStore reclaims', () => {
     const clock = manualClock()
     const limiter = createLimiter({
       name: 'a',
-      rule: fixedWindow({ limit: 500, windowMs: 60_000 }),
+      rule: fixedWindow({ limit: 500, window: 60_000 }),
       clock,
-      idMs: 1_000,
+      idempotencyTtl: 1_000,
     })
-    for (let id = 0; id < 100; id++) await limiter.consume('a', { id: `${id}` })
+    for (let id = 0; id < 100; id++) await limiter.consume('a', { idempotencyKey: `${id}` })
     clock.advance(1_000)
-    for (let id = 99; id >= 0; id--) await limiter.consume('a', { id: `${id}` })
+    for (let id = 99; id >= 0; id--) await limiter.consume('a', { idempotencyKey: `${id}` })
     expect((await limiter.peek('a')).remaining).toBe(300)
   })
 
@@ -171,7 +171,7 @@ describe('memoryStore reclaims', () => {
     const store = memoryStore()
     const limiter = createLimiter({
       name: 'a',
-      rule: fixedWindow({ limit: 1, windowMs: 1_000 }),
+      rule: fixedWindow({ limit: 1, window: 1_000 }),
       store,
       clock: manualClock(),
     })
@@ -181,7 +181,7 @@ describe('memoryStore reclaims', () => {
 })
 
 describe('memoryStore at maxKeys', () => {
-  const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+  const rule = fixedWindow({ limit: 10, window: 60_000 })
 
   it('holds no more, and forgets little used keys first', async () => {
     const store = memoryStore({ maxKeys: 100 })
@@ -234,7 +234,7 @@ describe('memoryStore at maxKeys', () => {
   it('forgets a block that is over for one that finds no room', async () => {
     const clock = manualClock()
     const store = memoryStore({ maxKeys: 3 })
-    const limiter = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, windowMs: 1_000 }), store, clock })
+    const limiter = createLimiter({ name: 'a', rule: fixedWindow({ limit: 5, window: 1_000 }), store, clock })
     for (const key of ['a', 'b', 'c']) {
       await limiter.consume(key)
       await limiter.block(key, key === 'b' ? 10 : 900)
@@ -255,17 +255,17 @@ describe('memoryStore at maxKeys', () => {
     await expect(limiter.reserve('b', { estimate: 2 })).rejects.toThrow(
       'the memory store holds 1 keys with holds already, its maxKeys: nothing was changed',
     )
-    await limiter.consume('a', { id: 'one' })
-    await expect(limiter.consume('a', { id: 'two' })).rejects.toThrow(
+    await limiter.consume('a', { idempotencyKey: 'one' })
+    await expect(limiter.consume('a', { idempotencyKey: 'two' })).rejects.toThrow(
       'the memory store remembers 1 ids already, its maxKeys: nothing was changed',
     )
     expect((await limiter.peek('a')).remaining).toBe(7)
-    expect((await limiter.consume('a', { id: 'one' })).remaining).toBe(7)
+    expect((await limiter.consume('a', { idempotencyKey: 'one' })).remaining).toBe(7)
   })
 
   it('counts newcomers of one tier together, and those of another apart', async () => {
     const store = memoryStore({ maxKeys: 8 })
-    const tiers = { user: rule, all: fixedWindow({ limit: 1_000, windowMs: 60_000 }) }
+    const tiers = { user: rule, all: fixedWindow({ limit: 1_000, window: 60_000 }) }
     const limiter = createLimiter({ name: 'a', tiers, store, clock: manualClock() })
     for (let key = 0; key < 8; key++) await limiter.consume({ user: `full:${key}` }, { cost: 10 })
     const newcomers = Array.from({ length: 12 }, (_, key) => limiter.consume({ user: `new:${key}`, all: 'all' }))

@@ -97,11 +97,11 @@ function decideOnce(
   // An idempotency key belongs to the first key of its call. Neither scopes nor keys contain a space.
   const first = operations[0] as Operation
   const name = `${keyspaces.find(first.limit).scope} ${first.key} ${key}`
-  const slot = admitted.find(name)
-  const known = slot < 0 ? undefined : admitted.read(slot)
+  const slot = admitted.keys.find(name)
+  const known = slot < 0 ? undefined : admitted.rows.read(slot)
   if (known !== undefined && known.untilMs > nowMs) return known.results
   if (admitted.isFull && slot < 0) {
-    const message = `the memory store remembers ${admitted.size} ids already, its maxKeys: nothing was changed`
+    const message = `the memory store remembers ${admitted.keys.size} ids already, its maxKeys: nothing was changed`
     throw new LimiterError('STORE_FULL', message)
   }
   const { allowed, transitions } = decideJointly(operations, keyspaces, nowMs, forgetsByMs)

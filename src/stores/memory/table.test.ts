@@ -35,8 +35,8 @@ it.each([
       let nowMs = 1_000_000
       const set = (key: string, lifeMs: number): void => {
         const state = { atMs: nowMs, untilMs: nowMs + lifeMs }
-        const slot = table.find(key)
-        if (slot >= 0) table.write(slot, state)
+        const slot = table.keys.find(key)
+        if (slot >= 0) table.rows.write(slot, state)
         else if (!table.insert(key, state, nowMs, lifeMs)) return
         model.set(key, state)
       }
@@ -49,15 +49,15 @@ it.each([
           table.delete(key)
           model.delete(key)
         }
-        expect(table.size).toBeLessThanOrEqual(maxKeys)
+        expect(table.keys.size).toBeLessThanOrEqual(maxKeys)
         for (const [known, state] of model) {
-          if (state.untilMs > nowMs) expect(table.read(table.find(known))).toEqual(state)
+          if (state.untilMs > nowMs) expect(table.rows.read(table.keys.find(known))).toEqual(state)
           else model.delete(known)
         }
       }
       // Whatever happened before, everything expires, and there is room again for as many keys as are allowed.
       nowMs += 10_000_000
-      for (let call = 0; table.size > 0; call++) {
+      for (let call = 0; table.keys.size > 0; call++) {
         expect(call).toBeLessThan(10_000)
         table.reclaim(nowMs)
       }

@@ -11,11 +11,13 @@ const VISITS = 16
  * many, and room that is not needed any more is given back on the way.
  */
 export class Table<State extends RuleState> {
+  /** Where the state of each key is, until the next `reclaim` or `delete`. Expired keys that were not yet reclaimed are among them. */
+  readonly keys: KeyIndex = new KeyIndex()
+  /** The states by slot. */
+  readonly rows: Rows<State>
   readonly #maxKeys: number
   readonly #freshAfterMs: (state: State, nowMs: number) => number
   readonly #expired: ((state: State) => void) | undefined
-  readonly #keys = new KeyIndex()
-  readonly #rows: Rows<State>
   readonly #wheel = new ExpiryWheel()
   #hand = 0
 
@@ -29,51 +31,33 @@ export class Table<State extends RuleState> {
     this.#expired = expired
     this.#maxKeys = maxKeys
     this.#freshAfterMs = freshAfterMs
-    this.#rows = createRows(cells)
-  }
-
-  /** How many keys are held, expired ones that were not yet reclaimed included. */
-  get size(): number {
-    return this.#keys.size
+    this.rows = createRows(cells)
   }
 
   /** Whether a new key would find no room. */
   get isFull(): boolean {
-    return this.#keys.size === this.#maxKeys
-  }
-
-  /** Where the key's state is, until the next `reclaim` or `delete`; -1 when there is none. */
-  find(key: string): number {
-    return this.#keys.find(key)
-  }
-
-  read(slot: number): State {
-    return this.#rows.read(slot)
-  }
-
-  write(slot: number, state: State): void {
-    this.#rows.write(slot, state)
+    return this.keys.size === this.#maxKeys
   }
 
   /** Stores a state that lives for `lifeMs` under a new key. Answers false, and stores nothing, when the table is full. */
   insert(key: string, state: State, nowMs: number, lifeMs: number): boolean {
-    this.#keys.find(key)
+    this.keys.find(key)
     return this.append(state, nowMs, lifeMs)
   }
 
-  /** Stores a state under the key that `find` was just asked for and did not find. Otherwise as `insert`. */
+  /** Stores a state under the key that `keys` was just asked for and did not find. Otherwise as `insert`. */
   append(state: State, nowMs: number, lifeMs: number): boolean {
     if (this.isFull) return false
-    const slot = this.#keys.add()
-    this.#rows.grow(slot + 1)
+    const slot = this.keys.add()
+    this.rows.grow(slot + 1)
     this.#wheel.grow(slot + 1)
-    this.#rows.write(slot, state)
+    this.rows.write(slot, state)
     this.#wheel.add(slot, nowMs + lifeMs)
     return true
   }
 
   delete(key: string): void {
-    const slot = this.#keys.find(key)
+    const slot = this.keys.find(key)
     if (slot >= 0) this.evict(slot)
   }
 
@@ -85,12 +69,12 @@ export class Table<State extends RuleState> {
 
   /** Frees a few expired slots, if there are any. To be called with every operation. */
   reclaim(nowMs: number): void {
-    this.#wheel.advance(nowMs)
+    if (!this.#wheel.advance(nowMs)) return
     for (let visit = 0; visit < VISITS; visit++) {
       const slot = this.#wheel.take()
       if (slot === -1) return
       // A state that was written since it was noted lives longer: writes leave the wheel alone.
-      const state = this.#rows.read(slot)
+      const state = this.rows.read(slot)
       const leftMs = this.#freshAfterMs(state, nowMs)
       if (leftMs > 0) this.#wheel.add(slot, nowMs + leftMs)
       else {
@@ -102,15 +86,15 @@ export class Table<State extends RuleState> {
 
   /** The next slot in a round through all of them. Only for a table that holds something. */
   sample(): number {
-    this.#hand = (this.#hand + 1) % this.#keys.size
+    this.#hand = (this.#hand + 1) % this.keys.size
     return this.#hand
   }
 
   /** Lets the last slot take the number of one that the wheel has forgotten. */
   #release(slot: number): void {
-    this.#keys.remove(slot)
-    const last = this.#keys.size
-    this.#rows.remove(slot, last)
+    this.keys.remove(slot)
+    const last = this.keys.size
+    this.rows.remove(slot, last)
     if (slot !== last) this.#wheel.move(last, slot)
     this.#wheel.shrink(last)
   }

@@ -40,6 +40,11 @@ export class BatchScheduler {
     return Math.max(1, Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs)))
   }
 
+  /** How many of them may travel to the full script together: it decides where a key has reservations, and those take longer. */
+  mostFull(limits: readonly { readonly rule: Rule }[]): number {
+    return Math.max(1, this.mostFor(limits) >> 3)
+  }
+
   /** To be called when a decision has joined a batch. Those that got their first earlier are sent earlier. */
   joined(batch: Batch): void {
     const { size, most } = batch

@@ -27,7 +27,7 @@ beforeEach(async () => {
   watched = watchedConnection(redis)
 })
 
-const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+const rule = fixedWindow({ limit: 10, window: 60_000 })
 
 /** A limiter whose store has already asked what it has to ask first. */
 async function limiterOn(options: RedisStoreOptions = {}, limited = rule): Promise<Limiter> {
@@ -109,7 +109,7 @@ describe('decisions of one turn', () => {
     const [, , , , last] = await Promise.all([
       limiter.consume('x'),
       limiter.consume('a', { cost: 10 }),
-      limiter.giveBack('a', 4),
+      limiter.refund('a', 4),
       limiter.consume('a', { cost: 3 }),
       limiter.consume('a', { cost: 1 }),
       limiter.reset('a'),
@@ -127,14 +127,14 @@ describe('decisions of one turn', () => {
   })
 
   it('are fewer in one call where states are long, so that no call holds the server up', async () => {
-    const limiter = await limiterOn({}, slidingLog({ limit: 1_000, windowMs: 60_000 }))
+    const limiter = await limiterOn({}, slidingLog({ limit: 1_000, window: 60_000 }))
     await Promise.all(Array.from({ length: 20 }, (_, index) => limiter.consume(`user:${index}`)))
     expect(sizes()).toEqual([1, 9, 9, 1])
   })
 
   it('go by the time at which each was asked for', async () => {
     const clock = manualClock(0)
-    const bucket = tokenBucket({ capacity: 1, refill: 1, periodMs: 1_000 })
+    const bucket = tokenBucket({ capacity: 1, refill: 1, period: 1_000 })
     const options = { name: 'timed', rule: bucket, clock, ...patient }
     const limiter = createLimiter({ ...options, store: redisStore(watched) })
     await limiter.consume('x')
@@ -217,7 +217,7 @@ describe('a call that fails', () => {
 
 describe('decisions over tiers of one turn', () => {
   it('go in one call, in order, and take from all of their tiers or from none', async () => {
-    const tiers = { user: rule, all: fixedWindow({ limit: 4, windowMs: 60_000 }) }
+    const tiers = { user: rule, all: fixedWindow({ limit: 4, window: 60_000 }) }
     const limiter = createLimiter({
       name: 'chat',
       tiers,
@@ -245,7 +245,7 @@ describe('decisions over tiers of one turn', () => {
     const [, one, both, again] = await Promise.all([
       limiter.consume({ user: 'a', all: 'all' }),
       limiter.consume({ user: 'a' }, { cost: 8 }),
-      limiter.consume({ user: 'a', all: 'all' }, { id: 'first' }),
+      limiter.consume({ user: 'a', all: 'all' }, { idempotencyKey: 'first' }),
       limiter.consume({ user: 'a', all: 'all' }),
     ])
     expect([one, both, again].map((decision) => decision?.allowed)).toEqual([true, true, false])

@@ -113,7 +113,7 @@ describe('a command', () => {
 it('what was answered while the process was busy for longer than the deadline is an answer', async () => {
   const redis = new Redis(await useServer())
   onTestFinished(() => redis.disconnect())
-  const limit = openLimit(redisStore(redis), { limiter: 'busy', rule: fixedWindow({ limit: 5, windowMs: 1_000 }) }, 500)
+  const limit = openLimit(redisStore(redis), { limiter: 'busy', rule: fixedWindow({ limit: 5, window: 1_000 }) }, 500)
   await limit.decide('a', { type: 'consume', amount: 1 }, STORE_TIME)
   const decided = limit.decide('a', { type: 'peek', amount: 1 }, STORE_TIME)
   await turn()

@@ -88,7 +88,7 @@ export class RedisKeyspace implements OrderedKeys {
     this.#batcher = batcher
     this.#joint = joint
     this.#batches = { runner, layout, script, keyspace: this, most }
-    this.#fullBatches = { runner, layout, most, decideAlone }
+    this.#fullBatches = { runner, layout, most: batcher.mostFull([limit]), decideAlone }
     this.#ownTexts = encodeRule(rule, script)
   }
 

@@ -28,7 +28,7 @@ beforeEach(async () => {
   await redis.config('RESETSTAT')
 })
 
-const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+const rule = fixedWindow({ limit: 10, window: 60_000 })
 const limiterOn = (client: Redis | RedisConnection, options?: RedisStoreOptions) =>
   createLimiter({ name: 'api', rule, store: redisStore(client, options), ...patient })
 
@@ -61,13 +61,13 @@ describe('a decision', () => {
   ])('by a longer %s window keeps longer what a shorter one has counted', async (kind, window) => {
     const shorter = createLimiter({
       name: 'api',
-      rule: window({ limit: 9, windowMs: 60_000 }),
+      rule: window({ limit: 9, window: 60_000 }),
       store: redisStore(redis),
       ...patient,
     })
     const longer = createLimiter({
       name: 'api',
-      rule: window({ limit: 9, windowMs: 600_000 }),
+      rule: window({ limit: 9, window: 600_000 }),
       store: redisStore(redis),
       ...patient,
     })
@@ -79,13 +79,19 @@ describe('a decision', () => {
   })
 
   it('over tiers is kept under a key for each, with its name, and one for an id', async () => {
-    const bucket = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+    const bucket = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
     const tiers = { user: rule, 'all: of us': { rule: bucket, policy: () => undefined } }
     const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis), ...patient })
-    await apart.consume({ user: 'user:42', 'all: of us': '' }, { id: 'order 7' })
-    const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), ...patient, sharedTag: true })
+    await apart.consume({ user: 'user:42', 'all: of us': '' }, { idempotencyKey: 'order 7' })
+    const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), ...patient, hashTag: true })
     await together.consume({ user: 'a{b}', 'all: of us': '' })
-    const single = createLimiter({ name: 'plans', rule, policy: () => undefined, store: redisStore(redis), ...patient })
+    const single = createLimiter({
+      name: 'plans',
+      rule,
+      resolveRule: () => undefined,
+      store: redisStore(redis),
+      ...patient,
+    })
     await single.consume('user:42')
     expect((await redis.keys('*')).sort()).toEqual([
       'sluice:chat~all%3A%20of%20us:token-bucket@1+rule:',
@@ -123,7 +129,7 @@ describe('a decision', () => {
 
   it('is exact where the numbers arrive as texts', async () => {
     const texts = new Redis(server.port, server.host, { stringNumbers: true })
-    const bucket = tokenBucket({ capacity: 5, refill: 1, periodMs: 1_000 })
+    const bucket = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
     const limiter = createLimiter({
       name: 'texts',
       rule: bucket,

@@ -5,6 +5,7 @@ import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Reply, Store } from '../../core/store.ts'
+import { remoteLayers } from '../remote-layers.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
 import { openConnection, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
@@ -92,7 +93,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     for (const { keyspace } of located) keyspace.closeBatch()
     joint.hot = undefined
     if (joint.full === undefined || !joint.full.takes(located, nowMs)) {
-      const most = batcher.mostFor(located.map(({ operation }) => operation))
+      const most = batcher.mostFull(located.map(({ operation }) => operation))
       joint.full = new FullBatch({ runner, layout, most, decideAlone: decideOnce }, nowMs)
     }
     joint.full.add(located, untilMs, reply)
@@ -113,6 +114,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   return {
     name: 'redis',
     isLocal: false,
+    layers: remoteLayers,
     realTime: true,
     register(limit) {
       const options = { runner, batcher, layout, prefix, joint, decideAlone: decideOnce }

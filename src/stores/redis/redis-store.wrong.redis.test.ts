@@ -22,7 +22,7 @@ afterAll(async () => {
   await redis.quit()
 })
 
-const rule = fixedWindow({ limit: 10, windowMs: 60_000 })
+const rule = fixedWindow({ limit: 10, window: 60_000 })
 const limiterOn = (client: RedisConnection) =>
   createLimiter({ name: 'api', rule, store: redisStore(client), ...patient })
 
@@ -99,9 +99,9 @@ describe('redisStore refuses', () => {
       store: redisStore(broken),
       ...patient,
       // With an id it is tried again and again, until the deadline.
-      deadlineMs: 200,
+      timeout: 200,
     })
-    await expect(limiter.consume('a', { id: 'one' })).rejects.toMatchObject({
+    await expect(limiter.consume('a', { idempotencyKey: 'one' })).rejects.toMatchObject({
       code: 'STORE_FAILED',
       message: 'Redis did not answer GET: down',
     })
@@ -109,7 +109,7 @@ describe('redisStore refuses', () => {
 
   it('a decision that fails, and says what it was to be decided by', async () => {
     const broken = ownConnection(redis, () => Promise.reject(new Error('down')))
-    const soon = { ...patient, deadlineMs: 200 }
+    const soon = { ...patient, timeout: 200 }
     const failsBy = (limiter: Limiter<string>, by: string, options = {}) => {
       return expect(limiter.consume('a', options)).rejects.toMatchObject({
         code: 'STORE_FAILED',
@@ -120,7 +120,7 @@ describe('redisStore refuses', () => {
     await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window')
     await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window', { id: 'one' })
     await failsBy(
-      createLimiter({ name: 'plans', rule, policy: () => undefined, store: one(), ...soon }),
+      createLimiter({ name: 'plans', rule, resolveRule: () => undefined, store: one(), ...soon }),
       'fixed-window',
     )
     const tiers = { user: rule, ip: rule }

@@ -3,7 +3,7 @@ const { manualClock } = require('sluice/testing')
 
 async function main() {
   const clock = manualClock(0)
-  const limiter = createLimiter({ name: 'consumer', rule: fixedWindow({ limit: 2, windowMs: 1_000 }), clock })
+  const limiter = createLimiter({ name: 'consumer', rule: fixedWindow({ limit: 2, window: 1_000 }), clock })
 
   const decisions = []
   for (let request = 0; request < 3; request++) decisions.push(await limiter.consume('user:1'))

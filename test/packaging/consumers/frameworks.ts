@@ -11,12 +11,12 @@ import * as inHono from 'sluice/hono'
 import * as inKoa from 'sluice/koa'
 import * as inNode from 'sluice/node'
 
-const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 100, windowMs: 60_000 }) })
+const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 100, window: 60_000 }) })
 const tiers = createLimiter({
   name: 'tiers',
   tiers: {
-    user: fixedWindow({ limit: 10, windowMs: 1_000 }),
-    ip: fixedWindow({ limit: 10, windowMs: 1_000 }),
+    user: fixedWindow({ limit: 10, window: 1_000 }),
+    ip: fixedWindow({ limit: 10, window: 1_000 }),
   },
 })
 

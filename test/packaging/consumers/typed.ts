@@ -6,10 +6,10 @@ import { type ManualClock, manualClock } from 'sluice/testing'
 declare const console: { log(text: string): void }
 
 const clock: ManualClock = manualClock(0)
-const limiter: Limiter = createLimiter({ name: 'consumer', rule: fixedWindow({ limit: 2, windowMs: 1_000 }), clock })
+const limiter: Limiter = createLimiter({ name: 'consumer', rule: fixedWindow({ limit: 2, window: 1_000 }), clock })
 const tiered: Limiter<'user' | 'ip'> = createLimiter({
   name: 'tiers',
-  tiers: { user: fixedWindow({ limit: 2, windowMs: 1_000 }), ip: fixedWindow({ limit: 9, windowMs: 1_000 }) },
+  tiers: { user: fixedWindow({ limit: 2, window: 1_000 }), ip: fixedWindow({ limit: 9, window: 1_000 }) },
   clock,
 })
 
@@ -29,7 +29,7 @@ const shared: RedisStore = redisStore(connection, { prefix: 'consumer:' })
 if (shared.name !== 'redis') throw new Error(shared.name)
 
 // @ts-expect-error Types that could not be found would be any, and any would accept this.
-const misspelt = (): Limiter => createLimiter({ nam: 'consumer', rule: fixedWindow({ limit: 2, windowMs: 1_000 }) })
+const misspelt = (): Limiter => createLimiter({ nam: 'consumer', rule: fixedWindow({ limit: 2, window: 1_000 }) })
 if (misspelt instanceof LimiterError) throw misspelt
 
 // @ts-expect-error There is no such tier.

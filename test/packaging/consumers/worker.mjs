@@ -7,10 +7,10 @@ import { partitionKey } from 'sluice/http'
 
 const HOUR_MS = 3_600_000
 
-const daily = (name) => createLimiter({ name, rule: fixedWindow({ limit: 2, windowMs: 24 * HOUR_MS }) })
-const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, leaseMs: HOUR_MS }) })
-const soon = createLimiter({ name: 'soon', rule: fixedWindow({ limit: 1, windowMs: 100 }) })
-const jobs = createLimiter({ name: 'jobs', rule: concurrency({ limit: 1, leaseMs: HOUR_MS }) })
+const daily = (name) => createLimiter({ name, rule: fixedWindow({ limit: 2, window: 24 * HOUR_MS }) })
+const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, lease: HOUR_MS }) })
+const soon = createLimiter({ name: 'soon', rule: fixedWindow({ limit: 1, window: 100 }) })
+const jobs = createLimiter({ name: 'jobs', rule: concurrency({ limit: 1, lease: HOUR_MS }) })
 
 const limited = rateLimit({ limiter: daily('fetch'), key: () => 'everybody' })(() => new Response('in'))
 const hono = new Hono()
@@ -32,7 +32,7 @@ const routes = {
   },
   '/wait': async () => {
     const answers = []
-    for (let time = 0; time < 3; time++) answers.push((await soon.wait('turn', { maxWaitMs: 5_000 })).allowed)
+    for (let time = 0; time < 3; time++) answers.push((await soon.wait('turn', { maxWait: 5_000 })).allowed)
     return Response.json(answers)
   },
   '/schedule': async () =>

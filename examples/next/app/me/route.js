@@ -5,6 +5,6 @@ import { users } from '../../limits.mjs'
 const userOf = (request) => /^Bearer (.+)$/.exec(request.headers.get('authorization') ?? '')?.[1]
 
 // Who is not signed in has no key, and is refused.
-export const GET = rateLimit({ limiter: users, key: byUser(userOf), withoutKey: 'refuse' })(async (request) =>
+export const GET = rateLimit({ limiter: users, key: byUser(userOf), onMissingKey: 'refuse' })(async (request) =>
   Response.json({ user: userOf(request), remaining: decisionOf(request).remaining }),
 )

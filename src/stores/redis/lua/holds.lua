@@ -96,15 +96,21 @@ local function refundAll(rule, state, timeMs, numbers, count)
       sums[window], times[window] = (sums[window] or 0) + left, takenMs
     end
   end
-  for window, sum in pairs(sums) do
-    if state and state.counts then
-      local slice = math.min(state.slices + 1, state.slices + 1 - (state.atMs / unitMs - window))
-      state.counts[slice] = state.counts[slice] and math.max(0, state.counts[slice] - sum)
-    else
-      state = state and stateAfter(rule, state, timeMs, -sum, times[window])
+  if state.counts then
+    local counts, live, used = state.counts, state.slices + 1, 0
+    for window, sum in pairs(sums) do
+      local slice = math.min(live, live - (state.atMs / unitMs - window))
+      counts[slice] = counts[slice] and math.max(0, counts[slice] - sum)
     end
+    for slice = 1, live do
+      used = used + counts[slice]
+    end
+    return used > 0 and state or nil
   end
-  return state and stateAfter(rule, state, timeMs, 0)
+  for window, sum in pairs(sums) do
+    state = state and stateAfter(rule, state, timeMs, -sum, times[window])
+  end
+  return state
 end
 
 -- What is still counted of what was taken at a time, in requests, of a state that is as it is now; of a pool, all that is used.

@@ -498,10 +498,8 @@ local function writeKey(key, rule, stored, isChanging, isServerTime)
   end
   local tag = isChanging and struct.pack('<dd', stored.isConverted and -0.25 or -0.5, #stored.text) .. stored.text or ''
   local block = stored.untilMs and struct.pack('<ddd', -math.huge, stored.blockAtMs, stored.untilMs) or ''
-  local value = tag
-    .. block
-    .. (stored.holds and writeHolds(stored.holds) or '')
-    .. (stored.state and rule.write(stored.state) or '')
+  local value = tag .. block .. (stored.holds and writeHolds(stored.holds) or '')
+  value = stored.state and rule.write(stored.state, value) or value
   -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
   local ttlMs = isServerTime and stored.ttlMs or stored.ttlMs + 60000
   return redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))

@@ -1,0 +1,2 @@
+/** Every public name with its type, by entry of the package. */
+export function composeApiReport(): string

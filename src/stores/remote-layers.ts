@@ -1,0 +1,15 @@
+import type { LayeredStore, LayerOptions, Store } from '../core/store.ts'
+import { withDenialCache } from './denial-cache.ts'
+import { withFailover } from './failover/failover.ts'
+import { memoryStore } from './memory/memory-store.ts'
+
+/** The layers around a store that is not in this process: a timeout, a circuit breaker, a fallback in memory, and a cache of refusals. */
+export function remoteLayers(store: Store, { denialCacheMs, ...options }: LayerOptions): LayeredStore {
+  const failover = withFailover(store, { ...options, createLocal: memoryStore })
+  return {
+    ...withDenialCache(failover, { base: store, maxAgeMs: denialCacheMs }),
+    get health() {
+      return failover.health
+    },
+  }
+}
