@@ -57,6 +57,11 @@ export interface Idempotency {
 export interface Reply {
   done(results: readonly LimitResult[]): void
   failed(error: unknown): void
+  /**
+   * Says how the call is cancelled: `cancel` is called when the caller gives up, at its timeout, with what it was told. A later one
+   * replaces it. Absent: the caller waits for ever.
+   */
+  onTimeout?(cancel: (reason: Error) => void): void
 }
 
 /** What the layers around a store know of their limiter. Trusted: `createLimiter` has checked it. */

@@ -1,16 +1,30 @@
 import type { LimitResult } from '../../core/decision.ts'
 import type { Operation } from '../../core/operation.ts'
+import type { Rule } from '../../core/rule.ts'
 import type { Idempotency } from '../../core/store.ts'
-import type { RedisKeyspace } from './redis-keyspace.ts'
+import type { HotBatch } from './key-order.ts'
+import type { RuleTexts } from './rule-texts.ts'
 import { FULL_SCRIPT } from './script-catalog.ts'
 import type { Runner } from './script-runner.ts'
 import { slotOf } from './slot-of.ts'
 import { DecisionReply, encodeOperation } from './wire.ts'
 
+/** The keys of one limit, as decisions over several of them need them. */
+export interface Keyspace {
+  /** What was last seen to be left of this limit, by any key: how scarce it is. */
+  lastRemaining: number
+  nameOf(key: string): string
+  textsOf(rule: Rule): RuleTexts
+  closeBatch(): void
+  holdBack(key: string): void
+  answered(batch: HotBatch): void
+  noteHandedOver(handedOver: number, decided: number): void
+}
+
 /** An operation, and where its key is. */
 export interface Located {
   readonly operation: Operation
-  readonly keyspace: RedisKeyspace
+  readonly keyspace: Keyspace
 }
 
 /** What one run of the script says of each operation, and by its key's own time when that was decided. */

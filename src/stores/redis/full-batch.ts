@@ -1,6 +1,7 @@
 import type { LimitResult } from '../../core/decision.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
+import { Cancellation } from './cancellation.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import { encodeDecisions, type Located, nameOf, readResults } from './decide-in-one-slot.ts'
 import { FULL_SCRIPT } from './script-catalog.ts'
@@ -13,6 +14,7 @@ export type DecideAlone = (
   located: readonly Located[],
   nowMs: number,
   untilMs: number | undefined,
+  reply: Reply,
 ) => Promise<readonly LimitResult[]>
 
 /** What batches need. */
@@ -41,6 +43,7 @@ export class FullBatch implements Batch {
   readonly #options: FullBatchOptions
   readonly #nowMs: number
   readonly #members: Member[] = []
+  readonly #cancellation = new Cancellation()
   #isSent = false
 
   constructor(options: FullBatchOptions, nowMs: number) {
@@ -70,6 +73,7 @@ export class FullBatch implements Batch {
   /** Adds a decision. */
   add(located: readonly Located[], untilMs: number | undefined, reply: Reply): void {
     this.#members.push({ located, name: nameOf(located[0] as Located), untilMs, reply })
+    this.#cancellation.join(reply)
   }
 
   async send(arrived: (batch: Batch) => void): Promise<void> {
@@ -113,6 +117,7 @@ export class FullBatch implements Batch {
     const reply = await this.#options.runner.run(FULL_SCRIPT, names, args, {
       untilMs: 0,
       by: describeRules((members[0] as Member).located),
+      cancellation: this.#cancellation,
     })
     const answers = new DecisionReply(reply, names.length)
     return members.map(({ located, reply: waiting }, index) => {
@@ -123,7 +128,7 @@ export class FullBatch implements Batch {
 
   async #decideAlone({ located, untilMs, reply }: Member): Promise<() => void> {
     try {
-      const results = await this.#options.decideAlone(located, this.#nowMs, untilMs)
+      const results = await this.#options.decideAlone(located, this.#nowMs, untilMs, reply)
       return () => reply.done(results)
     } catch (error) {
       return () => reply.failed(error)
@@ -146,7 +151,9 @@ function describeRules(located: readonly Located[]): string {
   return located.length === 1 ? (located[0] as Located).operation.rule.kind : 'tiers'
 }
 
-/** How a decision is asked for that is waited for until then. */
-export function howUntil(located: readonly Located[], untilMs: number | undefined): How {
-  return { untilMs, by: describeRules(located) }
+/** How a decision is asked for that a caller waits for until then. */
+export function howUntil(located: readonly Located[], untilMs: number | undefined, reply: Reply): How {
+  const cancellation = new Cancellation()
+  cancellation.join(reply)
+  return { untilMs, by: describeRules(located), cancellation }
 }

@@ -9,7 +9,7 @@ import type { Reply, StoreCall } from '../../core/store.ts'
 import type { BatchScheduler } from './batch-scheduler.ts'
 import type { Located } from './decide-in-one-slot.ts'
 import { type DecideAlone, FullBatch, type FullBatchOptions } from './full-batch.ts'
-import { type OrderedKeys, type Pending, sendInOrder, type Waiting } from './key-order.ts'
+import { type HotBatch, type OrderedKeys, type Pending, sendInOrder, type Waiting } from './key-order.ts'
 import { RuleBatch, type RuleBatchOptions } from './rule-batch.ts'
 import { encodeRule, type RuleTexts } from './rule-texts.ts'
 import { listScripts, type Script } from './script-catalog.ts'
@@ -23,18 +23,20 @@ export interface KeyspaceOptions {
   readonly batcher: BatchScheduler
   readonly layout: SlotLayout
   readonly prefix: string
-  /** To be called when a decision on a keyspace joins a batch: what is decided over several limits later must not go before it. */
-  readonly joining: (keyspace: RedisKeyspace) => void
+  readonly joint: JointBatches
   readonly decideAlone: DecideAlone
 }
 
-/** Decisions that a hot script makes together, and may hand over. */
-interface HotBatch {
-  /** The decisions on a key of a keyspace, if there are some. */
-  find(key: string, keyspace: RedisKeyspace): Pending | undefined
-  /** Lets what comes later on a key wait for these. */
-  holdBack(key: string): void
-  readonly hasBarriers: boolean
+/** A batch of decisions over several limits that others may still join. */
+interface JointBatch {
+  /** Whether a key of this keyspace waits there. */
+  concerns(keyspace: RedisKeyspace): boolean
+}
+
+/** When a decision on one of their keyspaces joins another batch, nothing joins these any more: that must not go before it. */
+export interface JointBatches {
+  hot: JointBatch | undefined
+  full: JointBatch | undefined
 }
 
 /** What keys start with, unless the store is told otherwise. */
@@ -42,11 +44,8 @@ export const DEFAULT_PREFIX = 'sluice:'
 
 /** What a key of a limit is called on the server. With a tag, the keys of one subject lie in one slot of a Cluster. */
 export function redisKey(prefix: string, limit: Limit, key: string): string {
-  return nameKey(`${prefix}${encodeScope(limit)}:`, limit, key)
-}
-
-function nameKey(start: string, { hashTag }: Limit, key: string): string {
-  return hashTag && key !== '' ? `${start}{${key}}` : start + key
+  const start = `${prefix}${encodeScope(limit)}:`
+  return limit.hashTag && key !== '' ? `${start}{${key}}` : start + key
 }
 
 /** The keys of one limit on Redis. */
@@ -60,14 +59,14 @@ export class RedisKeyspace implements OrderedKeys {
   readonly waiting: Map<string, Waiting> = new Map()
   readonly #limit: Limit
   readonly #batcher: BatchScheduler
-  readonly #joining: KeyspaceOptions['joining']
+  readonly #joint: JointBatches
   readonly #batches: RuleBatchOptions
   readonly #fullBatches: FullBatchOptions
   readonly #texts = new WeakMap<Rule, RuleTexts>()
   readonly #ownTexts: RuleTexts
   #batch: RuleBatch | undefined
   /** The hot batches that are not answered, in their order. */
-  #unanswered: HotBatch[] = []
+  readonly #unanswered: HotBatch[] = []
   /** Whether what comes later on some key has to wait for one of them. */
   #hasBarriers = false
   #fullBatch: FullBatch | undefined
@@ -80,7 +79,7 @@ export class RedisKeyspace implements OrderedKeys {
   /** The latest time of a caller's clock. */
   #latestMs = 0
 
-  constructor({ runner, layout, batcher, prefix, joining, decideAlone }: KeyspaceOptions, limit: Limit) {
+  constructor({ runner, layout, batcher, prefix, joint, decideAlone }: KeyspaceOptions, limit: Limit) {
     const { rule } = limit
     const script = findScript(rule.kind)
     const most = batcher.mostFor([limit])
@@ -89,7 +88,7 @@ export class RedisKeyspace implements OrderedKeys {
     this.start = `${prefix}${encodeScope(limit)}:`
     this.#limit = limit
     this.#batcher = batcher
-    this.#joining = joining
+    this.#joint = joint
     this.#batches = { runner, layout, script, keyspace: this, most }
     this.#fullBatches = { runner, layout, most: batcher.mostFull([limit]), decideAlone }
     this.#ownTexts = encodeRule(rule, script)
@@ -98,7 +97,7 @@ export class RedisKeyspace implements OrderedKeys {
   /** Lets a call of one operation go to the server with others of its limit: to the hot script where that can decide it. */
   add(operation: Operation, { nowMs, timeoutMs }: StoreCall, reply: Reply): void {
     if (operation.type === 'reserve') this.#jointFullLeft = FULL_FOR
-    if (this.isInTime(nowMs) && this.#startsHot(operation)) {
+    if ((nowMs === STORE_TIME || this.isInTime(nowMs)) && this.#startsHot(operation)) {
       this.#addHot(operation, nowMs, timeoutMs, reply)
       return
     }
@@ -113,11 +112,10 @@ export class RedisKeyspace implements OrderedKeys {
     if (batch === undefined || !batch.takes(located, nowMs)) {
       batch = new FullBatch(this.#fullBatches, nowMs)
       this.#fullBatch = batch
-      this.#batcher.open(batch)
     }
     // What is hot and comes later must not go with what waits already.
     this.#batch = undefined
-    this.#joining(this)
+    this.#closeJoint()
     batch.add(located, untilMs, reply)
     this.#batcher.joined(batch)
   }
@@ -176,13 +174,18 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** A batch is answered: nothing of it is handed over later. */
   answered(batch: HotBatch): void {
-    this.#unanswered = this.#unanswered.filter((other) => other !== batch)
+    this.#unanswered.splice(this.#unanswered.indexOf(batch), 1)
     this.#hasBarriers &&= this.#unanswered.some((other) => other.hasBarriers)
   }
 
   #isHeldBack(key: string): boolean {
-    if (this.waiting.size > 0 && this.waiting.has(key)) return true
-    return this.#hasBarriers && this.listPending(key).some(({ followers }) => followers !== undefined)
+    return this.listPending(key).some(({ followers }) => followers !== undefined)
+  }
+
+  #closeJoint(): void {
+    const joint = this.#joint
+    if (joint.hot?.concerns(this) === true) joint.hot = undefined
+    if (joint.full?.concerns(this) === true) joint.full = undefined
   }
 
   /**
@@ -197,32 +200,32 @@ export class RedisKeyspace implements OrderedKeys {
   }
 
   #startsHot(operation: Operation): boolean {
-    if (!isHot(operation) || this.#isHeldBack(operation.key)) return false
+    if (!isHot(operation)) return false
+    if ((this.waiting.size > 0 || this.#hasBarriers) && this.#isHeldBack(operation.key)) return false
     if (this.#fullLeft === 0) return true
     this.#fullLeft--
     return false
   }
 
   #addHot(operation: Operation, nowMs: number, timeoutMs: number, reply: Reply): void {
-    const parameters = this.textsOf(operation.rule).hot
+    const { rule, blockMs } = operation
+    const parameters = rule === this.#limit.rule ? this.#ownTexts.hot : this.textsOf(rule).hot
     let batch = this.#batch
-    if (batch === undefined || !batch.takes(parameters, nowMs, operation.blockMs)) {
-      const terms = { parameters, nowMs, blockMs: operation.blockMs, timeoutMs }
-      batch = new RuleBatch(this.#batches, terms)
+    if (batch === undefined || !batch.takes(parameters, nowMs, blockMs)) {
+      batch = new RuleBatch(this.#batches, { parameters, nowMs, blockMs, timeoutMs })
       this.#batch = batch
       this.#unanswered.push(batch)
-      this.#batcher.open(batch)
     }
     // What the full script decides and comes later must not go with what waits already.
     this.#fullBatch = undefined
-    this.#joining(this)
+    this.#closeJoint()
     batch.add(operation, reply)
     this.#batcher.joined(batch)
   }
 
   /** What a key is called on the server. */
   nameOf(key: string): string {
-    return nameKey(this.start, this.#limit, key)
+    return this.#limit.hashTag && key !== '' ? `${this.start}{${key}}` : this.start + key
   }
 
   /** A rule as the scripts take it. */

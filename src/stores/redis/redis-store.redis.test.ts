@@ -9,7 +9,7 @@ import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
-import type { RedisConnection } from './redis-connection.ts'
+import type { RedisConnection } from './clients/redis-connection.ts'
 import { type RedisStoreOptions, redisStore } from './redis-store.ts'
 import { getScript, listScripts } from './script-catalog.ts'
 

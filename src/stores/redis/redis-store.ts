@@ -7,7 +7,7 @@ import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Reply, Store } from '../../core/store.ts'
 import { remoteLayers } from '../remote-layers.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
-import { connectionOf, type RedisClient } from './clients/connect.ts'
+import { openConnection, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, type Located } from './decide-in-one-slot.ts'
@@ -62,24 +62,21 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     const got = show(garnetLuaTransactions)
     throw new LimiterError('INVALID_OPTION', `garnetLuaTransactions must be true or false, got ${got}`)
   }
-  const connection = connectionOf(client)
+  const connection = openConnection(client)
   const runner = new ScriptRunner(connection, garnetLuaTransactions)
   const batcher = new BatchScheduler(wholeNumber('maxBatch', maxBatch, 1, 1_000))
   const layout = new SlotLayout(connection.isCluster === true, connection.keepsKeysApart !== true)
   const keyspaces = new WeakMap<Limit, RedisKeyspace>()
-  const keyspaceOf = (limit: Limit): RedisKeyspace => {
-    const known = keyspaces.get(limit)
-    if (known !== undefined) return known
-    throw new LimiterError('INVALID_ARGUMENT', `the limit "${limit.name}" has not been registered with this store`)
-  }
+  const findKeyspace = (limit: Limit): RedisKeyspace => keyspaces.get(limit) ?? refuseUnregistered(limit)
   let hasSlots = false
   const decideOnce = async (
     located: readonly Located[],
     nowMs: number,
     untilMs: number | undefined,
+    reply: Reply,
     idempotency?: Idempotency,
   ): Promise<readonly LimitResult[]> => {
-    const timely = runner.asking(howUntil(located, untilMs))
+    const timely = runner.asking(howUntil(located, untilMs, reply))
     if (!hasSlots) {
       try {
         return (await decideInOneSlot(timely, located, nowMs, idempotency)).results
@@ -91,37 +88,28 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     }
     return decideAcrossSlots(timely, located, nowMs, idempotency)
   }
-  let tierBatch: TierBatch | undefined
-  let fullBatch: FullBatch | undefined
-  const joining = (keyspace: RedisKeyspace): void => {
-    if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
-    if (fullBatch?.concerns(keyspace) === true) fullBatch = undefined
-  }
+  const joint: { hot: TierBatch | undefined; full: FullBatch | undefined } = { hot: undefined, full: undefined }
   const addFull = (located: readonly Located[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
     for (const { keyspace } of located) keyspace.closeBatch()
-    tierBatch = undefined
-    const isNew = fullBatch === undefined || !fullBatch.takes(located, nowMs)
-    if (fullBatch === undefined || isNew) {
+    joint.hot = undefined
+    if (joint.full === undefined || !joint.full.takes(located, nowMs)) {
       const most = batcher.mostFull(located.map(({ operation }) => operation))
-      fullBatch = new FullBatch({ runner, layout, most, decideAlone: decideOnce }, nowMs)
+      joint.full = new FullBatch({ runner, layout, most, decideAlone: decideOnce }, nowMs)
     }
-    fullBatch.add(located, untilMs, reply)
-    if (isNew) batcher.open(fullBatch)
-    batcher.joined(fullBatch)
+    joint.full.add(located, untilMs, reply)
+    batcher.joined(joint.full)
   }
-  const addHot = (located: readonly Located[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
+  const flush = (): void => batcher.flush()
+  const addHot = (located: readonly Placed[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
     for (const { keyspace } of located) keyspace.closeBatch()
-    fullBatch = undefined
-    const isNew = tierBatch === undefined || !tierBatch.takes(located, nowMs)
-    if (tierBatch === undefined || isNew) {
+    joint.full = undefined
+    if (joint.hot === undefined || !joint.hot.takes(located, nowMs)) {
       const most = batcher.mostFor(located.map(({ operation }) => operation))
-      const flush = (): void => batcher.flush()
-      tierBatch = new TierBatch({ runner, most, decideAlone: decideOnce, handOver: addFull, flush }, nowMs)
-      for (const { keyspace } of located) keyspace.noteUnanswered(tierBatch)
+      joint.hot = new TierBatch({ runner, most, decideAlone: decideOnce, handOver: addFull, flush }, nowMs)
+      for (const { keyspace } of located) keyspace.noteUnanswered(joint.hot)
     }
-    tierBatch.add(located, untilMs, reply)
-    if (isNew) batcher.open(tierBatch)
-    batcher.joined(tierBatch)
+    joint.hot.add(located, untilMs, reply)
+    batcher.joined(joint.hot)
   }
   return {
     name: 'redis',
@@ -129,19 +117,18 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     layers: remoteLayers,
     realTime: true,
     register(limit) {
-      const options = { runner, batcher, layout, prefix, joining, decideAlone: decideOnce }
+      const options = { runner, batcher, layout, prefix, joint, decideAlone: decideOnce }
       keyspaces.set(limit, new RedisKeyspace(options, limit))
     },
     decide(call, reply) {
       const { operations, nowMs, idempotency, timeoutMs } = call
       const first = operations[0] as Operation
       const isSingle = operations.length === 1
-      if (timeoutMs > 0) runner.waitAtMost(timeoutMs)
       if (isSingle && idempotency === undefined && !first.limit.rulesVary) {
-        keyspaceOf(first.limit).add(first, call, reply)
+        findKeyspace(first.limit).add(first, call, reply)
         return undefined
       }
-      const located = operations.map((operation) => ({ operation, keyspace: keyspaceOf(operation.limit) }))
+      const located = operations.map((operation) => ({ operation, keyspace: findKeyspace(operation.limit) }))
       const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
       const isAlone = isSingle || idempotency !== undefined || hasSlots || layout.isCluster
       const isInTime = located.map(({ keyspace }) => keyspace.isInTime(nowMs)).every(Boolean)
@@ -157,7 +144,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
           return
         }
         batcher.flush()
-        decideOnce(located, nowMs, untilMs, idempotency).then(
+        decideOnce(located, nowMs, untilMs, reply, idempotency).then(
           (results) => reply.done(results),
           (error: unknown) => reply.failed(error),
         )
@@ -166,7 +153,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     },
     clear(limit) {
       batcher.flush()
-      return runner.sweep(keyspaceOf(limit).start)
+      return runner.sweep(findKeyspace(limit).start)
     },
     trouble: () => runner.trouble(),
     async warmUp() {
@@ -176,7 +163,17 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 }
 
-function startsHot({ operation, keyspace }: Located): boolean {
+/** An operation, and the keyspace of its key. */
+interface Placed {
+  readonly operation: Operation
+  readonly keyspace: RedisKeyspace
+}
+
+function refuseUnregistered({ name }: Limit): never {
+  throw new LimiterError('INVALID_ARGUMENT', `the limit "${name}" has not been registered with this store`)
+}
+
+function startsHot({ operation, keyspace }: Placed): boolean {
   const startsHot = keyspace.startsHotWithOthers(operation)
   return startsHot && !operation.limit.shadow && !operation.limit.rulesVary
 }

@@ -9,7 +9,7 @@ import type { Rule } from '../../core/rule.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import type { RedisConnection } from './redis-connection.ts'
+import type { RedisConnection } from './clients/redis-connection.ts'
 import { redisStore } from './redis-store.ts'
 
 let server: Address

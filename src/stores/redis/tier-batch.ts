@@ -3,11 +3,11 @@ import type { LimitResult } from '../../core/decision.ts'
 import { NoAnswer } from '../../core/no-answer.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
+import { Cancellation } from './cancellation.ts'
 import { hasDoneNothing } from './clients/server-words.ts'
 import { type Located, nameOf, readResults } from './decide-in-one-slot.ts'
 import { type DecideAlone, haveSameRules } from './full-batch.ts'
 import { type Pending, releaseFollowers, type Waiting } from './key-order.ts'
-import type { RedisKeyspace } from './redis-keyspace.ts'
 import { TIERS_SCRIPT } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import { DecisionReply, encodeCost } from './wire.ts'
@@ -40,7 +40,9 @@ export class TierBatch implements Batch, Pending {
   readonly #options: TierBatchOptions
   readonly #nowMs: number
   readonly #members: Member[] = []
+  readonly #cancellation = new Cancellation()
   #isSent = false
+  #arrived!: (batch: Batch) => void
 
   constructor(options: TierBatchOptions, nowMs: number) {
     this.#options = options
@@ -72,13 +74,14 @@ export class TierBatch implements Batch, Pending {
   }
 
   /** Whether a key of this keyspace waits here. */
-  concerns(keyspace: RedisKeyspace): boolean {
+  concerns(keyspace: Located['keyspace']): boolean {
     return !this.#isSent && (this.#members[0] as Member).located.some((one) => one.keyspace === keyspace)
   }
 
   /** Adds a decision. */
   add(located: readonly Located[], untilMs: number | undefined, reply: Reply): void {
     this.#members.push({ located, untilMs, reply })
+    this.#cancellation.join(reply)
   }
 
   /** This batch, if it has a decision on a key. */
@@ -92,11 +95,39 @@ export class TierBatch implements Batch, Pending {
     this.followers ??= []
   }
 
-  async send(arrived: (batch: Batch) => void): Promise<void> {
+  send(arrived: (batch: Batch) => void): void {
     this.#isSent = true
-    const answers = await this.#decide()
+    this.#arrived = arrived
+    const names: string[] = []
+    for (const { located } of this.#members) for (const one of located) names.push(nameOf(one))
+    // Each decision is sent again by itself instead.
+    const how = { untilMs: 0, by: 'tiers', cancellation: this.#cancellation }
+    this.#options.runner.start(TIERS_SCRIPT, names, this.#encode(), how, {
+      done: (reply) => this.#decided(reply, names.length),
+      failed: (error) => this.#failed(error),
+    })
+  }
+
+  #decided(reply: unknown, size: number): void {
+    try {
+      const answers = new DecisionReply(reply, size)
+      this.#answer(this.#members.map(({ located }, index) => readResults(answers, index * located.length, located)))
+    } catch (error) {
+      this.#answer(this.#members.map(() => ({ error })))
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (!hasDoneNothing(error)) this.#answer(this.#members.map(() => ({ error })))
+    else {
+      const deciding = this.#members.map((member) => this.#decideAlone(member))
+      void Promise.all(deciding).then((answers) => this.#answer(answers))
+    }
+  }
+
+  #answer(answers: readonly Answer[]): void {
     this.#handOver(answers)
-    arrived(this)
+    this.#arrived(this)
     for (const [index, { reply }] of this.#members.entries()) {
       const answer = answers[index] as Answer
       if (answer === undefined) continue
@@ -122,20 +153,6 @@ export class TierBatch implements Batch, Pending {
     if (handedOver.length > 0 || this.followers !== undefined) this.#options.flush()
   }
 
-  async #decide(): Promise<readonly Answer[]> {
-    const names = this.#members.flatMap(({ located }) => located.map(nameOf))
-    try {
-      // Each decision is sent again by itself instead.
-      const how = { untilMs: 0, by: 'tiers' }
-      const reply = await this.#options.runner.run(TIERS_SCRIPT, names, this.#encode(), how)
-      const answers = new DecisionReply(reply, names.length)
-      return this.#members.map(({ located }, index) => readResults(answers, index * located.length, located))
-    } catch (error) {
-      if (!hasDoneNothing(error)) return this.#members.map(() => ({ error }))
-      return Promise.all(this.#members.map((member) => this.#decideAlone(member)))
-    }
-  }
-
   #encode(): readonly string[] {
     const [{ located: first }] = this.#members as [Member, ...Member[]]
     const args = [`${this.#nowMs}`, `${this.size}`]
@@ -149,9 +166,9 @@ export class TierBatch implements Batch, Pending {
     return args
   }
 
-  async #decideAlone({ located, untilMs }: Member): Promise<Answer> {
+  async #decideAlone({ located, untilMs, reply }: Member): Promise<Answer> {
     try {
-      return await this.#options.decideAlone(located, this.#nowMs, untilMs)
+      return await this.#options.decideAlone(located, this.#nowMs, untilMs, reply)
     } catch (error) {
       return { error }
     }

@@ -11,7 +11,8 @@ export function encodeCall(
   costs: readonly string[],
 ): readonly string[] {
   const [first] = costs as readonly [string, ...string[]]
-  const isShared = costs.every((cost) => cost === first)
+  let isShared = true
+  for (const cost of costs) isShared &&= cost === first
   if (!isShared || first !== '1') return [...parameters, `${nowMs}`, `${blockMs}`, ...(isShared ? [first] : costs)]
   if (blockMs !== 0) return [...parameters, `${nowMs}`, `${blockMs}`]
   return nowMs === STORE_TIME ? parameters : [...parameters, `${nowMs}`]
@@ -77,6 +78,11 @@ export class DecisionReply {
     this.#starts = findStarts(this.#numbers, size, extra)
     if (this.#numbers.length === this.#starts[size]) return
     wrongReply(reply, `the answers to ${size} requests in whole numbers`)
+  }
+
+  /** Whether everything is allowed at once. */
+  get isAllowed(): boolean {
+    return this.#starts === undefined
   }
 
   /** Whether the script has decided nothing in this place, and written nothing. */

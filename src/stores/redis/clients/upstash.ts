@@ -1,5 +1,5 @@
 import { invalidOption, knownOptions } from '../../../core/check.ts'
-import type { Delivery, RedisConnection } from '../redis-connection.ts'
+import type { Delivery, RedisConnection } from './redis-connection.ts'
 import { sweep } from './sweep.ts'
 
 /** Options of `upstashConnection`. */
