@@ -8,7 +8,7 @@ import { Example, limitsOn } from './example.ts'
 import { awayFromWindowEdge } from './window-edge.ts'
 
 // All servers among the examples keep one contract, but for those that have tests of their own.
-const OTHERS = ['chat', 'socket-io', 'start', 'websocket']
+const OTHERS = ['chat', 'gateways', 'socket-io', 'start', 'websocket']
 const BY_ADDRESS = 5
 const BY_USER = 3
 

@@ -53,17 +53,16 @@ const SENDERS = new WeakMap<IoredisLike, CommandSender>()
  */
 class CommandSender {
   readonly #client: IoredisSender
-  readonly #Command: CommandClass
   readonly #options: CommandOptions
   readonly #written = new Set<IoredisCommand>()
   // One function for all commands, which ioredis calls as their method.
   readonly #write: IoredisCommand['toWritable'] = writerInto(this.#written)
   readonly #trouble: ReturnType<typeof findTrouble>
-  #isListening = false
+  /** Found with the first command. */
+  #Command: CommandClass | undefined
 
   constructor(client: IoredisSender) {
     this.#client = client
-    this.#Command = findCommandClass(client)
     this.#options = { keyPrefix: client.options?.keyPrefix, replyEncoding: 'utf8' }
     this.#trouble = findTrouble(client, listenToErrors)
   }
@@ -72,11 +71,11 @@ class CommandSender {
   // would pipeline by the slot of the script's hash instead of the key's, and we have pipelines of our own.
   readonly send = (_key: string | undefined, given: readonly string[], delivery?: Delivery): Promise<unknown> => {
     const client = this.#client
-    if (!this.#isListening) this.#listen()
+    const Command = this.#Command ?? this.#start()
     // It would write it behind its QUIT, where no server reads it.
     if (client.manuallyClosing === true) return Promise.reject(clientClosed())
     // Only the lower-case names are known to all versions, and only of a known command are the keys found, prefixed and routed.
-    const command = new this.#Command((given[0] as string).toLowerCase(), given.slice(1), this.#options)
+    const command = new Command((given[0] as string).toLowerCase(), given.slice(1), this.#options)
     command.toWritable = this.#write
     let isUnsent = true
     const { reject: tell } = command
@@ -99,10 +98,11 @@ class CommandSender {
     return sent
   }
 
-  // A Cluster needs none: its connections reject what they lose, each when it closes.
-  #listen(): void {
-    this.#isListening = true
+  #start(): CommandClass {
+    this.#Command = findCommandClass(this.#client)
+    // A Cluster needs no listener: its connections reject what they lose, each when it closes.
     if (!this.#client.isCluster) this.#client.on('close', () => this.#lose())
+    return this.#Command
   }
 
   #lose(): void {
