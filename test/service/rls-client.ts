@@ -25,8 +25,8 @@ export type Entries = Readonly<Record<string, string>>
 export interface RlsClient {
   /** Asks with descriptors that say nothing but their entries. */
   ask(domain: string, ...descriptors: readonly Entries[]): Promise<RlsAnswer>
-  /** Asks with a request by the names of the protocol. */
-  send(request: object, metadata?: Readonly<Record<string, string>>): Promise<RlsAnswer>
+  /** Asks with a request by the names of the protocol. `more` are bytes that follow it. */
+  send(request: object, metadata?: Readonly<Record<string, string>>, more?: Buffer): Promise<RlsAnswer>
 }
 
 /** A real client with Envoy's own protocol files. It ends with the test. */
@@ -34,16 +34,20 @@ export function openRlsClient(address: string): RlsClient {
   const includeDirs = ['envoy-api', 'xds', 'protoc-gen-validate', 'googleapis'].map((folder) => join(DEPS, folder))
   const options = { keepCase: true, enums: String, longs: String, defaults: true, includeDirs }
   const definition = loadSync('envoy/service/ratelimit/v3/rls.proto', options)
-  const Service = definition['envoy.service.ratelimit.v3.RateLimitService'] as grpc.ServiceDefinition
-  const Client = grpc.makeGenericClientConstructor(Service, 'RateLimitService')
-  const client = new Client(address, grpc.credentials.createInsecure())
+  const service = definition['envoy.service.ratelimit.v3.RateLimitService'] as grpc.ServiceDefinition
+  const { path, requestSerialize, responseDeserialize } = service.ShouldRateLimit as grpc.MethodDefinition<
+    object,
+    RlsAnswer
+  >
+  const client = new grpc.Client(address, grpc.credentials.createInsecure())
   onTestFinished(() => client.close())
-  const send: RlsClient['send'] = (request, metadata = {}) => {
+  const send: RlsClient['send'] = (request, metadata = {}, more = Buffer.alloc(0)) => {
     const headers = new grpc.Metadata()
     for (const [name, value] of Object.entries(metadata)) headers.set(name, value)
+    const serialize = (value: object) => Buffer.concat([requestSerialize(value), more])
     return new Promise((resolve, reject) => {
-      client.ShouldRateLimit?.(request, headers, (error: Error | null, answer: RlsAnswer) => {
-        if (error === null) resolve(answer)
+      client.makeUnaryRequest(path, serialize, responseDeserialize, request, headers, (error, answer) => {
+        if (error === null) resolve(answer as RlsAnswer)
         else reject(error)
       })
     })
@@ -57,4 +61,9 @@ export function openRlsClient(address: string): RlsClient {
 /** Composes a descriptor by the names of the protocol. */
 export function composeDescriptor(entries: Entries): object {
   return { entries: Object.entries(entries).map(([key, value]) => ({ key, value })) }
+}
+
+/** An answer in few words: the code of all, then the code of each descriptor and what remains. */
+export function summarize({ overall_code, statuses }: RlsAnswer): readonly string[] {
+  return [overall_code, ...statuses.map(({ code, limit_remaining }) => `${code} ${limit_remaining}`)]
 }

@@ -28,7 +28,7 @@ export class RlsDomain {
   readonly limiter: TieredLimiter
   readonly #limits: ReadonlyMap<string, Limit>
 
-  constructor(config: RlsConfig, store: Store, clock: Clock | undefined) {
+  constructor(config: RlsConfig, store: Store, clock: Clock | undefined, timeoutMs: number) {
     const name = `rls/${config.domain}`
     const limits = config.rateLimits.filter(({ rule }) => rule !== undefined).map((one) => createFileLimit(name, one))
     // Requests bring other numbers each: what is stored says by which it was counted.
@@ -44,7 +44,7 @@ export class RlsDomain {
       ownsStore: false,
       clock,
       events: new Listeners({ name, clock, nearLimitAt: 0.8 }),
-      timeoutMs: 500,
+      timeoutMs,
       instances: undefined,
       denialCacheMs: 1_000,
       idempotencyTtlMs: 60_000,

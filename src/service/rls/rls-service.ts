@@ -12,6 +12,11 @@ import { RlsDomain } from './rls-domain.ts'
 export interface RlsSurroundings {
   readonly store: Store
   readonly clock?: Clock | undefined
+  /**
+   * How long a decision waits for the store; after that this process decides by its share of the limit.
+   * @default 500
+   */
+  readonly timeoutMs?: number
   /** Called with every limiter before its first decision; what it returns is called when the limiter is not asked any more. */
   watch?(limiter: Limiter<string>): () => void
 }
@@ -69,8 +74,8 @@ export class RlsService {
   #keepOrMake(config: RlsConfig, before: ReadonlyMap<string, ManagedDomain>): ManagedDomain {
     const kept = before.get(config.domain)
     if (kept?.domain.config.text === config.text) return kept
-    const { store, clock, watch } = this.#surroundings
-    const domain = new RlsDomain(config, store, clock)
+    const { store, clock, timeoutMs = 500, watch } = this.#surroundings
+    const domain = new RlsDomain(config, store, clock, timeoutMs)
     return { domain, stop: watch?.(domain.limiter) }
   }
 }
