@@ -77,6 +77,7 @@ export const sidebar: Item[] = [
     ['Policies file', '/policies-file'],
     ['The service', '/serve'],
     ['Its page in the browser', '/page'],
+    ['Envoy’s rate limit service', '/envoy'],
     ['Metrics, traces, live view', '/observability'],
   ]),
   group('Moving here', [
@@ -102,6 +103,7 @@ export const sidebar: Item[] = [
       ['In memory', '/results/memory'],
       ['HTTP', '/results/http'],
       ['The service', '/results/serve'],
+      ['Envoy’s rate limit service', '/results/serve-rls'],
     ]),
   ]),
   closed('Example applications', [
