@@ -51,3 +51,18 @@ it('answers requests under way when it ends, and gives up those that take too lo
   await expect.poll(() => other.store.asked).toBe(1)
   await Promise.all([other.server.close(20), expect(lost).rejects.toThrow(/UNAVAILABLE|CANCELLED|INTERNAL/)])
 })
+
+it('answers requests under way by the limits before when others come into force', async () => {
+  const { service, store, server } = await start(3_600_000)
+  store.behaviour = 'silent'
+  const descriptor = { override: undefined, isNegativeHits: false }
+  const look = { ...descriptor, entries: [{ key: 'user', value: 'ann' }], hitsAddend: 0 }
+  const take = { ...descriptor, entries: [{ key: 'user', value: 'bob' }], hitsAddend: 4 }
+  const underWay = service.decide({ domain: 'd', descriptors: [look, take], hitsAddend: 0 })
+  await expect.poll(() => store.asked).toBe(1)
+  service.replace([{ ...config, text: 'other' }])
+  store.behaviour = 'answers'
+  store.speak()
+  expect((await underWay).statuses).toMatchObject([{ remaining: 10 }, { remaining: 6 }])
+  await server.close(1_000)
+})

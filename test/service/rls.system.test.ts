@@ -132,6 +132,14 @@ describe('the file of rate limits', () => {
 })
 
 describe('the address', () => {
+  it('may be one of IPv6', async () => {
+    const file = await writePolicies(SHOP)
+    const { tells } = await served(['--rls', '[::1]:0', '--rls-config', file])
+    const { address } = await tells('rls-started')
+    expect(address).toMatch(/^\[::1\]:\d+$/)
+    expect(summarize(await openRlsClient(address as string).ask('shop', { plan: 'free' }))).toEqual(['OK', 'OK 1'])
+  })
+
   it('needs the token where others can reach it', async () => {
     const file = await writePolicies(SHOP)
     const env = { SLUICE_TOKEN: 'correct-horse-battery-staple' }

@@ -27,6 +27,9 @@ export class RlsDomain {
   readonly config: RlsConfig
   readonly limiter: TieredLimiter
   readonly #limits: ReadonlyMap<string, Limit>
+  /** Requests that have no answer yet. Some need two calls of the limiter. */
+  #underWay = 0
+  #end: (() => void) | undefined
 
   constructor(config: RlsConfig, store: Store, clock: Clock | undefined, timeoutMs: number) {
     const name = `rls/${config.domain}`
@@ -53,6 +56,22 @@ export class RlsDomain {
   }
 
   async decide(request: RateLimitRequest): Promise<RateLimitResponse> {
+    this.#underWay++
+    try {
+      return await this.#decide(request)
+    } finally {
+      this.#underWay--
+      if (this.#underWay === 0) this.#end?.()
+    }
+  }
+
+  /** Ends the limiter when every request under way has its answer. */
+  async close(): Promise<void> {
+    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#end = resolve))
+    await this.limiter.close()
+  }
+
+  async #decide(request: RateLimitRequest): Promise<RateLimitResponse> {
     const hits = findHits(this.config.root, request)
     const counts: Count[] = []
     const places = hits.map((hit) => this.#addCount(counts, hit))
@@ -72,7 +91,7 @@ export class RlsDomain {
     const place = counts.findIndex((count) => count.limit === limit && count.key === key)
     if (place < 0) return counts.push({ limit, rule, subject: hit.subject, key, hits: hit.hits }) - 1
     const count = counts[place] as Count
-    count.hits += hit.hits
+    count.hits = Math.min(count.hits + hit.hits, Number.MAX_SAFE_INTEGER)
     return place
   }
 

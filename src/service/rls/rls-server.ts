@@ -36,20 +36,7 @@ const PATH = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 export async function startRlsServer(options: RlsServerOptions): Promise<RlsServer> {
   const { grpc, address } = options
   const server = new grpc.Server()
-  server.addService(
-    {
-      shouldRateLimit: {
-        path: PATH,
-        requestStream: false,
-        responseStream: false,
-        requestDeserialize: decodeRequest,
-        responseSerialize: encodeResponse,
-        requestSerialize: () => Buffer.alloc(0),
-        responseDeserialize: () => undefined,
-      },
-    },
-    { shouldRateLimit: createHandler(options) },
-  )
+  server.register(PATH, createHandler(options), encodeResponse, decodeRequest, 'unary')
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, bound) => {
       if (error === null) resolve(bound)

@@ -81,6 +81,6 @@ export class RlsService {
 }
 
 async function end({ domain, stop }: ManagedDomain): Promise<void> {
-  await domain.limiter.close()
+  await domain.close()
   stop?.()
 }
