@@ -106,7 +106,7 @@ async function sluicePlugin() {
 
 async function sluiceLimiter(rule) {
   const { createLimiter, ...rules } = await import('sluice')
-  return createLimiter({ name: 'bench', rule: rules[rule]({ limit: LIMIT, windowMs: WINDOW_MS }) })
+  return createLimiter({ name: 'bench', rule: rules[rule]({ limit: LIMIT, window: WINDOW_MS }) })
 }
 
 async function expressRateLimit() {

@@ -57,11 +57,11 @@ export function subjectsOn(redis) {
 }
 
 function ruleSubject(redis, store, name, rule, outcome, fill) {
-  const script = getScript(`${rule.kind}-hot`)
+  const script = getScript(rule.kind)
   const limiterOf = (clock) => createLimiter({ name: LIMITER, rule, store, denialCacheMs: 0, ...clock })
   const limiter = limiterOf({})
   const keyOf = (user) => `sluice:${encodeScope({ limiter: LIMITER, rule })}:${user}`
-  const parameters = script.required.map((option) => rule.parameters[option])
+  const parameters = script.parameters.map((option) => rule.parameters[option])
   const isAllowed = outcome === 'allowed'
   return {
     name,
@@ -105,7 +105,7 @@ function tiersSubject(store, count, outcome, name = `tiers, ${count} of them`, i
     name,
     outcome,
     keysOf,
-    source: getScript('tiers').source,
+    source: getScript(idMs > 0 ? 'sluice' : count === 1 ? mix.user.kind : 'tiers').source,
     async fill(user) {
       await ask(user, () => taking(LIMIT / 2))
       const overfull = { type: 'charge', amount: LIMIT / 2 + 20 }

@@ -1,7 +1,7 @@
 // What one call of each rule's script costs the server, by INFO commandstats: beside the scripts that are commonly written for the same rule
 // (bench/scripts), those of the peers, and those of an earlier version, all in turns on one server.
 //
-// npm run build && node bench/redis-scripts.mjs [--before folder with <name>@1.lua] [--rounds 12] [--only token-bucket]
+// npm run build && node bench/redis-scripts.mjs [--before folder with <name>.lua] [--rounds 12] [--only token-bucket]
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -71,6 +71,8 @@ try {
   for (const [rule, how] of Object.entries(RULES)) {
     if (given.only === undefined || given.only === rule) rows.push(...(await measureRule(rule, how)))
   }
+  if (given.only === undefined || given.only === 'others')
+    for (const one of others()) rows.push(await measureOther(one))
   console.log(`${server.version}, Node ${process.version}, load ${load()}, best / median µs of ${ROUNDS} rounds\n`)
   console.log(
     markdownTable(['script', '1 key allowed', 'refused', 'blocked', '64 times one key', '128 keys, each'], rows),
@@ -91,6 +93,59 @@ async function measureRule(rule, how) {
     await server.redis.flushall()
   }
   return subjects.map((subject) => [`${rule}, ${subject.name}`, ...cases.map((one) => text(seen.get(subject)[one]))])
+}
+
+/** What several limits at once cost, and a reservation: each call, and its row in the table. */
+function others() {
+  const window = ['sliding-window', MANY, HOUR]
+  const bucket = ['token-bucket', MANY, '1', HOUR, '0']
+  const fixed = ['fixed-window', MANY, HOUR, 'clock']
+  const refusing = ['fixed-window', '1', HOUR, 'clock']
+  const hot = (last, count) => ['-1', `${count}`, ...window, '0', ...bucket, '0', ...last, '0', '1', '1', '1']
+  const old = (last, count) => {
+    const tiers = [...window, '-', '1', ...bucket, '1', ...last, '-', '1']
+    return ['-1', count === 1 ? '0' : `${count}*`, ...tiers, ...Array(3 * (count - 1)).fill('1')]
+  }
+  const keys = (call, count) =>
+    Array.from({ length: count }, (_, one) => [`u:${call}:${one}`, `i:${one}`, 'all']).flat()
+  const reserve = (word) => (call) => ['-1', '0', ...window, '-', `${word}:1:${call + 1}:60000`]
+  const before = (name) => given.before && readFileSync(join(given.before, `${name}.lua`), 'utf8')
+  const list = [
+    ['three tiers', getScript('tiers').source, () => hot(fixed, 1), (call) => keys(call, 1)],
+    ['three tiers, before', before('tiers'), () => old(fixed, 1), (call) => keys(call, 1)],
+    ['three tiers, refused', getScript('tiers').source, () => hot(refusing, 1), (call) => keys(call, 1)],
+    ['three tiers, refused, before', before('tiers'), () => old(refusing, 1), (call) => keys(call, 1)],
+    ['three tiers, 40 decisions', getScript('tiers').source, () => hot(fixed, 40), (call) => keys(call, 40)],
+    ['three tiers, 40 decisions, before', before('tiers'), () => old(fixed, 40), (call) => keys(call, 40)],
+    ['consume by sluice', getScript('sluice').source, () => ['-1', '0', ...window, '-', '1'], () => ['k']],
+    ['reserve', getScript('sluice').source, reserve('reserve'), (call) => [`r:${call}`]],
+    ['reserve, before', before('tiers'), reserve('hold'), (call) => [`r:${call}`]],
+    ['reserve, 50 before it', getScript('sluice').source, reserve('reserve'), (call) => [`h:${call % 8}`]],
+    ['reserve, 50 before it, before', before('tiers'), reserve('hold'), (call) => [`h:${call % 8}`]],
+  ]
+  return list.filter(([, source]) => source).map(([name, source, args, keysOf]) => ({ name, source, args, keysOf }))
+}
+
+async function measureOther({ name, source, args, keysOf }) {
+  const { redis } = server
+  const sha1 = createHash('sha1').update(source).digest('hex')
+  await redis.script('LOAD', source)
+  const seen = []
+  for (let round = 0; round < ROUNDS; round++) {
+    await redis.flushall()
+    await redis.config('RESETSTAT')
+    for (let sent = 0; sent < CALLS; sent += 20) {
+      const calls = Array.from({ length: 20 }, (_, index) => {
+        const keys = keysOf(sent + index)
+        return ['evalsha', sha1, keys.length, ...keys, ...args(sent + index)]
+      })
+      const failed = (await redis.pipeline(calls).exec()).find(([error]) => error)
+      if (failed) throw new Error(`${name}: ${failed[0].message}`)
+    }
+    const [, us] = /cmdstat_evalsha:calls=\d+,usec=\d+,usec_per_call=([\d.]+)/.exec(await redis.info('commandstats'))
+    seen.push(Number(us))
+  }
+  return [name, text(seen), '', '', '', '']
 }
 
 /** The time of one call; of many keys, that of one of them. */
@@ -123,7 +178,7 @@ function ours(rule, { parameters, isLog }) {
   const limit = isLog ? '1000' : MANY
   return {
     name: 'Sluice',
-    source: getScript(`${rule}-hot`).source,
+    source: getScript(rule).source,
     allowed: () => parameters(limit),
     refused: () => parameters(FEW),
     blocked: () => [...parameters(FEW), '-1', HOUR],
@@ -133,7 +188,7 @@ function ours(rule, { parameters, isLog }) {
 }
 
 function before(rule, how) {
-  const file = given.before && join(given.before, `${rule}@1.lua`)
+  const file = given.before && join(given.before, `${rule}.lua`)
   if (!file || !existsSync(file)) return []
   const args = (limit, request) => {
     const [required, optional] = how.before(limit)

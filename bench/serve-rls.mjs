@@ -1,8 +1,7 @@
-// The CPU of `sluice serve` for a call of Envoy's rate limit service, beside POST /v1/consume. Linux only: it reads /proc.
+// The CPU of `sluice serve` for a call of Envoy's rate limit service, beside POST /v1/consume.
 //
 // npm run build && node bench/serve-rls.mjs        prints the table, about a minute
 // node bench/serve-rls.mjs --write                 and writes it to bench/results/serve-rls.md
-import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import * as grpc from '@grpc/grpc-js'
 import { startServer } from './redis-server.mjs'
@@ -13,8 +12,6 @@ const ROUNDS = 5
 const CALLS = 6_000
 const IN_FLIGHT = 32
 const CALLERS = 1_000
-/** A tick of /proc/<pid>/stat. */
-const TICK_US = 10_000
 const PATH = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 
 const loadBefore = load()
@@ -27,26 +24,26 @@ for (const [store, args] of [
   const config = new URL('./serve/envoy.yaml', import.meta.url).pathname
   services.push({ store, ...(await startServe([...args, '--rls', '127.0.0.1:0', '--rls-config', config])) })
 }
-const subjects = services.flatMap(({ store, port, lines, pid }) => {
+const subjects = services.flatMap(({ store, port, lines, cpuUs }) => {
   const { address } = lines.find(({ event }) => event === 'rls-started')
   const client = new grpc.Client(address, grpc.credentials.createInsecure())
   return [
-    { name: `POST /v1/consume, ${store}`, pid, call: consumeOver(port) },
-    { name: `ShouldRateLimit, one descriptor, ${store}`, pid, call: askOver(client, ['user']) },
-    { name: `ShouldRateLimit, two descriptors, ${store}`, pid, call: askOver(client, ['user', 'page']) },
+    { name: `POST /v1/consume, ${store}`, cpuUs, call: consumeOver(port) },
+    { name: `ShouldRateLimit, one descriptor, ${store}`, cpuUs, call: askOver(client, ['user']) },
+    { name: `ShouldRateLimit, two descriptors, ${store}`, cpuUs, call: askOver(client, ['user', 'page']) },
   ]
 })
 const results = new Map(subjects.map(({ name }) => [name, []]))
 for (const { call } of subjects) await run(call)
 for (let round = 1; round <= ROUNDS; round++) {
-  for (const { name, pid, call } of round % 2 === 1 ? subjects : subjects.toReversed()) {
-    const before = readCpuUs(pid)
+  for (const { name, cpuUs, call } of round % 2 === 1 ? subjects : subjects.toReversed()) {
+    const before = await cpuUs()
     await run(call)
-    results.get(name).push((readCpuUs(pid) - before) / CALLS)
+    results.get(name).push(((await cpuUs()) - before) / CALLS)
   }
 }
 const rows = subjects.map(({ name }) => [name, spread(results.get(name))])
-const notes = `CPU of the process of \`sluice serve\`, by /proc; the client is another process. ${IN_FLIGHT} calls in flight, ${CALLERS} keys, nothing refused;
+const notes = `CPU is the time of the service's process, user and system; the client is another process. ${IN_FLIGHT} calls in flight, ${CALLERS} keys, nothing refused;
 ${ROUNDS} rounds of ${CALLS} calls each, in turns. The median of the rounds, and in brackets the least and the most. ${server.version} on the same machine.`
 const report = {
   title: "Envoy's rate limit service",
@@ -98,10 +95,4 @@ function askOver(client, keys) {
       })
     })
   }
-}
-
-function readCpuUs(pid) {
-  const [, ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
-  const [user, system] = fields[0].split(' ').slice(11, 13).map(Number)
-  return (user + system) * TICK_US
 }

@@ -1,6 +1,6 @@
-// Decisions a second of `sluice serve`, and how long they take, beside a bare server that answers a constant JSON.
+// Decisions a second of `sluice serve`, how long they take and the CPU time of the service, beside a bare server of constant answers.
 //
-// npm run build && node bench/serve.mjs            prints the table, about four minutes
+// npm run build && node bench/serve.mjs            prints the table, about six minutes
 // node bench/serve.mjs --write                     and writes it to bench/results/serve.md and docs/serve.md
 // node bench/serve.mjs --quick                     a try, of half a minute
 import { fork } from 'node:child_process'
@@ -16,7 +16,11 @@ const ROUNDS = isQuick ? 1 : 5
 const SECONDS = isQuick ? 1 : 5
 const WARM_UP_SECONDS = isQuick ? 1 : 3
 const CONNECTIONS = 32
-const BATCHES = [1, 100]
+const REQUESTS = [
+  { title: '`/v1/check`', route: 'check', batch: 1 },
+  { title: '`/v1/consume`', route: 'consume', batch: 1 },
+  { title: '`/v1/consume`, 100 at once', route: 'consume', batch: 100 },
+]
 const COMMAND = 'node bench/serve.mjs --write'
 const PAGE = new URL('../docs/serve.md', import.meta.url)
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
@@ -36,16 +40,16 @@ try {
 }
 process.exit()
 
-/** What every subject did in every round, by its name and the size of its batches. */
+/** What every subject did in every round, by its name and the request. */
 async function measureAll(all) {
   const results = new Map()
   for (let round = 1; round <= ROUNDS; round++) {
     // Every other round backwards: a machine that slows down must not favour whoever comes first.
     for (const subject of round % 2 === 1 ? all : all.toReversed()) {
-      for (const batch of BATCHES) {
-        process.stderr.write(`\r\x1b[Kround ${round} of ${ROUNDS}: ${subject.name}, ${batch} at a time`)
-        const key = `${subject.name}|${batch}`
-        results.set(key, [...(results.get(key) ?? []), await measure(subject, batch)])
+      for (const request of REQUESTS) {
+        process.stderr.write(`\r\x1b[Kround ${round} of ${ROUNDS}: ${subject.name}, ${request.title}`)
+        const key = `${subject.name}|${request.title}`
+        results.set(key, [...(results.get(key) ?? []), await measure(subject, request)])
       }
     }
   }
@@ -54,18 +58,20 @@ async function measureAll(all) {
 }
 
 /** One round: a new service, and a process that asks it. */
-async function measure({ start }, batch) {
-  const { port, stop } = await start()
+async function measure({ start }, { route, batch }) {
+  const { port, cpuUs, stop } = await start()
   const worker = fork(fileURLToPath(new URL('./serve/load-worker.mjs', import.meta.url)))
   try {
     const ask = async (seconds) => {
-      worker.send({ port, token: TOKEN, batch, connections: CONNECTIONS, seconds })
+      worker.send({ port, token: TOKEN, route, batch, connections: CONNECTIONS, seconds })
       const [told] = await Promise.race([once(worker, 'message'), once(worker, 'exit')])
       if (typeof told !== 'object') throw new Error('the load ended before it was done')
       return told
     }
     await ask(WARM_UP_SECONDS)
-    return await ask(SECONDS)
+    const before = await cpuUs()
+    const told = await ask(SECONDS)
+    return { ...told, cpuUs: ((await cpuUs()) - before) / told.count }
   } finally {
     if (worker.connected) worker.disconnect()
     await stop()
@@ -73,16 +79,17 @@ async function measure({ start }, batch) {
 }
 
 function tableOf({ all, results }) {
-  const header = ['service', 'decisions a request', 'requests/s', 'decisions/s', 'p50 ms', 'p99 ms']
-  const rows = BATCHES.flatMap((batch) => {
+  const header = ['service', 'request', 'requests/s', 'decisions/s', 'CPU µs a request', 'p50 ms', 'p99 ms']
+  const rows = REQUESTS.flatMap(({ title, batch }) => {
     return all.map(({ name }) => {
-      const rounds = results.get(`${name}|${batch}`)
+      const rounds = results.get(`${name}|${title}`)
       const perSecond = rounds.map((round) => round.perSecond)
       return [
         name,
-        number(batch),
+        title,
         spread(perSecond),
         number(median(perSecond) * batch),
+        number(median(rounds.map(({ cpuUs }) => cpuUs)), 1),
         number(median(rounds.map(({ p50Ms }) => p50Ms)), 2),
         number(median(rounds.map(({ p99Ms }) => p99Ms)), 2),
       ]
@@ -92,9 +99,9 @@ function tableOf({ all, results }) {
 }
 
 function notes(redis) {
-  return `\`POST /v1/consume\` on loopback, ${CONNECTIONS} connections with one request at a time each, from a process of its own; 1,000 keys, nothing refused;
+  return `\`GET /v1/check\` and \`POST /v1/consume\` on loopback, ${CONNECTIONS} connections with one request at a time each, from a process of its own; 1,000 keys, nothing refused;
 ${ROUNDS} rounds of ${SECONDS} s each, in turns, each with a new process and ${WARM_UP_SECONDS} s to warm up. The median of the rounds, and in brackets the least and the most.
-The bare server reads the body and answers with a decision that it has made up. ${redis} on the same machine.`
+CPU is the time of the service's process, user and system. The bare server answers with a decision that it has made up. ${redis} on the same machine.`
 }
 
 function writePage(text) {

@@ -3,7 +3,7 @@
 // `--release` keeps the texts of the present versions, for good.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { argumentNames, assemble, scriptNames } from './lua/assemble.mjs'
+import { assemble, parameterNames, scriptNames } from './lua/assemble.mjs'
 import { FOLDER, RELEASED, readManifest, readScript, sha1Of } from './lua/catalog.mjs'
 import { writeRuleLists } from './rules/write-lists.mjs'
 
@@ -17,7 +17,12 @@ for (const name of scriptNames()) {
   if (last !== undefined && sha1Of(assemble(name, last.version)) === last.sha1) continue
   const next = last === undefined ? 1 : last.released ? last.version + 1 : last.version
   if (next === last?.version) versions.pop()
-  versions.push({ version: next, sha1: sha1Of(assemble(name, next)), released: false, ...argumentNames(name) })
+  versions.push({
+    version: next,
+    sha1: sha1Of(assemble(name, next)),
+    released: false,
+    parameters: parameterNames(name),
+  })
   console.log(`noted ${name}, version ${next}`)
 }
 // In the order of the names, wherever a new rule is among them. What was released and is a script no more comes last.

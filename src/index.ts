@@ -1,5 +1,5 @@
 export { type Clock, systemClock } from './core/clock.ts'
-export type { Decision, Reason, TierResult } from './core/decision.ts'
+export type { Allowed, Decision, LimitName, Reason, Refused, TierResult } from './core/decision.ts'
 export { type Duration, duration } from './core/duration.ts'
 export type { Subject } from './core/key.ts'
 export type { OnStoreFailure } from './core/limit.ts'

@@ -2,9 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Rule } from '../src/core/rule.ts'
 import { consume, peek } from '../src/engine/consume.ts'
+import { type Hold, WALK } from '../src/engine/holds.ts'
 import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 import { type Action, decideBy } from './open-limit.ts'
+import { everyMode, randomRules } from './rule-registry.ts'
 import { starts } from './schedules.ts'
 import { kinds } from './tier-twin.ts'
 
@@ -86,7 +88,7 @@ describe.each([
     )
   })
 
-  it('is as if untouched exactly after resetAfterMs', () => {
+  it('is as if untouched after resetAfterMs at the latest, and exactly then without holds', () => {
     fc.assert(
       fc.property(rules, turnList, starts, (rule, turns, startMs) => {
         play(rule, turns, startMs, (entry, nowMs) => {
@@ -97,11 +99,63 @@ describe.each([
             resetAfterMs: 0,
             remaining: peek(rule, UNTOUCHED, 1, nowMs).remaining,
           })
-          if (resetAfterMs > 1) expect(peek(rule, asked, 1, nowMs + resetAfterMs - 1).resetAfterMs).toBe(1)
+          if (resetAfterMs <= 1) return
+          const before = peek(rule, asked, 1, nowMs + resetAfterMs - 1).resetAfterMs
+          expect(before).toBeLessThanOrEqual(1)
+          if (asked.holds === undefined) expect(before).toBe(1)
         })
       }),
       { numRuns: runs('schedule') },
     )
+  })
+
+  it('is as if untouched exactly after resetAfterMs where all that is held is used', () => {
+    fc.assert(
+      fc.property(rules, turnList, starts, (rule, turns, startMs) => {
+        play(rule, turns, startMs, (entry, nowMs) => {
+          const asked = peek(rule, entry, 1, nowMs)
+          const { holds } = asked
+          if (holds === undefined) return
+          const lastMs = (holds.list.at(-1) as Hold).untilMs
+          const used = holds.list.reduce<KeyState>((stored, { id, amount }) => {
+            return decideBy(rule, stored, { type: 'settle', holdId: id, amount }, nowMs)
+          }, asked)
+          const freshMs = peek(rule, used, 1, nowMs).resetAfterMs
+          expect(asked.resetAfterMs).toBe(Math.max(freshMs, lastMs - nowMs))
+        })
+      }),
+      { numRuns: runs('schedule') },
+    )
+  })
+})
+
+const crowd = fc.array(fc.record({ amount: fc.integer({ min: 1, max: 3 }), holdMs: holdTimes, wait: fc.nat(40) }), {
+  minLength: WALK + 1,
+  maxLength: 3 * WALK,
+  size: 'max',
+})
+const roomy = { limit: fc.integer({ min: 20, max: 90 }), timeMs: fc.constantFrom(250, 61_000), rate: amounts }
+const roomyRules = fc.oneof(...everyMode.map((mode) => randomRules(mode, roomy)))
+
+describe('a key with more holds than a waiting time looks at', () => {
+  it('tells a refusal a time at which the cost passes, though it may pass before', () => {
+    let crowded = 0
+    fc.assert(
+      fc.property(roomyRules, crowd, starts, fc.integer({ min: 1, max: 20 }), (rule, holdList, startMs, cost) => {
+        let entry: KeyState = UNTOUCHED
+        let nowMs = startMs
+        for (const [index, { wait, ...held }] of holdList.entries()) {
+          entry = decideBy(rule, entry, { type: 'reserve', holdId: index + 1, ...held }, nowMs)
+          nowMs += wait
+        }
+        const asked = consume(rule, entry, cost, nowMs)
+        if (asked.allowed) return
+        if ((asked.holds?.list.length ?? 0) > WALK) crowded++
+        expect(consume(rule, asked, cost, nowMs + asked.retryAfterMs).allowed).toBe(true)
+      }),
+      { numRuns: runs('schedule') },
+    )
+    expect(crowded).toBeGreaterThan(0)
   })
 })
 

@@ -139,7 +139,7 @@ function isTiered({ limits }: LimiterTwins): boolean {
 function createTwin(twins: LimiterTwins, store: Store): Limiter<'user' | 'ip'> {
   const common = { ...twins.options, name: twins.name, store }
   const options = isTiered(twins) ? { ...common, tiers: twins.limits } : { ...common, ...twins.limits.user }
-  return createLimiter(options as TiersOptions<'user' | 'ip'>)
+  return createLimiter(options as unknown as TiersOptions<'user' | 'ip'>)
 }
 
 /** Two limiters of one name on one store. */

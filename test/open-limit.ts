@@ -1,8 +1,10 @@
 import type { LimitResult } from '../src/core/decision.ts'
 import { createLimit, type Limit } from '../src/core/limit.ts'
+import { NoAnswer } from '../src/core/no-answer.ts'
 import { createOperation, type Operation, type OperationParts, type OperationType } from '../src/core/operation.ts'
 import type { Rule } from '../src/core/rule.ts'
-import type { Idempotency, Store } from '../src/core/store.ts'
+import type { Idempotency, Reply, Store } from '../src/core/store.ts'
+import { type Timed, Timeouts } from '../src/core/timeouts.ts'
 import { decide } from '../src/engine/decide.ts'
 import type { KeyState, Transition } from '../src/engine/key-state.ts'
 
@@ -46,17 +48,50 @@ export function decideBy(rule: Rule, stored: KeyState, action: Action, nowMs: nu
   return decide(operationBy(rule, action), stored, nowMs)
 }
 
-/** Lets a store decide, at once where it answers at once. */
+/** Lets a store decide, at once where it answers at once. Gives up after the timeout, unless it is too busy to notice. */
 export function decideCall(
   store: Store,
   operations: readonly Operation[],
   nowMs: number,
   idempotency?: Idempotency,
   timeoutMs = 0,
+  givesUp: boolean = timeoutMs > 0,
 ): readonly LimitResult[] | Promise<readonly LimitResult[]> {
   let results: readonly LimitResult[] | undefined
   const later = new Promise<readonly LimitResult[]>((done, failed) => {
-    results = store.decide({ operations, nowMs, idempotency, timeoutMs }, { done, failed })
+    const reply = givesUp ? new TimedReply(done, failed, timeoutMs) : { done, failed }
+    results = store.decide({ operations, nowMs, idempotency, timeoutMs }, reply)
   })
   return results ?? later
+}
+
+/** Gives up after the timeout, and leaves it to the store to say so. */
+class TimedReply implements Reply, Timed {
+  dueMs = 0
+  isOver = false
+  readonly done: Reply['done']
+  readonly failed: Reply['failed']
+  readonly #timeouts: Timeouts
+  #cancel: ((reason: Error) => void) | undefined
+
+  constructor(done: Reply['done'], failed: Reply['failed'], timeoutMs: number) {
+    this.#timeouts = new Timeouts(timeoutMs, undefined)
+    this.done = (results) => {
+      this.#timeouts.end(this)
+      done(results)
+    }
+    this.failed = (error) => {
+      this.#timeouts.end(this)
+      failed(error)
+    }
+    this.#timeouts.add(this)
+  }
+
+  onTimeout(cancel: (reason: Error) => void): void {
+    this.#cancel = cancel
+  }
+
+  expire(): void {
+    this.#cancel?.(new NoAnswer(`no answer within ${this.#timeouts.deadlineMs} ms`))
+  }
 }

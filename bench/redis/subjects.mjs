@@ -49,7 +49,7 @@ export const uncached = subjects.filter((subject) => isOurs(subject) === (subjec
 export function ruleOf(rules, kind, { limit, windowMs }) {
   return kind === 'tokenBucket'
     ? rules.tokenBucket({ capacity: limit, refill: limit, period: windowMs })
-    : rules[kind]({ limit, windowMs })
+    : rules[kind]({ limit, window: windowMs })
 }
 
 function sluice(kind, options = {}) {

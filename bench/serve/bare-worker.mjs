@@ -1,4 +1,4 @@
-// A server that reads a body and answers with a constant JSON, as long as a decision: what HTTP alone costs.
+// A server that reads a body and answers with constants, as long as a decision: what HTTP alone costs.
 import { createServer } from 'node:http'
 
 const ONE = `${JSON.stringify({
@@ -16,7 +16,17 @@ const ONE = `${JSON.stringify({
 })}\n`
 const MANY = `${JSON.stringify({ decisions: Array(100).fill(JSON.parse(ONE)) })}\n`
 
+const LIMIT = {
+  'cache-control': 'no-store',
+  'RateLimit-Policy': '"api";q=1000;w=3600',
+  RateLimit: '"api";r=999;t=3600',
+}
+
 const server = createServer((request, response) => {
+  if (request.method === 'GET') {
+    response.writeHead(200, { ...LIMIT, 'content-length': 0 }).end()
+    return
+  }
   let bytes = 0
   request.on('data', (chunk) => {
     bytes += chunk.length

@@ -7,11 +7,13 @@ const CALLERS = 1_000
 /** More than anybody answers in a round. */
 const MOST_TIMES = 2_000_000
 
-process.on('message', async ({ port, token, batch, connections, seconds }) => {
+process.on('message', async ({ port, token, route, batch, connections, seconds }) => {
   const times = new Float64Array(MOST_TIMES)
   let count = 0
   let isOver = false
-  const requests = Array.from({ length: CALLERS }, (_, caller) => requestOf(caller, batch, token))
+  const requests = Array.from({ length: CALLERS }, (_, caller) => {
+    return route === 'check' ? checkOf(caller, token) : consumeOf(caller, batch, token)
+  })
   const lines = Array.from({ length: connections }, (_, index) => {
     return openLine(port, (done) => requests[(index * 61 + done) % CALLERS], {
       isOver: () => isOver,
@@ -30,11 +32,16 @@ process.on('message', async ({ port, token, batch, connections, seconds }) => {
   const sorted = times.subarray(0, count).sort()
   const at = (share) => sorted[Math.min(count - 1, Math.floor(count * share))]
   const perSecond = (count / (performance.now() - startedMs)) * 1_000
-  process.send({ perSecond, p50Ms: at(0.5), p99Ms: at(0.99) })
+  process.send({ count, perSecond, p50Ms: at(0.5), p99Ms: at(0.99) })
 })
 process.once('disconnect', () => process.exit())
 
-function requestOf(caller, batch, token) {
+function checkOf(caller, token) {
+  const lines = ['GET /v1/check/api HTTP/1.1', `Host: ${HOST}`, `Authorization: Bearer ${token}`]
+  return Buffer.from(`${lines.join('\r\n')}\r\nX-Sluice-Key: user:${caller}\r\n\r\n`)
+}
+
+function consumeOf(caller, batch, token) {
   const one = (index) => ({ policy: 'api', key: `user:${(caller + index) % CALLERS}` })
   const said = batch === 1 ? one(0) : { requests: Array.from({ length: batch }, (_, index) => one(index)) }
   const body = JSON.stringify(said)
@@ -59,7 +66,7 @@ function openLine(port, requestFor, { isOver, took }) {
       socket.on('data', (chunk) => {
         answer += chunk.latin1Slice()
         if (!isWhole(answer)) return
-        if (!answer.startsWith('HTTP/1.1 200 ') || !answer.includes('"allowed":true')) {
+        if (!answer.startsWith('HTTP/1.1 200 ') || answer.includes('"allowed":false')) {
           reject(new Error(`the service answered ${answer.slice(0, 500)}`))
           return
         }

@@ -15,17 +15,26 @@ export function subjects(redisPort) {
 }
 
 async function startBare() {
-  const child = fork(pathOf('./bare-worker.mjs'), [], { env: { ...process.env, NODE_ENV: 'production' } })
+  const env = { ...process.env, NODE_ENV: 'production' }
+  const child = fork(pathOf('./bare-worker.mjs'), [], { env, execArgv: ['--import', pathOf('./report-cpu.mjs')] })
   const [{ port }] = await once(child, 'message')
-  return { port, stop: () => ended(child, () => child.disconnect()) }
+  return { port, cpuUs: () => cpuUsOf(child), stop: () => ended(child, () => child.disconnect()) }
 }
 
-/** Starts `sluice serve` with more arguments. `lines` are what it has told up to its start. */
+/** Starts `sluice serve` with more arguments. `lines` are what it has logged up to its start. */
 export async function startServe(args) {
-  const program = [pathOf('../../dist/cli/sluice.mjs'), 'serve', '--json', '--port', '0']
+  const program = [
+    '--import',
+    pathOf('./report-cpu.mjs'),
+    pathOf('../../dist/cli/sluice.mjs'),
+    'serve',
+    '--json',
+    '--port',
+    '0',
+  ]
   const options = [...program, '--policies', pathOf('./policies.yaml'), ...args]
   const env = { ...process.env, NODE_ENV: 'production', SLUICE_TOKEN: TOKEN }
-  const child = spawn(process.execPath, options, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, options, { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   const lines = []
   for await (const line of createInterface(child.stdout)) {
     lines.push(JSON.parse(line))
@@ -33,7 +42,14 @@ export async function startServe(args) {
   }
   child.stdout.resume()
   const port = Number(new URL(lines.at(-1).url).port)
-  return { port, lines, pid: child.pid, stop: () => ended(child, () => child.kill('SIGTERM')) }
+  return { port, lines, cpuUs: () => cpuUsOf(child), stop: () => ended(child, () => child.kill('SIGTERM')) }
+}
+
+async function cpuUsOf(child) {
+  const told = once(child, 'message')
+  child.send('cpu')
+  const [{ cpuUs }] = await told
+  return cpuUs
 }
 
 async function ended(child, end) {

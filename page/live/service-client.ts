@@ -77,7 +77,7 @@ export class ServiceClient {
 
   /** Sets the end of a block, also to an earlier time than before. */
   block(request: KeyRequest, blockMs: number, token: string | undefined): Promise<ServiceReply<DecisionJson>> {
-    return this.#ask('/v1/block', token, { ...request, blockMs, replace: true })
+    return this.#ask('/v1/block', token, { ...request, blockFor: blockMs, replace: true })
   }
 
   unblock(request: KeyRequest, token: string | undefined): Promise<ServiceReply<DecisionJson>> {

@@ -83,7 +83,7 @@ export const tokenBucketLimiter = createLimiter({
 it('writes a file of policies that gives the same rules', () => {
   const choices = [...CHOICES, ...RULE_FORMS.map(suggestChoice)]
   const policies = readPolicies(composeYaml(choices), 'limits.yaml')
-  const read = policies.map(({ options }) => 'rule' in options && options.rule.parameters)
+  const read = policies.map(({ options }) => options.rule?.parameters)
   const made = choices.map((choice) => {
     const one = makeRule(choice)
     return 'rule' in one && one.rule.parameters

@@ -1,3 +1,3 @@
 export function scriptNames(): string[]
-export function argumentNames(name: string): { required: string[]; optional: string[] }
+export function parameterNames(name: string): string[]
 export function assemble(name: string, version: number): string

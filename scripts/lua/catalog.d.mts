@@ -3,8 +3,7 @@ export interface ManifestEntry {
   readonly version: number
   readonly sha1: string
   readonly released: boolean
-  readonly required: readonly string[]
-  readonly optional: readonly string[]
+  readonly parameters: readonly string[]
 }
 export const FOLDER: string
 export const RELEASED: string

@@ -1,9 +1,8 @@
+import { nameLocals } from './name-locals.mjs'
 import { readBlocks, readLua, readRule } from './read-rule.mjs'
 
 // A hot script is hot.lua with the blocks of one rule in it, and makes no function. A block starts with its name, `-- @step`, in the
 // rule's own file or in the one that it needs.
-
-const LIBRARY = /\b(?:redis\.call|math\.(?:max|min|floor|ceil)|struct\.(?:pack|unpack)|string\.sub)\b/g
 
 /** What a hot script takes for its rule: the parameters that its blocks use, in their order. */
 export function hotParameters(name) {
@@ -32,46 +31,49 @@ export function assembleHot(name, version) {
   return `${[writeHeader(rule, version, parameters, isDelaying), nameLocals(script)].join('\n\n')}\n`
 }
 
-/** The arguments as locals, and one check of all of them: what is not a whole number leaves a part, and NaN equals nothing. */
-function readArguments({ name, exact }, parameters) {
+/** The arguments as locals, and one check of all of them. */
+function readArguments(rule, parameters) {
   const size = parameters.length
-  const numbers = [
-    ...parameters.filter(({ choices }) => choices === undefined).map((one) => one.name),
-    'nowMs',
-    'blockMs',
-  ]
-  const values = parameters.map(({ choices }, index) =>
-    choices ? `ARGV[${index + 1}]` : `tonumber(ARGV[${index + 1}])`,
-  )
-  const ranges = parameters.map(({ name: one, choices, least, most }) => {
-    if (choices !== undefined) return `(${choices.map((choice) => `${one} == '${choice}'`).join(' or ')})`
-    return `${one} >= ${least}${most === undefined ? '' : ` and ${one} <= ${most}`}`
-  })
-  // What no cost can reach needs no room.
-  const product = parameters.some((one) => one.name === 'maxDebt')
-    ? exact
-    : exact?.replace('(limit + maxDebt)', 'limit')
   const taken = [...parameters.map((one) => one.name), 'nowMs', 'blockMs', 'cost...'].join(' ')
-  const conditions = [
-    ...numbers,
-    `${numbers.map((one) => `${one} % 1`).join(' + ')} == 0`,
-    ...ranges,
-    ...['nowMs >= -1', 'blockMs >= 0', `${numbers.join(' + ')} <= 4 * EXACT`],
-    ...(product === undefined ? [] : [`${product} <= EXACT`]),
-  ]
   return [
-    `local ${parameters.map((one) => one.name).join(', ')} = ${values.join(', ')}`,
+    `local ${parameters.map((one) => one.name).join(', ')} = ${parameters.map((one, index) => readValue(one, `ARGV[${index + 1}]`)).join(', ')}`,
     `local nowMs, blockMs, shared = tonumber(ARGV[${size + 1}] or -1), tonumber(ARGV[${size + 2}] or 0), ARGV[${size + 3}] or '1'`,
-    ...allOf('isRight', conditions),
+    ...allOf('local isRight', listConditions(rule, parameters, ['nowMs', 'blockMs'], ['nowMs >= -1', 'blockMs >= 0'])),
     'if not isRight then',
-    `  error('sluice: ${name} takes ${taken} as its first lines say, got ' .. table.concat(ARGV, ' '), 0)`,
+    `  error('sluice: ${rule.name} takes ${taken} as its first lines say, got ' .. table.concat(ARGV, ' '), 0)`,
     'end',
   ].join('\n')
 }
 
+/** An argument as its parameter is. */
+export function readValue({ choices }, argument) {
+  return choices ? argument : `tonumber(${argument})`
+}
+
+/** What has to be true of a rule's parameters, and of other whole numbers: what is not whole leaves a part, and NaN equals nothing. */
+export function listConditions({ exact }, parameters, others, ranges) {
+  const numbers = [...parameters.filter(({ choices }) => choices === undefined).map((one) => one.name), ...others]
+  // What no cost can reach needs no room.
+  const product = parameters.some((one) => one.name === 'maxDebt')
+    ? exact
+    : exact?.replace('(limit + maxDebt)', 'limit')
+  return [
+    ...numbers,
+    `${numbers.map((one) => `${one} % 1`).join(' + ')} == 0`,
+    ...parameters.map(({ name, choices, least, most }) => {
+      if (choices !== undefined) return `(${choices.map((choice) => `${name} == '${choice}'`).join(' or ')})`
+      return `${name} >= ${least}${most === undefined ? '' : ` and ${name} <= ${most}`}`
+    }),
+    ...ranges,
+    `${numbers.join(' + ')} <= 4 * EXACT`,
+    ...(product === undefined ? [] : [`${product} <= EXACT`]),
+  ]
+}
+
 /** The conditions as statements, as many of them in a line as a person would write. */
-function allOf(name, conditions) {
-  const lines = [`local ${name} = ${conditions[0]}`]
+export function allOf(variable, conditions) {
+  const name = variable.replace('local ', '')
+  const lines = [`${variable} = ${conditions[0]}`]
   for (const condition of conditions.slice(1)) {
     const longer = `${lines.at(-1)} and ${condition}`
     if (longer.length <= 140) lines[lines.length - 1] = longer
@@ -96,24 +98,15 @@ function writeHeader({ name, purpose, state }, version, parameters, isDelaying) 
     ],
     ['returns', 'integers. Allowed: remaining, resetAfterMs, nextAfterMs. Anything else starts with a status:'],
     ['', '-1 over the limit: remaining, resetAfterMs, retryAfterMs. -2 blocked: blockedMs, resetAfterMs, retryAfterMs'],
-    ['', `-3 nothing decided, nothing written, ask the full script: 0, 0, 0${isDelaying ? DELAY : ''}`],
+    ['', `-3 nothing decided, nothing written, ask sluice.lua: 0, 0, 0${isDelaying ? DELAY : ''}`],
     ['state', state],
   ]
   const lines = rows.map(([what, text]) => `-- ${what.padEnd(11)} ${text}`.trimEnd())
   return [`-- sluice ${name}, version ${version}: ${purpose}`, '--', ...lines].join('\n')
 }
 
-/** The same text with what it calls as locals: to find `max` in `math`, and that among the globals, takes as long as the call. */
-function nameLocals(text) {
-  const found = [...new Set(text.match(LIBRARY))].sort()
-  const local = (name) => (name === 'redis.call' ? 'call' : name.replace('.', '_'))
-  return [
-    `local KEYS, ARGV, EXACT, ${found.map(local).join(', ')} = KEYS, ARGV, 9007199254740991, ${found.join(', ')}`,
-    text.replaceAll(LIBRARY, local),
-  ].join('\n')
-}
-
-function indent(text, spaces) {
+/** The text, further to the right. */
+export function indent(text, spaces) {
   return text.replace(/^(?=.)/gm, spaces)
 }
 

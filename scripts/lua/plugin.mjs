@@ -24,8 +24,8 @@ export function luaScripts({ writesFiles = true } = {}) {
 function allScripts() {
   return Object.entries(readManifest()).flatMap(([name, versions]) =>
     versions.map((entry) => {
-      const { version, sha1, required, optional } = entry
-      return { name, version, sha1, required, optional, source: readScript(name, entry) }
+      const { version, sha1, parameters } = entry
+      return { name, version, sha1, parameters, source: readScript(name, entry) }
     }),
   )
 }

@@ -17,8 +17,9 @@ export interface ScriptRule {
   readonly needs: string | undefined
   readonly holds: 'pooled' | 'dated' | 'leased'
   readonly plain: string
-  readonly valid: string
-  readonly step: string
+  /** What the full script knows of it: fields beside its limit, and which functions read, write and step its state. */
+  readonly full: string
+  readonly functions: string
 }
 export function ruleNames(): string[]
 export function readRule(name: string): ScriptRule

@@ -2,14 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// A rule's own file is a header, one function, and the blocks of its hot script. From the header come the arguments that the scripts
-// take, in order, with the checks that they make: what the header says and what a script does cannot differ.
+// A rule's own file is a header, the functions of the full script, and the blocks of the hot ones. From the header come the arguments that
+// the scripts take, in order, with the checks that they make: what the header says and what a script does cannot differ.
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
 const PARAMETER = /^-- (\w+) +(.+)$/
-const WORDS = ['exact', 'holds', 'needs', 'plain', 'valid']
+const WORDS = ['exact', 'full', 'holds', 'needs', 'plain']
 const HOLDS = ['pooled', 'dated', 'leased']
-const SIGNATURE = /^local function step\((.+), state, nowMs, cost, force, takenMs\)$/m
 
 /** The names of all rules that have a script, in order. */
 export function ruleNames() {
@@ -18,10 +17,10 @@ export function ruleNames() {
   return names.sort()
 }
 
-/** What the header of a rule's file says. Throws when it and the function disagree. */
+/** What the header of a rule's file says. */
 export function readRule(name) {
   const source = readFileSync(luaOf(name), 'utf8')
-  const header = source.slice(0, source.indexOf('local function'))
+  const header = source.slice(0, source.search(/^(?!--)/m))
   const [first, ...lines] = header.trimEnd().split('\n')
   const rule = {
     name,
@@ -37,10 +36,7 @@ export function readRule(name) {
     else if (word !== undefined) rule.parameters.push(readParameter(name, word, text))
   }
   if (!HOLDS.includes(rule.holds)) throw new Error(`${name}.lua must say holds ${HOLDS.join(', ')}, says ${rule.holds}`)
-  const names = rule.parameters.map((parameter) => parameter.name).join(', ')
-  const taken = SIGNATURE.exec(source)?.[1]
-  if (names !== taken) throw new Error(`${name}.lua describes ${names}, and its function takes ${taken}`)
-  return { ...rule, step: functionsIn(source.slice(header.length)) }
+  return { ...rule, functions: functionsIn(source.slice(header.length)).trim() }
 }
 
 /** What a file of `src` says before its blocks. */

@@ -13,8 +13,8 @@ export function nameProblem(name) {
     return `a name is at most 40 lower-case letters and digits with hyphens between words, such as quiet-time, got ${JSON.stringify(name)}`
   }
   if (ruleFolders().includes(name)) return `there is a rule ${name} already, in src/rules/${name}`
-  // The script of several rules has this name.
-  if (name === 'tiers') return 'the name tiers is that of a script: choose another one'
+  // The scripts that are not a rule's own have these names.
+  if (name === 'tiers' || name === 'sluice') return `the name ${name} is that of a script: choose another one`
   const { camel, pascal } = wordsOf(name)
   if (!isIdentifier(camel)) return `a function cannot be called ${camel}: choose another name`
   const taken = takenNames().find((word) => [camel, pascal, `${pascal}Options`, name].includes(word))

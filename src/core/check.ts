@@ -1,4 +1,5 @@
 import { LimiterError, type LimiterErrorCode } from './limiter-error.ts'
+import { didYouMean } from './nearest-name.ts'
 
 /** The longest window, lease or block: ten calendar years. */
 export const LONGEST_MS: number = 3_653 * 86_400_000
@@ -50,9 +51,9 @@ export function knownOptions(
     throw new LimiterError(code, `${what} takes an object of options, got ${show(options)}`)
   }
   for (const name of Object.keys(options)) {
-    if (!names.includes(name)) {
-      throw new LimiterError(code, `${what} has no option ${show(name)}: it takes ${names.join(', ')}`)
-    }
+    if (names.includes(name)) continue
+    const hint = didYouMean(name, names) || `: it takes ${names.join(', ')}`
+    throw new LimiterError(code, `${what} has no option ${show(name)}${hint}`)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** Why a request was refused. */
+/** Why a request was rejected. */
 export type Reason =
   /** The rule has not enough left. */
   | 'limit'
@@ -15,7 +15,7 @@ export type Reason =
   /** The store gave no answer, and the limiter is told to refuse then. */
   | 'store-unavailable'
 
-/** What a store says of one limit. All times are durations in whole milliseconds, rounded up. */
+/** The result of one operation on one limit. All times are durations in whole milliseconds, rounded up. */
 export interface LimitResult {
   readonly allowed: boolean
   /** How many requests of cost 1 would pass right now. */
@@ -25,7 +25,7 @@ export interface LimitResult {
    * `Infinity` when it never will.
    */
   readonly retryAfterMs: number
-  /** Time until the key is untouched again. */
+  /** Time until the key is untouched again, with reservations at the latest. */
   readonly resetAfterMs: number
   /** How long an admitted request should wait before it goes on, so that the outflow is even. Zero unless the rule queues. */
   readonly delayMs: number
@@ -45,18 +45,50 @@ export interface LimitResult {
 }
 
 /**
- * The answer to one request. A refusal is an answer, never an exception.
+ * The answer to one request, narrowed by `allowed`. A refusal is an answer, never an exception.
  *
  * Over several tiers `remaining` is the smallest, `retryAfterMs`, `resetAfterMs` and `delayMs` are the largest, and `nextAfterMs` is
  * that of the tier with the least remaining.
  */
-export interface Decision<Tier extends string = string> extends Omit<LimitResult, 'blockedMs' | 'decidedBy' | 'rule'> {
+export type Decision<Tier extends string = string> = Allowed<Tier> | Refused<Tier>
+
+/** A decision that lets the request pass. */
+export interface Allowed<Tier extends string = string> extends DecisionNumbers<Tier> {
+  readonly allowed: true
+  readonly retryAfterMs: 0
+  /** How long the request should wait before it goes on, so that the outflow is even. Zero unless the rule queues. */
+  readonly delayMs: number
+  readonly reason: undefined
+  readonly limitedBy: undefined
+  /** Milliseconds until more than `remaining` would pass, assuming no other traffic; zero when nothing is used. */
+  readonly nextAfterMs: number
+}
+
+/** A decision that refuses the request. Nothing was taken. */
+export interface Refused<Tier extends string = string> extends DecisionNumbers<Tier> {
+  readonly allowed: false
+  /** Milliseconds until the same request would be allowed, assuming no other traffic. `Infinity` when it never will. */
+  readonly retryAfterMs: number
+  readonly delayMs: 0
+  readonly reason: Reason
+  /** The name of the limit that refused; of several, the one that will do so longest. */
+  readonly limitedBy: LimitName<Tier>
+  readonly nextAfterMs: undefined
+}
+
+/** A tier's name, or the limiter's own when it has no tiers. */
+export type LimitName<Tier extends string> = [Tier] extends [never] ? string : Tier
+
+/** What every decision tells. */
+interface DecisionNumbers<Tier extends string> {
   /** The most that the rule lets pass at once: of the tier that refused, or else of the one with the least remaining. */
   readonly limit: number
-  /** The name of the limit that refused, of several the one that will do so longest; `undefined` when allowed. */
-  readonly limitedBy: string | undefined
-  /** The names of the limits in the shadow that would have refused. */
-  readonly wouldRefuse: readonly string[]
+  /** How many requests of cost 1 would pass right now. */
+  readonly remaining: number
+  /** Milliseconds until the key is untouched again. */
+  readonly resetAfterMs: number
+  /** The names of the limits in shadow mode that would have refused. */
+  readonly wouldRefuse: readonly LimitName<Tier>[]
   /** The name of the store, such as `'memory'` or `'redis'`; `'denial-cache'` or `'fallback'` where one of these answered instead. */
   readonly decidedBy: string
   /** Each tier's own numbers by its name. Empty for a limiter of one rule: its numbers are the decision's. */

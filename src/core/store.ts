@@ -35,7 +35,7 @@ export interface Store {
   close?(): Promise<void>
 }
 
-/** What a store decides at once. */
+/** One call to a store: operations that it decides at one instant. */
 export interface StoreCall {
   /** At least one. */
   readonly operations: readonly Operation[]
@@ -57,6 +57,11 @@ export interface Idempotency {
 export interface Reply {
   done(results: readonly LimitResult[]): void
   failed(error: unknown): void
+  /**
+   * Says how the call is cancelled: `cancel` is called when the caller gives up, at its timeout, with what it was told. A later one
+   * replaces it. Absent: the caller waits for ever.
+   */
+  onTimeout?(cancel: (reason: Error) => void): void
 }
 
 /** What the layers around a store know of their limiter. Trusted: `createLimiter` has checked it. */
@@ -84,7 +89,7 @@ export interface LayeredStore extends Store {
   readonly health: Health
 }
 
-/** How a store is doing, as far as this process can tell. */
+/** The health of a store, as this process sees it. */
 export interface Health {
   /** `'degraded'`: the store is not asked, and decisions are made without it. */
   readonly state: 'healthy' | 'degraded'

@@ -1,6 +1,6 @@
 import type { LimitResult, Reason } from '../core/decision.ts'
 import type { Rule, RuleState, StepResult } from '../core/rule.ts'
-import { clipHolds, freshWithHoldsMs, type Hold, passesAfterMs } from './holds.ts'
+import { addHold, clipHolds, freshWithHoldsMs, type Hold, type Holds, passesAfterMs } from './holds.ts'
 import {
   addLag,
   blockedForMs,
@@ -100,12 +100,12 @@ function evaluate(
   const state = isTaken ? dropFresh(result) : current.state
   const holds = isTaken ? takeHolds(rule, current, newHold) : current.holds
   const retryMs =
-    passes || neverPasses || current.holds.length === 0
+    passes || neverPasses || current.holds === undefined
       ? result.retryAfterMs
       : passesAfterMs(rule, current, timeMs, cost)
-  const resetMs = holds.length === 0 ? shown.resetAfterMs : freshWithHoldsMs(rule, { state, holds }, timeMs)
+  const resetMs = freshWithHoldsMs(holds, timeMs, shown.resetAfterMs)
   const nextMs =
-    holds.length === 0 || !allowed || shown.remaining === rule.limit
+    holds === undefined || !allowed || shown.remaining === rule.limit
       ? shown.nextAfterMs
       : passesAfterMs(rule, { state, holds }, timeMs, shown.remaining + 1)
   return {
@@ -126,9 +126,9 @@ function explainRefusal(neverPasses: boolean, blockedMs: number): Reason {
   return blockedMs > 0 ? 'blocked' : 'limit'
 }
 
-function takeHolds(rule: Rule, current: CurrentState, newHold?: Hold): readonly Hold[] {
+function takeHolds(rule: Rule, current: CurrentState, newHold?: Hold): Holds | undefined {
   const holds = clipHolds(rule, current, current.timeMs)
-  return newHold === undefined ? holds : [...holds, newHold]
+  return newHold === undefined ? holds : addHold(holds, newHold)
 }
 
 /** What the key is afterwards: the parts that went in when nothing has to be stored. */
@@ -151,7 +151,7 @@ function selectKept(
     state: isForgotten ? undefined : state,
     // What passes proves that a block is over.
     block: isTaken || isForgotten ? undefined : block,
-    holds: isForgotten || holds.length === 0 ? undefined : holds,
+    holds: isForgotten ? undefined : holds,
     countedBy: rule,
     convertedOnRefusal: takesOver && !moved && !isTaken,
   }

@@ -25,7 +25,7 @@ describe('a hold whose clock is set back by an hour', () => {
 
   it('lasts as long as it was meant to', () => {
     const asked = peek(slow, held, 1, HOUR_MS)
-    expect(asked).toMatchObject({ remaining: 7, resetAfterMs: 5_000, nextAfterMs: 5_000 })
+    expect(asked).toMatchObject({ remaining: 7, resetAfterMs: 3 * HOUR_MS, nextAfterMs: 5_000 })
     expect(peek(slow, asked, 1, HOUR_MS + 4_999).remaining).toBe(7)
     expect(peek(slow, asked, 1, HOUR_MS + 5_000)).toMatchObject({ remaining: 10, resetAfterMs: 0 })
   })

@@ -1,6 +1,6 @@
 import type { LimitResult } from '../core/decision.ts'
 import type { Rule, RuleState, StepResult } from '../core/rule.ts'
-import { type Held, type Hold, NO_HOLDS, returnExpired } from './holds.ts'
+import { countTaken, type Held, type Hold, type Holds, readLeft, returnExpired } from './holds.ts'
 
 /** How far a key's own time may be ahead of the clock before the clock counts as set back for good. */
 export const MOST_LAG_MS = 60_000
@@ -10,18 +10,18 @@ export interface Block extends RuleState {
   readonly untilMs: number
 }
 
-/** What is kept of one key. All absent: untouched. */
+/** The stored state of one key. All absent: untouched. */
 export interface KeyState {
   readonly state: RuleState | undefined
   readonly block: Block | undefined
-  readonly holds?: readonly Hold[] | undefined
+  readonly holds?: Holds | undefined
   /** The rule that the state was counted by. Absent when the limiter's rule never changes. */
   readonly countedBy?: Rule | undefined
   /** Whether that rule was only taken over by a refusal, and nothing has been counted by it yet. */
   readonly convertedOnRefusal?: boolean | undefined
 }
 
-/** A key that nobody has used. */
+/** The state of an unused key. */
 export const UNTOUCHED: KeyState = {
   state: undefined,
   block: undefined,
@@ -30,7 +30,7 @@ export const UNTOUCHED: KeyState = {
   convertedOnRefusal: undefined,
 }
 
-/** An answer, and what the key is afterwards. The parts are the ones that went in when they need not be stored. */
+/** A result, and the state of the key afterwards. The parts are the ones that went in when they need not be stored. */
 export interface Transition extends LimitResult, KeyState {}
 
 /** A stored state as it is at the time of a decision. */
@@ -56,7 +56,7 @@ export function bringUpToDate(rule: Rule, stored: KeyState, nowMs: number): Curr
   }
   const { state, holds } = recount(countedBy, rule, held, timeMs)
   // A state in which nothing is used any more may have been forgotten, and then there is nothing to take over either.
-  const isUsed = state !== undefined || holds.length > 0
+  const isUsed = state !== undefined || holds !== undefined
   return { state, block, holds, timeMs, moved, takesOver: isUsed && stored.convertedOnRefusal !== true }
 }
 
@@ -64,33 +64,47 @@ export function bringUpToDate(rule: Rule, stored: KeyState, nowMs: number): Curr
 // to the clock's time with its level kept, and that is stored even by a refusal or a peek: if it were not, a client that is
 // always refused would start over at every request and never get out.
 function moveBack(countedBy: Rule, stored: KeyState, nowMs: number): Omit<CurrentState, 'takesOver'> {
-  let { state, block, holds = NO_HOLDS } = stored
+  let { state, block, holds } = stored
   let moved = false
   if (block !== undefined && isFarAhead(block.atMs, nowMs)) {
     block = { atMs: nowMs, untilMs: nowMs + block.untilMs - block.atMs }
   }
   if (state !== undefined && isFarAhead(state.atMs, nowMs)) {
     const result = countedBy.step(state, nowMs, 0)
-    const backMs = state.atMs - nowMs
     // A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
-    const takenBackMs = state.atMs - result.state.atMs
-    holds = holds.map((hold) => {
-      return { ...hold, takenMs: hold.takenMs - takenBackMs, untilMs: hold.untilMs - backMs }
-    })
+    holds = holds && moveHolds(holds, state.atMs - result.state.atMs, state.atMs - nowMs)
     state = dropFresh(result)
     moved = true
   }
   const stateMs = state === undefined ? nowMs : Math.max(nowMs, state.atMs)
-  if (holds.some(({ takenMs }) => isFarAhead(takenMs, nowMs))) {
-    holds = holds.map((hold) => {
-      const { takenMs, untilMs } = hold
-      return isFarAhead(takenMs, nowMs) ? { ...hold, takenMs: stateMs, untilMs: untilMs - (takenMs - stateMs) } : hold
-    })
+  if (holds !== undefined && isFarAhead(holds.lastTakenMs, nowMs)) {
+    holds = pullHolds(holds, nowMs, stateMs)
     moved = true
   }
   // The key was there when a hold was taken, also if nothing else tells of that any more.
-  const timeMs = holds.reduce((latestMs, { takenMs }) => Math.max(latestMs, takenMs), stateMs)
+  const timeMs = holds === undefined ? stateMs : Math.max(stateMs, holds.lastTakenMs)
   return { state, block, holds, timeMs, moved }
+}
+
+function moveHolds({ list, lastTakenMs, mostLeft }: Holds, takenBackMs: number, backMs: number): Holds {
+  return {
+    list: list.map((hold) => ({ ...hold, takenMs: hold.takenMs - takenBackMs, untilMs: hold.untilMs - backMs })),
+    lastTakenMs: lastTakenMs - takenBackMs,
+    mostLeft,
+  }
+}
+
+/** The holds, those from far ahead taken at `stateMs` and as long as they were. */
+function pullHolds({ list, mostLeft }: Holds, nowMs: number, stateMs: number): Holds {
+  const pulled = list.map((hold) => {
+    const { takenMs, untilMs } = hold
+    return isFarAhead(takenMs, nowMs) ? { ...hold, takenMs: stateMs, untilMs: untilMs - (takenMs - stateMs) } : hold
+  })
+  return {
+    list: pulled.sort((one, other) => one.untilMs - other.untilMs),
+    lastTakenMs: Math.max(...pulled.map(({ takenMs }) => takenMs)),
+    mostLeft,
+  }
 }
 
 /** The state to keep: none when it is as if the key had never been used. */
@@ -127,19 +141,19 @@ function recount(countedBy: Rule, rule: Rule, { state, holds }: Held, timeMs: nu
   if (rule.refunds === 'lease') return { state: state && dropFresh(countedBy.step(state, timeMs, 0)), holds }
   const share = (amount: number): number => (amount * rule.limit) / countedBy.limit
   const used = Math.ceil(share(countUsed(countedBy, state, timeMs)))
-  return {
-    state: rule.adjust(undefined, timeMs, used).state,
-    holds: holds.map((hold) => {
-      // What was counted by the old rule's time and is counted no more must not go back from what is counted now.
-      const { returned } = countedBy.adjust(state, timeMs, -hold.left, hold.takenMs)
-      return { ...hold, left: Math.floor(share(returned)), takenMs: timeMs }
-    }),
-  }
+  const recounted = rule.adjust(undefined, timeMs, used).state
+  if (holds === undefined) return { state: recounted, holds }
+  const list = readLeft(holds).map((hold): Hold => {
+    // What was counted by the old rule's time and is counted no more must not go back from what is counted now.
+    const counted = Math.min(hold.left, countTaken(countedBy, state, timeMs, hold.takenMs))
+    return { ...hold, left: Math.floor(share(counted)), takenMs: timeMs }
+  })
+  return { state: recounted, holds: { list, lastTakenMs: timeMs, mostLeft: Math.max(...list.map(({ left }) => left)) } }
 }
 
-/** What is used of the limit, in requests. */
+/** The part of the limit that is used, in requests. */
 function countUsed(rule: Rule, state: RuleState | undefined, timeMs: number): number {
   if (rule.refunds !== 'pool') return rule.limit - rule.step(state, timeMs, 0).remaining
   // A rule that shapes has less remaining than is free: what could be given back tells.
-  return rule.adjust(state, timeMs, -Number.MAX_SAFE_INTEGER).returned
+  return countTaken(rule, state, timeMs, timeMs)
 }

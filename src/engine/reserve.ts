@@ -2,18 +2,20 @@ import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
 import { addAmount, peekAt } from './adjust.ts'
 import { consume, peek } from './consume.ts'
-import { countUnused, MOST_HOLDS } from './holds.ts'
+import { addHold, countUnused, type Holds, keepHolds, MOST_HOLDS, takeHold } from './holds.ts'
 import { bringUpToDate, type KeyState, type Transition } from './key-state.ts'
 
 /** Takes the amount and notes a hold on it, unless the key has as many holds as it can have. */
 export function reserve(operation: Operation, stored: KeyState, nowMs: number): Transition {
   const { rule, amount, holdId, holdMs, blockMs } = operation
   const { holds, timeMs } = bringUpToDate(rule, stored, nowMs)
-  if (holds.length < MOST_HOLDS) {
+  const list = holds?.list ?? []
+  const [first] = list
+  if (first === undefined || list.length < (rule.mostHolds ?? MOST_HOLDS)) {
     const newHold = { id: holdId, amount, left: amount, takenMs: timeMs, untilMs: timeMs + holdMs }
     return consume(rule, stored, amount, nowMs, blockMs, newHold)
   }
-  const firstMs = Math.min(...holds.map(({ untilMs }) => untilMs)) - nowMs
+  const firstMs = first.untilMs - nowMs
   const transition = peek(rule, stored, amount, nowMs)
   if (!transition.allowed) return { ...transition, retryAfterMs: Math.max(firstMs, transition.retryAfterMs) }
   return { ...transition, allowed: false, retryAfterMs: firstMs, delayMs: 0, reason: 'limit', nextAfterMs: undefined }
@@ -22,13 +24,15 @@ export function reserve(operation: Operation, stored: KeyState, nowMs: number): 
 /** Ends a hold of which `used` was used: gives back the rest, or charges what is more than it had reserved. */
 export function settle(rule: Rule, stored: KeyState, id: number, used: number, nowMs: number): Transition {
   const current = bringUpToDate(rule, stored, nowMs)
-  const settled = current.holds.find((hold) => hold.id === id)
-  if (settled === undefined) return refuseEnded(peek(rule, stored, 1, nowMs))
-  const others = { ...current, holds: current.holds.filter((hold) => hold !== settled) }
+  const { holds } = current
+  const taken = holds && takeHold(holds, id)
+  if (taken === undefined) return refuseEnded(peek(rule, stored, 1, nowMs))
+  const { hold } = taken
+  const others = { ...current, holds: keepHolds(holds as Holds, taken.others) }
   const next =
-    used > settled.amount
-      ? addAmount(rule, others, used - settled.amount)
-      : addAmount(rule, others, -countUnused(settled, used), settled.takenMs)
+    used > hold.amount
+      ? addAmount(rule, others, used - hold.amount)
+      : addAmount(rule, others, -countUnused(hold, used), hold.takenMs)
   return allow(peekAt(rule, next, nowMs))
 }
 
@@ -36,18 +40,20 @@ export function settle(rule: Rule, stored: KeyState, id: number, used: number, n
 export function extend(rule: Rule, stored: KeyState, id: number, holdMs: number, nowMs: number): Transition {
   const current = bringUpToDate(rule, stored, nowMs)
   const { holds, timeMs } = current
-  const extended = holds.find((hold) => hold.id === id)
-  if (extended === undefined) return refuseEnded(peek(rule, stored, 1, nowMs))
+  const taken = holds && takeHold(holds, id)
+  if (taken === undefined) return refuseEnded(peek(rule, stored, 1, nowMs))
+  const { hold, others } = taken
   let { state } = current
-  let { takenMs } = extended
+  let { takenMs } = hold
   if (rule.refunds === 'lease') {
     // A lease counts from when it was taken: to last longer it is taken again.
-    const released = rule.adjust(state, timeMs, -extended.amount, takenMs)
-    if (released.returned < extended.amount) return refuseEnded(peek(rule, stored, 1, nowMs))
-    state = rule.adjust(released.state, timeMs, extended.amount).state
+    const released = rule.adjust(state, timeMs, -hold.amount, takenMs)
+    if (released.returned < hold.amount) return refuseEnded(peek(rule, stored, 1, nowMs))
+    state = rule.adjust(released.state, timeMs, hold.amount).state
     takenMs = timeMs
   }
-  const next = holds.map((hold) => (hold === extended ? { ...hold, takenMs, untilMs: timeMs + holdMs } : hold))
+  const extended = { ...hold, takenMs, untilMs: timeMs + holdMs }
+  const next = addHold({ ...(holds as Holds), list: others }, extended)
   return allow(peekAt(rule, { ...current, state, holds: next }, nowMs))
 }
 

@@ -203,10 +203,10 @@ describe('listLimits', () => {
   const base = { ...verdict(day), limitedBy: undefined, wouldRefuse: [], decidedBy: 'memory' } as const
 
   it('finds the only limit, and those tiers that took part and are to be told', () => {
-    const single: Decision = { ...base, tiers: {} }
+    const single = { ...base, tiers: {} } as Decision
     expect(listLimits(single, { api: day })).toEqual([{ name: 'api', rule: day, verdict: single }])
     const tiers = { user: verdict(day, { remaining: 1 }), shadow: verdict(day) }
-    expect(listLimits({ ...base, tiers }, { ip: day, user: day })).toEqual([
+    expect(listLimits({ ...base, tiers } as Decision, { ip: day, user: day })).toEqual([
       { name: 'user', rule: day, verdict: tiers.user },
     ])
   })

@@ -98,7 +98,7 @@ export function composeDecision(call: PendingDecision, results: readonly LimitRe
     wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
     decidedBy,
     tiers: NO_TIERS,
-  }
+  } as Decision
   if (rule !== limit.rule) noteRules(decision, operations, results)
   return decision
 }
@@ -173,7 +173,7 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
     wouldRefuse,
     decidedBy,
     tiers,
-  }
+  } as Decision
 }
 
 // A limit in shadow mode that refuses says when this cost passes, which is no later than when nothing is used any more.

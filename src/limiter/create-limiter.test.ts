@@ -68,7 +68,7 @@ describe('createLimiter', () => {
     [undefined, 'createLimiter() takes an object of options, got undefined'],
     [
       { name: 'a', rule, limit: 5 },
-      'createLimiter() has no option "limit": it takes name, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, timeout, onStoreFailure, instances, rule, shadow, blockFor, resolveRule, onStoreFailure',
+      'createLimiter() has no option "limit": it takes name, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, timeout, onStoreFailure, instances, rule, shadow, blockFor, resolveRule, tiers, hashTag',
     ],
     [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
     [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],
@@ -190,7 +190,7 @@ describe('wrong calls', () => {
       'a misspelt option',
       (limiter) => limiter.consume('a', { costs: 2 } as never),
       'INVALID_ARGUMENT',
-      'consume() has no option "costs": it takes cost, idempotencyKey',
+      'consume() has no option "costs", did you mean "cost"?',
     ],
     [
       'a bare cost',

@@ -37,15 +37,20 @@ const COMMON = [
   ...FAILURE_OPTIONS,
 ]
 const NO_TIERS = ['kind', 'name', '__proto__']
-const LIMIT = ['rule', 'shadow', 'blockFor', 'resolveRule', 'onStoreFailure']
+const LIMIT: readonly (keyof LimitOptions)[] = ['rule', 'shadow', 'blockFor', 'resolveRule', 'onStoreFailure']
 
-/** Makes a limiter of one rule. Wrong options throw here, at once, and not at the first request. */
-export function createLimiter(options: LimiterOptions): Limiter
-/** Makes a limiter of tiers: one decision over several limits, which takes from all of them or from none. */
-export function createLimiter<TierName extends string>(options: TiersOptions<TierName>): Limiter<TierName>
-export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<string> {
-  const isTiered = typeof options === 'object' && options !== null && 'tiers' in options
-  knownOptions('createLimiter()', options, isTiered ? [...COMMON, 'tiers', 'hashTag'] : [...COMMON, ...LIMIT])
+const OPTIONS = [...new Set([...COMMON, ...LIMIT, 'tiers', 'hashTag'])]
+
+/**
+ * Makes a limiter of one `rule`, or of `tiers`: one decision over several limits, which takes from all of them or from none.
+ * Invalid options throw here, not at the first request.
+ */
+export function createLimiter<TierName extends string = never>(
+  options: LimiterOptions | TiersOptions<TierName>,
+): Limiter<TierName> {
+  knownOptions('createLimiter()', options, OPTIONS)
+  assertRuleOrTiers(options)
+  const isTiered = options.tiers !== undefined
   const { name, store, clock, idempotencyTtl = 60_000, maxQueue = 1_000 } = options
   if (typeof name !== 'string' || name.length < 1 || name.length > 100) {
     throw invalidOption('name', 'a string of 1 to 100 characters', name)
@@ -75,7 +80,7 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     limits.push(limit)
     if (resolveRule !== undefined) resolvers.set(limit, createResolver(resolveRule, limit, listeners))
   }
-  return assembleLimiter({
+  const limiter = assembleLimiter({
     name,
     limits,
     resolvers,
@@ -89,6 +94,28 @@ export function createLimiter(options: LimiterOptions | TiersOptions): Limiter<s
     idempotencyTtlMs: readDuration('idempotencyTtl', idempotencyTtl),
     maxQueue: wholeNumber('maxQueue', maxQueue, 1),
   })
+  return limiter as unknown as Limiter<TierName>
+}
+
+function assertRuleOrTiers(options: LimiterOptions | TiersOptions): void {
+  const { rule, tiers, hashTag } = options
+  if (rule !== undefined && tiers !== undefined) {
+    throw new LimiterError(
+      'INVALID_OPTION',
+      'createLimiter() takes rule or tiers, got both: make the rule one of the tiers',
+    )
+  }
+  if (tiers === undefined && hashTag !== undefined) {
+    throw new LimiterError('INVALID_OPTION', 'hashTag is for tiers: a limiter of one rule has one key for each subject')
+  }
+  const misplaced = LIMIT.find(
+    (name) => name !== 'onStoreFailure' && tiers !== undefined && options[name] !== undefined,
+  )
+  if (misplaced === undefined) return
+  throw new LimiterError(
+    'INVALID_OPTION',
+    `${misplaced} belongs to one of the tiers, such as tiers: { user: { rule, ${misplaced} } }`,
+  )
 }
 
 function assertStore(store: Store): void {

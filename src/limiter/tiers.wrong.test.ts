@@ -49,11 +49,13 @@ describe('createLimiter refuses tiers', () => {
   })
 
   it.each<[object, string]>([
-    [
-      { rule: user },
-      'createLimiter() has no option "rule": it takes name, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, timeout, onStoreFailure, instances, tiers, hashTag',
-    ],
+    [{ rule: user }, 'createLimiter() takes rule or tiers, got both: make the rule one of the tiers'],
     [{ hashTag: 'yes' }, 'hashTag must be true or false, got "yes"'],
+    [{ shadow: true }, 'shadow belongs to one of the tiers, such as tiers: { user: { rule, shadow } }'],
+    [
+      { tiers: undefined, rule: user, hashTag: true },
+      'hashTag is for tiers: a limiter of one rule has one key for each subject',
+    ],
     [{ idempotencyTtl: 0 }, 'idempotencyTtl must be from 1 ms to 10 years (3653d), got 0'],
     [{ maxQueue: 0 }, 'maxQueue must be a whole number of at least 1, got 0'],
     [

@@ -1,16 +1,17 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Decision } from '../core/decision.ts'
+import type { Allowed, Decision, Refused } from '../core/decision.ts'
 import { manualClock } from '../testing/manual-clock.ts'
 import type { Waiter } from './wait-queue.ts'
 import { WaitQueue, type WaitQueueOptions } from './wait-queue.ts'
 
-const NUMBERS = { limit: 9, remaining: 4, retryAfterMs: 0, resetAfterMs: 50, delayMs: 0, wouldRefuse: [], tiers: {} }
-const PASSES: Decision = {
-  ...{ ...NUMBERS, allowed: true, limitedBy: undefined, reason: undefined, nextAfterMs: 20, decidedBy: 'memory' },
+const NUMBERS = { limit: 9, resetAfterMs: 50, wouldRefuse: [], decidedBy: 'memory', tiers: {} }
+const PASSES: Allowed = {
+  ...{ ...NUMBERS, remaining: 4, delayMs: 0, nextAfterMs: 20 },
+  ...{ allowed: true, retryAfterMs: 0, limitedBy: undefined, reason: undefined },
 }
-const refusal = (retryAfterMs: number): Decision => {
-  const numbers = { remaining: 0, retryAfterMs, nextAfterMs: undefined }
-  return { ...PASSES, ...numbers, allowed: false, limitedBy: 'rule', reason: 'limit' }
+const refusal = (retryAfterMs: number): Refused => {
+  const refused = { allowed: false, limitedBy: 'rule', reason: 'limit', delayMs: 0, nextAfterMs: undefined } as const
+  return { ...NUMBERS, ...refused, remaining: 0, retryAfterMs }
 }
 
 /** A line and everything that happens at it, in words. Attempts stay in flight until `answer`. */

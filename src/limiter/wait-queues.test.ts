@@ -350,7 +350,7 @@ it.each<[unknown, string]>([
     "maxWait must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got NaN",
   ],
   [{ signal: {} }, 'signal must be an AbortSignal, got an object'],
-  [{ maxWaitMs: 5 }, 'wait() has no option "maxWaitMs": it takes cost, maxWait, signal'],
+  [{ maxWaitMs: 5 }, 'wait() has no option "maxWaitMs", did you mean "maxWait"?'],
   [{ cost: 0 }, 'cost must be a whole number of at least 1, got 0'],
 ])('wait refuses %o', async (options, message) => {
   const limiter = createLimiter({ name: 'api', rule: perSecond })

@@ -1,6 +1,6 @@
 import { invalidOption, oneOf, show, trueOrFalse, wholeNumber } from '../core/check.ts'
 import { DURATION_SHAPE, readDuration } from '../core/duration.ts'
-import { didYouMean } from './nearest-name.ts'
+import { didYouMean } from '../core/nearest-name.ts'
 import type { MappingNode, ReportProblem, SourceNode } from './source-node.ts'
 
 /** A part of a JSON Schema. */

@@ -1,10 +1,10 @@
 import { show } from '../core/check.ts'
 import { ON_STORE_FAILURE } from '../core/limit.ts'
+import { didYouMean } from '../core/nearest-name.ts'
 import type { Rule } from '../core/rule.ts'
 import type { LimitOptions } from '../limiter/options.ts'
 import * as exportedForms from '../rules/forms.ts'
 import type { RuleForm } from '../rules/rule-form.ts'
-import { didYouMean } from './nearest-name.ts'
 import {
   choiceField,
   durationField,

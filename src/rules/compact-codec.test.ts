@@ -123,5 +123,11 @@ it('a log packs two times, and leaves longer ones as they are', () => {
 function seen({ state, ...answer }: ReturnType<Rule['step']>): unknown {
   if (!('older' in state)) return { state, answer }
   const { atMs, newestCost, total, older, from, to } = state as Timeline
-  return { atMs, newestCost, total, older: older.slice(from, to), answer }
+  // The costs, from the newest: a buffer may begin with any sum.
+  const costs = []
+  const gone = (older[to - 1] ?? 0) - (total - newestCost)
+  for (let at = to - 1; at > from; at -= 2) {
+    costs.push([older[at - 1], (older[at] as number) - (at - 2 > from ? (older[at - 2] as number) : gone)])
+  }
+  return { atMs, newestCost, total, costs, answer }
 }

@@ -45,8 +45,9 @@ describe.each(Object.entries(good))('%s', (name, options) => {
   })
 
   it('refuses an unknown option, a wrong debt, and what is no object', () => {
-    expect(() => factory({ ...options, windowSeconds: 1 })).toThrow(
-      `${name}() has no option "windowSeconds": it takes `,
+    expect(() => factory({ ...options, color: 1 })).toThrow(`${name}() has no option "color": it takes `)
+    expect(() => factory({ ...options, maxDept: 1 })).toThrow(
+      `${name}() has no option "maxDept", did you mean "maxDebt"?`,
     )
     for (const wrong of [-1, 0.5, Number.NaN, '1', null, MAX]) {
       expect(() => factory({ ...options, maxDebt: wrong }), String(wrong)).toThrow(

@@ -13,7 +13,7 @@ export type CountedAdjust<P, S extends RuleState> = (
 ) => AdjustResult<S>
 
 /** What a rule does. */
-export type RuleFunctions<S extends RuleState> = Pick<Rule<S>, 'step' | 'adjust' | 'adopt'>
+export type RuleFunctions<S extends RuleState> = Pick<Rule<S>, 'step' | 'adjust' | 'adopt' | 'bulk'>
 
 /** What a rule of windows knows. */
 export interface WindowParameters {

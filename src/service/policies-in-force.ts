@@ -80,7 +80,7 @@ export class PoliciesInForce implements PolicyLookup {
   #make(policy: Policy, text: string): ManagedPolicy {
     const { store, clock, watch } = this.#surroundings
     const limiter = createPolicyLimiter(policy, clock === undefined ? { store } : { store, clock })
-    return { name: policy.name, limiter, isTiered: 'tiers' in policy.options, text, stop: watch(limiter) }
+    return { name: policy.name, limiter, isTiered: policy.options.tiers !== undefined, text, stop: watch(limiter) }
   }
 
   #end({ limiter, stop }: ManagedPolicy): void {

@@ -9,6 +9,7 @@ import { createMetrics } from './metrics.ts'
 import { PoliciesInForce } from './policies-in-force.ts'
 import { checkReadiness } from './readiness.ts'
 import { createChangeRoutes } from './routes/change.ts'
+import { createCheckRoute } from './routes/check.ts'
 import { consumeRoutes } from './routes/consume.ts'
 import { createHoldRoutes } from './routes/hold.ts'
 import { createKeyRoutes } from './routes/key.ts'
@@ -105,7 +106,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ...createReportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
   }
   const onResponse = metrics.responded
-  const router = new Router({ routes, file, assertToken, hosts, maxBodyBytes, onError, onResponse })
+  const check = createCheckRoute(context)
+  const router = new Router({ routes, check, file, assertToken, hosts, maxBodyBytes, onError, onResponse })
   const server = new HttpServer(router, requestMs)
   return {
     listen: (host, port) => server.listen(host, port),

@@ -57,8 +57,8 @@ export class KeyAccount {
 }
 
 /** How many numbers are kept of a key. */
-function countNumbers(rule: Rule, { state, block, holds = [] }: KeyState): number {
-  const beside = (block === undefined ? 0 : NUMBERS_A_BLOCK) + NUMBERS_A_HOLD * holds.length
+function countNumbers(rule: Rule, { state, block, holds }: KeyState): number {
+  const beside = (block === undefined ? 0 : NUMBERS_A_BLOCK) + NUMBERS_A_HOLD * (holds?.list.length ?? 0)
   return beside + countStateNumbers(rule, state)
 }
 
@@ -69,6 +69,6 @@ function countStateNumbers(rule: Rule | TieredRule, state: RuleState | undefined
     return rule.tiers.reduce((sum, tier, index) => sum + countStateNumbers(tier, states[index]), 0)
   }
   // A state without cells is one whose size varies: a time and a cost each, and for how long they count.
-  const { from, to } = state as Timeline
-  return rule.codec?.count ?? to - from + 3
+  const { from, to, past } = state as Timeline
+  return rule.codec?.count ?? past.runs.reduce((sum, run) => sum + run.to - run.from, to - from + 3)
 }

@@ -189,7 +189,10 @@ function isKnowable({ operations, idempotency }: StoreCall): boolean {
 
 function isRefusal(operations: readonly Operation[], results: readonly LimitResult[]): boolean {
   if (results[0]?.decidedBy !== undefined) return false
-  return operations.some(({ limit }, index) => !limit.shadow && results[index]?.allowed === false)
+  for (let index = 0; index < operations.length; index++) {
+    if (results[index]?.allowed === false && operations[index]?.limit.shadow === false) return true
+  }
+  return false
 }
 
 function isSame({ amount, rule, blockMs }: Operation, known: Operation | undefined): boolean {

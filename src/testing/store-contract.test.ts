@@ -121,7 +121,7 @@ describe('the store contract', () => {
       'createStore must be a function that makes a store, got an object',
     )
     expect(() => storeContract({ create: memoryStore } as never)).toThrow(
-      'storeContract() has no option "create": it takes createStore, examples',
+      'storeContract() has no option "create", did you mean "createStore"?',
     )
   })
 

@@ -31,7 +31,7 @@ export const TIERS = `policies:
 function policyText({ name, samples: { modes } }: DescribedRule): string {
   const mode = modes.find(({ aroundMs }) => aroundMs === undefined) ?? (modes[0] as RuleMode)
   const options = mode.options({ limit: 5, timeMs: 3_600_000, rate: 1, parts: 3 })
-  return `  ${name}: ${JSON.stringify({ rule: name, ...options })}`
+  return `  ${name}: ${JSON.stringify({ rule: name, ...options }).replace('3600000', '"1h"')}`
 }
 
 /** A server with somebody connected to it. */

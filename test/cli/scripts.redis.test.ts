@@ -43,11 +43,11 @@ describe('scripts list', () => {
 
   it('is the same as JSON', async () => {
     const { scripts } = JSON.parse((await said('list', '--json')).out)
-    const { name, version, sha1, required, optional, source } = getScript('sliding-window')
+    const { name, version, sha1, parameters, source } = getScript('sliding-window')
     const found = scripts.find((script: { name: string }) => script.name === name)
     const purpose =
       'counts the current window in full and the one before by the share that still overlaps, rounded down.'
-    expect(found).toEqual({ name, version, sha1, required, optional, bytes: Buffer.byteLength(source), purpose })
+    expect(found).toEqual({ name, version, sha1, parameters, bytes: Buffer.byteLength(source), purpose })
   })
 })
 
@@ -56,6 +56,17 @@ describe('scripts print', () => {
     for (const label of ['token-bucket', 'token-bucket@1']) {
       expect(await said('print', label)).toEqual({ code: 0, out: getScript('token-bucket').source, err: '' })
     }
+  })
+
+  it('prints the full script for any rule', async () => {
+    const printed = { code: 0, out: getScript('sluice').source, err: '' }
+    expect(await said('print', 'token-bucket', '--full')).toEqual(printed)
+    expect(await said('print', '--full')).toEqual(printed)
+    expect(await said('print')).toEqual({
+      code: 2,
+      out: '',
+      err: 'sluice: name a script, such as sliding-window, or --full\n',
+    })
   })
 
   it('says which scripts there are', async () => {
@@ -82,9 +93,7 @@ describe('scripts load and check', () => {
     expect(before.code).toBe(1)
     const [head = '', missing = ''] = before.out.split('\n')
     expect(head).toMatch(/^127\.0\.0\.1:\d+: (?:Redis|Valkey) [\d.]+, primary$/)
-    const named = [...ruleNames.flatMap((name) => [name, `${name}-hot`]), 'tiers'].map(
-      (name) => `${name}@${getScript(name).version}`,
-    )
+    const named = [...ruleNames, 'sluice', 'tiers'].map((name) => `${name}@${getScript(name).version}`)
     expect(before.out).toBe(`${head}\n${missing}\n`)
     expect(missing).toBe(`  missing  ${named.join(', ')}`)
     expect(before.err).toBe('sluice: 1 of 1 servers are not ready\n')

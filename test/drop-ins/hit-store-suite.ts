@@ -112,15 +112,15 @@ export function describeHitStore(
       expect(await statuses(otherSite, 1)).toEqual([429])
     })
 
-    it('notices what another process resets at once where denialCache is 0, and after a second otherwise', async () => {
+    it('notices what another process resets at once where denialCache is false, and after a second otherwise', async () => {
       const clock = manualClock(1_000_000)
-      const made = (denialCache?: number): HitStore => {
+      const made = (denialCache?: false): HitStore => {
         const told = denialCache === undefined ? {} : { denialCache }
         const store = create({ ...patient, store: createStore(), name: name(), clock, ...told })
         store.init({ limit: 1, windowMs: 60_000 })
         return store
       }
-      const [asking, remembering, other] = [made(0), made(), made()]
+      const [asking, remembering, other] = [made(false), made(), made()]
       const hits = async (store: HitStore): Promise<number> => (await store.increment('ada')).totalHits
       expect([await hits(asking), await hits(asking), await hits(remembering)]).toEqual([1, 2, 2])
       await other.resetKey('ada')

@@ -227,7 +227,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
         'global must be true or false, got "no"',
       )
       await expect(register({ global: false, kee: 1 })).rejects.toThrow(
-        'rateLimit() has no option "kee": it takes limiter',
+        'rateLimit() has no option "kee", did you mean "key"?',
       )
       await expect(register({ global: false, limiter: daily(1), expiresIn: 0 })).rejects.toThrow(
         'expiresIn must be from 1 ms to 10 years',
@@ -244,7 +244,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(add({ rateLimit: true })).toThrow('GET /x: config.rateLimit takes an object of options, got true')
       expect(add({ rateLimit: null })).toThrow('GET /x: config.rateLimit takes an object of options, got null')
       expect(add({ rateLimit: { limiter: daily(1), limit: 5 } })).toThrow(
-        'GET /x: config.rateLimit has no option "limit": it takes limiter, key',
+        'GET /x: config.rateLimit has no option "limit", did you mean "limiter"?',
       )
       expect(add({ rateLimit: { limiter: daily(1), hook: 'later' } })).toThrow(`GET /x: hook must be 'onRequest' or`)
       const several = { method: ['PUT', 'POST'], url: '/x', handler: ok, config: { rateLimit: { key: 1 } } }

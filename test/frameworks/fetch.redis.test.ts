@@ -214,7 +214,7 @@ describe('rateLimit() refuses at the start', () => {
     expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
     expect(given({ address: '1.2.3.4' })).toThrow('address must be a function, got "1.2.3.4"')
     expect(given({ key: () => 'a', onRefused: 418 })).toThrow('onRefused must be a function, got 418')
-    expect(given({ key: () => 'a', limit: 1 })).toThrow('rateLimit() has no option "limit": it takes limiter, key,')
+    expect(given({ key: () => 'a', limit: 1 })).toThrow('rateLimit() has no option "limit", did you mean "limiter"?')
     expect(() => rateLimit(undefined as never)).toThrow('rateLimit() takes an object of options, got undefined')
     const wrapper = rateLimit({ limiter, key: () => 'a' }) as (handler: unknown) => unknown
     expect(() => wrapper(new Request('http://localhost/'))).toThrow(

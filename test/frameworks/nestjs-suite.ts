@@ -217,7 +217,9 @@ function ownTests(nest: Nest): void {
 
     it('of the module throw at once', () => {
       const given = (options: object) => () => RateLimitModule.forRoot(options)
-      expect(given({ limitter: 1 })).toThrow('RateLimitModule.forRoot() has no option "limitter": it takes limiter, ')
+      expect(given({ limitter: 1 })).toThrow(
+        'RateLimitModule.forRoot() has no option "limitter", did you mean "limiter"?',
+      )
       expect(given({ limiter: 5 })).toThrow('limiter must be a limiter made by createLimiter(), or a function')
       expect(given({ limiter: 'api' })).toThrow('limiter must be one of the module\'s limiters (none), got "api"')
       expect(given({ limiters: { api: 5 } })).toThrow('limiters.api must be a limiter made by createLimiter(), got 5')
@@ -238,7 +240,7 @@ function ownTests(nest: Nest): void {
         '@RateLimit() of Cats: headers, unless it is false, must be',
       )
       await expect(starting(RateLimit([{ limiter: 'api', kee: 1 } as never]), 'class')).rejects.toThrow(
-        /^@RateLimit\(\) of Cats has no option "kee": it takes limiter, /,
+        /^@RateLimit\(\) of Cats has no option "kee", did you mean "key"\?/,
       )
       await expect(starting(RateLimit('api' as never), 'class')).rejects.toThrow(
         '@RateLimit() of Cats takes an object of options, got "api"',

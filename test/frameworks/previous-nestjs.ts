@@ -58,7 +58,7 @@ function nestFrom(load: NodeJS.Require): Nest {
 }
 
 const APP = `
-const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 3_600_000 }) })
+const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: 3_600_000 }) })
 class Cats {
   list() {
     return 'cats'

@@ -14,7 +14,7 @@ const { rateLimit } = require('sluice/express')
 const { expressRateLimitStore } = require('sluice/express-rate-limit')
 ${ASK}
 const app = express()
-const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, windowMs: 60_000 }) })
+const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, window: 60_000 }) })
 app.get('/store', library.rateLimit({ ${option}: 2, windowMs: 60_000, store: expressRateLimitStore() }))
 app.get('/middleware', rateLimit({ limiter }))
 app.use((request, response) => response.end())
@@ -39,7 +39,7 @@ async function main(plugin, options) {
   app.get('/', async () => 'hello')
   return ask(await app.listen({ port: 0, host: '127.0.0.1' }))
 }
-const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, windowMs: 60_000 }) })
+const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, window: 60_000 }) })
 const store = fastifyRateLimitStore()
 main(library, { max: 2, timeWindow: '1 minute', store }).then(async (behind) => {
   console.log('store ' + behind + ', plugin ' + (await main(rateLimit, { limiter })))
@@ -55,7 +55,7 @@ import { APP_GUARD, NestFactory } from '@nestjs/core'
 import { createLimiter, slidingWindow } from 'sluice'
 import { RateLimitGuard, RateLimitModule } from 'sluice/nestjs'
 
-const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, windowMs: 60_000 }) })
+const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 2, window: 60_000 }) })
 
 @Controller()
 class CatsController {

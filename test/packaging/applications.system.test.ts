@@ -97,7 +97,7 @@ declare function test(title: string, run: () => Promise<void>): void
 declare function expect(value: unknown): { toEqual(other: unknown): void }
 
 test('decides', async () => {
-  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, windowMs: 1_000 }), clock: manualClock(0) })
+  const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: 1_000 }), clock: manualClock(0) })
   const decisions: Decision[] = [await limiter.consume('ada'), await limiter.consume('ada')]
   expect([typeof redisStore, ...decisions.map(({ allowed }) => allowed)]).toEqual(['function', true, false])
 })

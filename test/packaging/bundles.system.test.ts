@@ -26,7 +26,7 @@ const SOURCE = `
 import { createLimiter, slidingWindow } from 'sluice'
 import { rateLimit } from 'sluice/express'
 import { redisStore } from 'sluice/redis'
-const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 1, windowMs: 60_000 }) })
+const limiter = createLimiter({ name: 'api', rule: slidingWindow({ limit: 1, window: 60_000 }) })
 const client = { call() {}, createBuiltinCommand() {}, connect() {}, on() {}, isCluster: false, status: 'wait' }
 const made = [typeof rateLimit({ limiter }), typeof redisStore(client).decide]
 Promise.all([limiter.consume('ada'), limiter.consume('ada')]).then((decisions) =>

@@ -5,7 +5,7 @@ import * as redis6 from 'redis'
 import * as redis4 from 'redis4'
 import * as redis5 from 'redis5'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
-import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
+import { openConnection } from '../../src/stores/redis/clients/connect.ts'
 import { isNoScript } from '../../src/stores/redis/clients/is-no-script.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { freshCounter, freshKey } from './fresh-script.ts'
@@ -35,7 +35,7 @@ it.each([
 ])('automatic pipelining in %s mixes up no keys', async (_, create) => {
   const client = create()
   onTestFinished(() => client.disconnect())
-  const connection = connectionOf(client)
+  const connection = openConnection(client)
   const { source, sha1 } = freshCounter()
   await connection.sendToAll(['SCRIPT', 'LOAD', source])
   const keys = Array.from({ length: 60 }, freshKey)
@@ -49,7 +49,7 @@ it('a client of node-redis 4 in its legacy mode, with callbacks, is used by its 
   const client = redis4.createClient({ legacyMode: true, socket: { port: port() } })
   await client.connect()
   onTestFinished(() => client.disconnect())
-  const connection = connectionOf(client)
+  const connection = openConnection(client)
   expect(await connection.send('key', ['EVAL', 'return 7', '1', 'key'])).toBe(7)
   expect(await connection.sendToAll(['PING'])).toBe('PONG')
 })
@@ -62,7 +62,7 @@ it.each([
   const client = create()
   await client.connect()
   onTestFinished(() => client.disconnect())
-  expect(await connectionOf(client).sendToAll(['PING'])).toEqual(['PONG', 'PONG', 'PONG'])
+  expect(await openConnection(client).sendToAll(['PING'])).toEqual(['PONG', 'PONG', 'PONG'])
 })
 
 it.each([
@@ -71,7 +71,7 @@ it.each([
 ])('a Cluster of ioredis %s that queues nothing rejects before it knows its primaries', async (_, Cluster) => {
   const client = new Cluster(nodes(), { enableOfflineQueue: false })
   onTestFinished(() => client.disconnect())
-  await expect(connectionOf(client).sendToAll(['PING'])).rejects.toThrow(
+  await expect(openConnection(client).sendToAll(['PING'])).rejects.toThrow(
     "Cluster isn't ready and enableOfflineQueue options is false",
   )
 })
@@ -81,5 +81,5 @@ it('a client of Valkey GLIDE that decodes to bytes is asked for text', async () 
   const addresses = [{ host: '127.0.0.1', port: port() }]
   const client = await GlideClient.createClient({ addresses, defaultDecoder: Decoder.Bytes })
   onTestFinished(() => client.close())
-  expect(await connectionOf(client).send('key', ['EVAL', "return { 'text', 1 }", '1', 'key'])).toEqual(['text', 1])
+  expect(await openConnection(client).send('key', ['EVAL', "return { 'text', 1 }", '1', 'key'])).toEqual(['text', 1])
 })

@@ -5,7 +5,7 @@ import * as redis6 from 'redis'
 import * as redis4 from 'redis4'
 import * as redis5 from 'redis5'
 import { expect, it } from 'vitest'
-import { connectionOf, type RedisClient } from '../../src/stores/redis/clients/connect.ts'
+import { openConnection, type RedisClient } from '../../src/stores/redis/clients/connect.ts'
 import { loadGlide } from './glide-clients.ts'
 
 const lazyConnect = true
@@ -42,7 +42,7 @@ const clients: Record<string, RedisClient> = {
 }
 
 it.each(Object.entries(clients))('%s is accepted as a client', (_, client) => {
-  expect(connectionOf(client)).toMatchObject({ send: expect.any(Function), sendToAll: expect.any(Function) })
+  expect(openConnection(client)).toMatchObject({ send: expect.any(Function), sendToAll: expect.any(Function) })
 })
 
 it('Valkey GLIDE is accepted as a client, for one server and for a cluster', async () => {
@@ -51,7 +51,7 @@ it('Valkey GLIDE is accepted as a client, for one server and for a cluster', asy
   const [single, cluster] = [await GlideClient.createClient(options), await GlideClusterClient.createClient(options)]
   const either: RedisClient[] = [single, cluster]
   for (const client of either) {
-    expect(connectionOf(client)).toMatchObject({ send: expect.any(Function), sendToAll: expect.any(Function) })
+    expect(openConnection(client)).toMatchObject({ send: expect.any(Function), sendToAll: expect.any(Function) })
   }
   single.close()
   cluster.close()
@@ -76,5 +76,5 @@ it('what is no client is refused by its type already', () => {
     // @ts-expect-error
     { send: async () => 1 },
   ]
-  for (const mistake of mistakes) expect(() => connectionOf(mistake)).toThrow('client must be a Redis client')
+  for (const mistake of mistakes) expect(() => openConnection(mistake)).toThrow('client must be a Redis client')
 })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
+import { openConnection } from '../../src/stores/redis/clients/connect.ts'
 import { ask } from '../servers/ask.ts'
 import { moveSlot } from '../servers/move-slot.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
@@ -20,7 +20,7 @@ describe.each(redisClients.filter(({ topology }) => topology === 'cluster'))('$t
   it('sends a command to the primary of its key, without being sent there by another', async () => {
     const { client, close } = await open(servers)
     onTestFinished(close)
-    const connection = connectionOf(client)
+    const connection = openConnection(client)
     const before = await redirections(servers.cluster)
     for (const key of Array.from({ length: 60 }, freshKey)) {
       expect(await connection.send(key, ['EVAL', 'return 1', '1', key])).toBe(1)
@@ -31,7 +31,7 @@ describe.each(redisClients.filter(({ topology }) => topology === 'cluster'))('$t
   it('follows a slot that moves, and counts each command once', async () => {
     const { client, close } = await open(servers)
     onTestFinished(close)
-    const connection = connectionOf(client)
+    const connection = openConnection(client)
     const { source, sha1 } = freshCounter()
     await connection.sendToAll(['SCRIPT', 'LOAD', source])
     const tag = randomUUID()

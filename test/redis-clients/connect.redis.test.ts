@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
+import { openConnection } from '../../src/stores/redis/clients/connect.ts'
 import { isNoScript } from '../../src/stores/redis/clients/is-no-script.ts'
-import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
+import type { RedisConnection } from '../../src/stores/redis/clients/redis-connection.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { freshCounter, freshKey } from './fresh-script.ts'
 import { type OpenClient, redisClients } from './redis-clients.ts'
@@ -25,7 +25,7 @@ describe.each(redisClients)('$title', (entry) => {
 
   beforeAll(async () => {
     opened = await entry.open(servers)
-    connection = connectionOf(opened.client)
+    connection = openConnection(opened.client)
   })
   afterAll(() => opened?.close())
 

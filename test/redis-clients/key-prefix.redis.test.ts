@@ -4,7 +4,7 @@ import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
 import { Redis as Iovalkey, Cluster as IovalkeyCluster } from 'iovalkey'
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
-import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
+import { openConnection } from '../../src/stores/redis/clients/connect.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { freshKey } from './fresh-script.ts'
 import { redirections } from './redirections.ts'
@@ -37,7 +37,7 @@ it.each([
 ])('the keyPrefix of %s stands before every key, and before nothing else', async (_, create) => {
   const client = await create()
   onTestFinished(async () => void (await ('destroy' in client ? client.destroy() : client.disconnect())))
-  const connection = connectionOf(client)
+  const connection = openConnection(client)
   const source = 'return { KEYS[1], KEYS[2], ARGV[1] }'
   await connection.sendToAll(['SCRIPT', 'LOAD', source])
   const sha1 = createHash('sha1').update(source).digest('hex')

@@ -2,7 +2,7 @@ import { Cluster as Cluster6 } from 'ioredis'
 import { Cluster as Cluster5 } from 'ioredis5'
 import { Cluster as IovalkeyCluster } from 'iovalkey'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
+import { openConnection } from '../../src/stores/redis/clients/connect.ts'
 import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 
@@ -19,10 +19,12 @@ it('a Cluster of ioredis or iovalkey that has lost a primary does not take the o
   onTestFinished(() => {
     for (const client of clients) client.disconnect()
   })
-  for (const client of clients) expect(await connectionOf(client).sendToAll(['PING'])).toEqual(Array(3).fill('PONG'))
+  for (const client of clients) expect(await openConnection(client).sendToAll(['PING'])).toEqual(Array(3).fill('PONG'))
   await (nodes[1] as ClusterNode).stop()
   for (const client of clients) {
     await waitUntil(async () => (client.nodes('master').length === 2 ? undefined : 'all primaries are still listed'))
-    await expect(connectionOf(client).sendToAll(['PING'])).rejects.toThrow('a primary of the cluster is not connected')
+    await expect(openConnection(client).sendToAll(['PING'])).rejects.toThrow(
+      'a primary of the cluster is not connected',
+    )
   }
 })

@@ -1,8 +1,8 @@
 import type { EventEmitter } from 'node:events'
 import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
-import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
+import { openConnection } from '../../src/stores/redis/clients/connect.ts'
+import type { RedisConnection } from '../../src/stores/redis/clients/redis-connection.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { freshCounter, freshKey } from './fresh-script.ts'
@@ -23,7 +23,7 @@ describe.each(redisClients)('$title', ({ create }) => {
     const { client, connect, close } = await create(servers)
     onTestFinished(close)
     const before = outwardState(client)
-    const connection = connectionOf(client)
+    const connection = openConnection(client)
     expect(outwardState(client)).toEqual(before)
     await connect()
     await expectToRunEverywhere(connection)
@@ -34,7 +34,7 @@ describe.each(redisClients)('$title', ({ create }) => {
     const { client, connect, close } = await create(servers)
     onTestFinished(close)
     await connect()
-    const connection = connectionOf(client)
+    const connection = openConnection(client)
     await expectToRunEverywhere(connection)
     expect(openHandles()).not.toEqual(handlesBefore)
     await close()
@@ -47,7 +47,7 @@ describe.each(redisClients.filter(({ title }) => !/^ioredis . Cluster$/.test(tit
   it('rejects once it is closed', async () => {
     const { client, close } = await open(servers)
     await close()
-    await expectToBeRefused(connectionOf(client))
+    await expectToBeRefused(openConnection(client))
   })
 })
 
@@ -59,14 +59,14 @@ describe.each(thatConnect)('$title, which connects by itself,', ({ create }) => 
   it('finds every primary when its first command is for all of them', async () => {
     const { client, close } = await create(servers)
     onTestFinished(close)
-    await expectToRunEverywhere(connectionOf(client))
+    await expectToRunEverywhere(openConnection(client))
   })
 
   it('does so for a command with a key too', async () => {
     const { client, close } = await create(servers)
     onTestFinished(close)
     const key = freshKey()
-    expect(await connectionOf(client).send(key, ['EVAL', freshCounter().source, '1', key, '3'])).toBe(3)
+    expect(await openConnection(client).send(key, ['EVAL', freshCounter().source, '1', key, '3'])).toBe(3)
   })
 })
 
@@ -74,7 +74,7 @@ describe.each(thatWait)('$title, which waits for connect(),', ({ create }) => {
   it('rejects what comes before, and works afterwards', async () => {
     const { client, connect, close } = await create(servers)
     onTestFinished(close)
-    const connection = connectionOf(client)
+    const connection = openConnection(client)
     await expectToBeRefused(connection)
     await connect()
     await expectToRunEverywhere(connection)

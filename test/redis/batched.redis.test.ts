@@ -6,7 +6,7 @@ import type { LimitResult } from '../../src/core/decision.ts'
 import type { Store } from '../../src/core/store.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
-import { connectionOf } from '../../src/stores/redis/clients/connect.ts'
+import { openConnection } from '../../src/stores/redis/clients/connect.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { slotOf } from '../../src/stores/redis/slot-of.ts'
 import { runs } from '../effort.ts'
@@ -172,7 +172,7 @@ describe('on a Cluster', () => {
   it('a client that does not know learns it from the first call that is refused', async () => {
     const { host, port } = cluster.nodes[0] as { host: string; port: number }
     const client = new Cluster([{ host, port }])
-    const { isCluster: _, ...connection } = connectionOf(client)
+    const { isCluster: _, ...connection } = openConnection(client)
     const watched = watchedConnection(connection)
     const shelf = openLimit(redisStore(watched), { limiter: 'learned', rule })
     expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
@@ -185,7 +185,7 @@ describe('on a Cluster', () => {
   it('a client that does not know learns it from charges too, which the full script decides', async () => {
     const { host, port } = cluster.nodes[0] as { host: string; port: number }
     const client = new Cluster([{ host, port }])
-    const { isCluster: _, ...connection } = connectionOf(client)
+    const { isCluster: _, ...connection } = openConnection(client)
     const { decide } = openLimit(redisStore(connection), { limiter: 'charged', rule })
     const seen = await Promise.all(burst.map((key) => decide(key, { type: 'charge', amount: 1 }, 0)))
     expect(seen.map((result) => result.remaining).toSorted()).toEqual([6, 7, 8, 8, 8, 8])

@@ -131,7 +131,7 @@ describe('tiers in several slots', () => {
     const tiers = { rare: log(5), other: log(50), later: log(500) }
     // With an id it is tried again and again, until the deadline.
     const { limiter, connection } = await watchedLimiter(tiers, id === undefined ? {} : { timeout: 300 })
-    const options = { cost: { rare: 3 }, ...(id && { id }) }
+    const options = { cost: { rare: 3 }, ...(id && { idempotencyKey: id }) }
     connection.before = failing('later', 'the node is gone')
     await expect(limiter.consume('key', options)).rejects.toMatchObject({
       code: 'STORE_FAILED',

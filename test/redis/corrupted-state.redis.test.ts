@@ -33,8 +33,8 @@ const block: Action = { type: 'block', amount: 30_000 }
 const kinds: readonly (readonly [title: string, requests: readonly Action[], front: number])[] = [
   ['a state', [take(2), take(3)], 0],
   ['a block and a state', [take(2), take(3), block], 3],
-  ['a hold and a state', [take(2), hold], 6],
-  ['a block, a hold and a state', [take(2), hold, block], 9],
+  ['a hold and a state', [take(2), hold], 8],
+  ['a block, a hold and a state', [take(2), hold, block], 11],
 ]
 
 /** What may be asked about it: by the short way, by the long one, and about what comes before the state. */
@@ -103,8 +103,8 @@ function withNumber(bytes: Buffer, place: number, number: number): Buffer {
 
 /** Whether a number is possible where it is put: a part of what a hold of a bucket took, a time before 1970, a slice of 1 ms. */
 function canBe({ kind }: Rule, number: number, place: number, front: number, last: number): boolean {
-  const isHeld = front >= 6
-  if (number === 0.25) return isHeld && place === front - 3
+  const isHeld = front >= 8
+  if (number === 0.25) return isHeld && (place === front - 3 || place === front - 6)
   const isTaken = (isHeld && place === front - 2) || (/log|concurrency/.test(kind) && place === front + 3)
   return number === -1 && (isTaken || (kind === 'strict-window' && place === last))
 }

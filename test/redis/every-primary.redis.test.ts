@@ -26,7 +26,7 @@ describe.each(redisClients.filter((entry) => entry.topology === 'cluster'))('on 
   afterAll(() => opened?.close())
 
   it('the first decision loads its script on every primary', async () => {
-    const { sha1 } = getScript('sliding-window-hot')
+    const { sha1 } = getScript('sliding-window')
     const rule = slidingWindow({ limit: 5, window: 60_000 })
     await createLimiter({ name: 'first', rule, ...patient, store: redisStore(opened.client) }).consume('a')
     await vi.waitFor(async () => {

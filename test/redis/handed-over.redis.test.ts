@@ -5,7 +5,7 @@ import { tokenBucket } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import type { RedisClient } from '../../src/stores/redis/clients/connect.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { type Action, type OpenLimit, openLimit } from '../open-limit.ts'
+import { type Action, decideCall, type OpenLimit, openLimit, operationOn } from '../open-limit.ts'
 import { useCluster, useServer } from '../servers/shared-servers.ts'
 import { type WatchedConnection, watchedConnection } from './watched-connection.ts'
 
@@ -46,7 +46,7 @@ describe.each(topologies)('on %s', (_, open) => {
     Promise.all(actions.map((action) => limit.decide(key, action, NOW_MS)))
   const remaining = (results: readonly LimitResult[]): number[] => results.map((result) => result.remaining)
   /** Which scripts the calls went to. */
-  const scripts = (): string[] => watched.calls.map(({ args }) => (args[3] === `${NOW_MS}` ? 'full' : 'hot'))
+  const scripts = (): string[] => watched.calls.map(({ args }) => (args[0] === `${NOW_MS}` ? 'full' : 'hot'))
 
   it('a key with a hold is decided by the full script, and the others of the call by the hot one', async () => {
     await ask([hold(1, 4)])
@@ -123,16 +123,30 @@ it('a decision whose time is up when it is handed over is not sent again', async
   const redis = new Redis(await useServer())
   const watched = watchedConnection(redis)
   const store = redisStore(watched)
-  // The store waits as long as the most patient of those who ask it.
-  const patient = openLimit(store, { limiter: 'patient', rule }, 60_000)
-  const hasty = openLimit(store, { limiter: 'hasty', rule }, 20)
-  await patient.decide('a', take(), NOW_MS)
-  await hasty.decide('a', hold(1, 4), NOW_MS)
+  const { limit, decide } = openLimit(store, { limiter: 'hasty', rule })
+  await decide('a', hold(1, 4), NOW_MS)
   watched.calls.length = 0
   watched.before = () => new Promise((resolve) => setTimeout(resolve, 25))
-  await expect(hasty.decide('a', take(), NOW_MS)).rejects.toThrow(
+  // A busy process has not noticed yet that its time is up.
+  await expect(decideCall(store, [operationOn(limit, 'a', take())], NOW_MS, undefined, 20, false)).rejects.toThrow(
     'the time was up before the full script could be asked',
   )
   expect(watched.calls).toHaveLength(1)
+  redis.disconnect()
+})
+
+it('a call to the full script that fails fails all that are in it, once', async () => {
+  const redis = new Redis(await useServer())
+  const watched = watchedConnection(redis)
+  const { decide } = openLimit(redisStore(watched), { limiter: 'failing', rule })
+  await decide('first', { type: 'charge', amount: 1 }, NOW_MS)
+  watched.calls.length = 0
+  watched.before = () => {
+    throw new Error('the connection is gone')
+  }
+  const asked = ['a', 'b', 'c'].map((key) => decide(key, { type: 'charge', amount: 1 }, NOW_MS))
+  const outcomes = await Promise.allSettled(asked)
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(watched.calls.map(({ keys }) => keys.length)).toEqual([1, 2])
   redis.disconnect()
 })

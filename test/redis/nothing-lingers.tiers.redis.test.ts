@@ -100,6 +100,8 @@ it('keeps a lease for its time, longer when it is renewed, and not at all when i
 interface Seen {
   stored: Stored
   lateMs: number
+  /** Whether something was reserved: with that a decision says when the key is fresh at the latest, and a later one may say less. */
+  isReserved: boolean
 }
 
 /** One random run on keys of its own. It is not made smaller when it fails: every wait in it is a real one. */
@@ -110,7 +112,7 @@ async function playForReal(): Promise<void> {
       (rule, index) => openLimit(store, { limiter: limiterName, tier: `${index}`, rule }).limit,
     )
     const names = limits.map((limit) => `sluice:${encodeScope(limit)}:one`)
-    const seen = ruleList.map((): Seen => ({ stored: NONE, lateMs: 0 }))
+    const seen = ruleList.map((): Seen => ({ stored: NONE, lateMs: 0, isReserved: false }))
     for (const { asked, id, waitMs } of turnList) {
       if (waitMs > 0) await delay(waitMs)
       const operations = limits.map((limit, index) => {
@@ -162,16 +164,18 @@ function expectAllKept(
     const isUntouched = isSame(now, last.stored)
     // A key that is written may go on to end when it did before.
     const isEndUntouched = now.untilMs === last.stored.untilMs
+    const isReserved = last.isReserved || operation.type === 'reserve'
+    const lateMs = isReserved ? Number.POSITIVE_INFINITY : isEndUntouched ? last.lateMs : 0
     // An answer that is given again says how things stood then.
     if (idempotency === undefined || isRefused) {
       const decision = verdicts[index] as LimitResult
-      expectKept({ decision, stored: now, beforeMs, afterMs }, isEndUntouched ? last.lateMs : 0)
+      expectKept({ decision, stored: now, beforeMs, afterMs }, lateMs)
     }
     if (now.value !== undefined) expect(now.ttlMs, 'a key without an end').toBeGreaterThanOrEqual(0)
     if (isRefused && isTaking(operation) && operation.blockMs === 0) {
       expect(isUntouched || now.value === undefined, 'a refusal has written').toBe(true)
     }
-    seen[index] = { stored: now, lateMs: isEndUntouched ? last.lateMs : afterMs - beforeMs }
+    seen[index] = { stored: now, lateMs: isEndUntouched ? last.lateMs : afterMs - beforeMs, isReserved }
   }
 }
 

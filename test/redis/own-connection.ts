@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
+import type { RedisConnection } from '../../src/stores/redis/clients/redis-connection.ts'
 
 /** A connection of one's own, here to the real server unless `send` is another, that remembers what was sent. */
 export function ownConnection(

@@ -86,8 +86,8 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
     const subjects = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 40, maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(rules, anything(fc.constant('none')), subjects, starts, async (rule, turnList, of, startMs) => {
-        const script = getScript(rule.kind)
-        const value = (name: string): string => `${rule.parameters[name]}`
+        const script = getScript('sluice')
+        const given = [rule.kind, ...Object.values(rule.parameters)]
         await redis.script('LOAD', script.source)
         const run = count++
         for (const nowMs of [startMs, startMs + periodMs(rule), startMs + 2 * periodMs(rule)]) {
@@ -95,12 +95,12 @@ describe.each(everyPromise)('$name, on Redis,', ({ rules, extremes, ...promise }
           const requests = turnList.map(({ action, amount }) =>
             encodeOperation(operationBy(rule, requestOf(action, amount))),
           )
-          const parameters = [...script.required.map(value), `${nowMs}`, ...requests, ...script.optional.map(value)]
-          const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...parameters)) as number[]
+          const args = [nowMs, `${keys.length}*`, ...given, ...requests]
+          const batch = (await redis.evalsha(script.sha1, keys.length, ...keys, ...args)) as number[]
           const alone: number[] = []
           for (const [index, request] of requests.entries()) {
-            const args = [...script.required.map(value), `${nowMs}`, request, ...script.optional.map(value)]
-            alone.push(...((await redis.evalsha(script.sha1, 1, `alone ${run} ${of[index]}`, ...args)) as number[]))
+            const one = [nowMs, '0', ...given, request]
+            alone.push(...((await redis.evalsha(script.sha1, 1, `alone ${run} ${of[index]}`, ...one)) as number[]))
           }
           expect(batch).toEqual(alone)
         }

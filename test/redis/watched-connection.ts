@@ -1,5 +1,5 @@
-import { connectionOf, type RedisClient } from '../../src/stores/redis/clients/connect.ts'
-import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
+import { openConnection, type RedisClient } from '../../src/stores/redis/clients/connect.ts'
+import type { RedisConnection } from '../../src/stores/redis/clients/redis-connection.ts'
 
 /** One script call that a store has sent. */
 export interface ScriptCall {
@@ -17,7 +17,7 @@ export interface WatchedConnection extends RedisConnection {
 
 /** Watches what a store sends through a client. A script that the server does not know yet is sent twice, and noted twice. */
 export function watchedConnection(client: RedisClient): WatchedConnection {
-  const connection = connectionOf(client)
+  const connection = openConnection(client)
   const watched: WatchedConnection = {
     ...connection,
     calls: [],

@@ -91,7 +91,7 @@ describe.each(everyRule)('$title', (named) => {
     await limiter.unblock(key)
     await limiter.reset({ free: 'fresh', full: 'fresh' })
 
-    const reading = ['evalsha', 'exists', 'mget']
+    const reading = ['evalsha', 'get']
     expect(await commands()).toEqual(named.aroundMs === undefined ? [...reading, 'time'] : reading)
     expect(refusals.map(({ allowed, tiers }) => [allowed, tiers.full?.allowed])).toEqual(
       refusals.map(() => [false, false]),

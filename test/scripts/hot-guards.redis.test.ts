@@ -25,16 +25,15 @@ const modes = everyMode.map((mode) => [mode.title, ruleOf(mode, GOOD), mode] as 
 const parametersOf = (rule: Rule, names: readonly string[]): string[] => names.map((name) => `${rule.parameters[name]}`)
 
 function runHot(rule: Rule, keys: readonly string[], costs: readonly string[], nowMs = NOW_MS, blockMs = 0) {
-  const { source, required } = getScript(`${rule.kind}-hot`)
-  const args = [...parametersOf(rule, required), `${nowMs}`, `${blockMs}`, ...costs]
+  const { source, parameters } = getScript(rule.kind)
+  const args = [...parametersOf(rule, parameters), `${nowMs}`, `${blockMs}`, ...costs]
   return redis.eval(source, keys.length, ...keys, ...args) as Promise<number[]>
 }
 
 function runFull(rule: Rule, action: Action, nowMs = NOW_MS): Promise<unknown> {
-  const { source, required, optional } = getScript(rule.kind)
   const text = encodeOperation(operationBy(rule, action))
-  const args = [...parametersOf(rule, required), `${nowMs}`, text, ...parametersOf(rule, optional)]
-  return redis.eval(source, 1, 'a', ...args)
+  const args = [`${nowMs}`, '0', rule.kind, ...Object.values(rule.parameters), text]
+  return redis.eval(getScript('sluice').source, 1, 'a', ...args)
 }
 
 /** Asks of a key between two others, and expects that just this is handed over and stays as it is. */
@@ -171,24 +170,24 @@ describe.each(modes.filter(([, rule]) => rule.codec === undefined))('the hot scr
 })
 
 describe.each(modes)('the hot script of %s refuses to run', (_, rule) => {
-  const { source, required } = getScript(`${rule.kind}-hot`)
-  const good = [...parametersOf(rule, required), `${NOW_MS}`, '0', '1']
+  const { source, parameters } = getScript(rule.kind)
+  const good = [...parametersOf(rule, parameters), `${NOW_MS}`, '0', '1']
 
   it.each(['', '-2', '1.5', 'nan', 'inf', '-inf', 'ten', '1 2', '1e300'])('with "%s" for a number', async (wrong) => {
     for (const index of good.keys()) {
       if (index === good.length - 1) continue
       const message = await errorOf(redis.eval(source, 1, 'a', ...good.with(index, wrong)))
       expect(message).toMatch(
-        new RegExp(`^ERR sluice: ${rule.kind} takes ${required.join(' ')} nowMs blockMs cost\\.\\.\\.`),
+        new RegExp(`^ERR sluice: ${rule.kind} takes ${parameters.join(' ')} nowMs blockMs cost\\.\\.\\.`),
       )
     }
     expect(await redis.dbsize()).toBe(0)
   })
 
   it('with less than its parameters', async () => {
-    for (let size = 0; size < required.length; size++) {
+    for (let size = 0; size < parameters.length; size++) {
       expect(await errorOf(redis.eval(source, 1, 'a', ...good.slice(0, size)))).toContain('as its first lines say')
     }
-    expect(await redis.eval(source, 1, 'a', ...good.slice(0, required.length))).toHaveLength(3)
+    expect(await redis.eval(source, 1, 'a', ...good.slice(0, parameters.length))).toHaveLength(3)
   })
 })

@@ -6,15 +6,7 @@ import type { Rule } from '../../src/core/rule.ts'
 import { decide } from '../../src/engine/decide.ts'
 import { type KeyState, type Transition, UNTOUCHED } from '../../src/engine/key-state.ts'
 import { getScript } from '../../src/stores/redis/script-catalog.ts'
-import {
-  DecisionReply,
-  decodeResult,
-  encodeCall,
-  encodeCost,
-  encodeOperation,
-  isHot,
-  readNumbers,
-} from '../../src/stores/redis/wire.ts'
+import { DecisionReply, encodeCall, encodeCost, encodeOperation, isHot } from '../../src/stores/redis/wire.ts'
 import { runs } from '../effort.ts'
 import { type Action, operationBy } from '../open-limit.ts'
 import { milliseconds } from '../redis/observed-key.ts'
@@ -81,22 +73,22 @@ const parametersOf = (rule: Rule, names: readonly string[]): string[] => names.m
 
 /** Runs an operation by the full script, `times` times. */
 async function runFull(rule: Rule, key: string, action: Action, times: number, nowMs: number): Promise<LimitResult[]> {
-  const { source, required, optional } = getScript(rule.kind)
   const operation = operationBy(rule, action)
-  const given = [...parametersOf(rule, required), `${nowMs}`, `${times}*${encodeOperation(operation)}`]
-  const reply = await redis.eval(source, 1, key, ...given, ...parametersOf(rule, optional))
-  const all = readNumbers(reply, 5 * times)
-  return Array.from({ length: times }, (_, index) => decodeResult(all, 5 * index, operation))
+  const requests = Array.from({ length: times }, () => encodeOperation(operation))
+  const keys = requests.map(() => key)
+  const args = [`${nowMs}`, `${times}*`, rule.kind, ...Object.values(rule.parameters), ...requests]
+  const reply = new DecisionReply(await redis.eval(getScript('sluice').source, times, ...keys, ...args), times)
+  return requests.map((_, index) => reply.result(index, operation.type) as LimitResult)
 }
 
 /** Runs an operation by the hot script, among others, and then by the full one what that has handed over. */
 async function runHot(rule: Rule, key: string, action: Action, times: number, nowMs: number) {
-  const { source, required } = getScript(`${rule.kind}-hot`)
+  const { source, parameters } = getScript(rule.kind)
   const operation = operationBy(rule, action)
   const cost = encodeCost(operation)
   // The key comes twice when it is asked more than once, and another one is before and after it.
   const own = times === 1 ? [cost] : [`${times - 1}*${cost}`, cost]
-  const args = encodeCall(parametersOf(rule, required), nowMs, operation.blockMs, ['1', ...own, '1*1'])
+  const args = encodeCall(parametersOf(rule, parameters), nowMs, operation.blockMs, ['1', ...own, '1*1'])
   const keys = [`other ${count++}`, ...own.map(() => key), `other ${count++}`]
   const before = await redis.getBuffer(key)
   const reply = new DecisionReply(await redis.eval(source, keys.length, ...keys, ...args), times + 2)

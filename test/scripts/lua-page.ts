@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /** The page about the scripts, as it is. */
-export const page: string = readFileSync(new URL('../../docs/lua.md', import.meta.url), 'utf8')
+const page: string = readFileSync(new URL('../../docs/lua.md', import.meta.url), 'utf8')
 
 /** A block of shell commands and what the page says that they print. */
 export interface ShellBlock {
@@ -23,7 +23,7 @@ export function shellBlocks(): ShellBlock[] {
 }
 
 /** What is below a heading, up to the next one. */
-export function section(heading: string): string {
+function section(heading: string): string {
   const [, text] = new RegExp(`^${heading}\n([\\s\\S]*?)(?=^#+ )`, 'm').exec(`${page}\n# `) ?? []
   if (text === undefined) throw new Error(`docs/lua.md has no heading "${heading}"`)
   return text

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LuaEngine, LuaFactory } from 'wasmoon'
+import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import type { RedisConnection } from '../../src/stores/redis/redis-connection.ts'
+import type { RedisConnection } from '../../src/stores/redis/clients/redis-connection.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { getScript, listScripts, type Script } from '../../src/stores/redis/script-catalog.ts'
 import { DecisionReply, encodeCall, encodeCost, encodeOperation, isHot } from '../../src/stores/redis/wire.ts'
@@ -87,18 +88,16 @@ it.each(configurations)('%s decides on Lua 5.4 as in memory', (name, rule) => {
     fc.property(rule, anything(fc.oneof(waits, steps)), starts, fc.boolean(), (of, turnList, startMs, greedy) => {
       const amounts = turnList.map((turn) => (greedy && turn.action === 'charge' ? 2 ** 53 - 1 : turn.amount))
       const turns = turnList.map((turn, index) => ({ ...turn, amount: amounts[index] as number }))
-      const { required, optional, source } = getScript(name)
-      const values = (names: readonly string[]) => names.map((parameter) => of.parameters[parameter])
+      const { source } = getScript('sluice')
       const key = `${name} ${count++}`
       for (const moment of play(of, turns, startMs, 250)) {
         if (decidesHot(of, key, moment)) continue
-        const args = [
-          ...values(required),
-          moment.nowMs,
-          encodeOperation(operationBy(of, requestOf(moment.action, moment.amount))),
-          ...values(optional),
-        ].join('\n')
-        expect(run(name, source, key, args)).toBe(replyOf(moment))
+        const operation = operationBy(of, requestOf(moment.action, moment.amount))
+        const args = [moment.nowMs, '0', of.kind, ...Object.values(of.parameters), encodeOperation(operation)].join(
+          '\n',
+        )
+        const reply = new DecisionReply(run('sluice', source, key, args).split(' '), 1)
+        expect(moment.ruling).toMatchObject(reply.result(0, operation.type) as LimitResult)
       }
     }),
     { numRuns: runs('long') },
@@ -109,10 +108,10 @@ it.each(configurations)('%s decides on Lua 5.4 as in memory', (name, rule) => {
 function decidesHot(rule: Rule, key: string, { action, amount, nowMs, ruling }: Moment): boolean {
   const operation = operationBy(rule, requestOf(action, amount))
   if (!isHot(operation)) return false
-  const { required, source } = getScript(`${rule.kind}-hot`)
-  const parameters = required.map((parameter) => `${rule.parameters[parameter]}`)
+  const { parameters: names, source } = getScript(rule.kind)
+  const parameters = names.map((parameter) => `${rule.parameters[parameter]}`)
   const args = encodeCall(parameters, nowMs, 0, [encodeCost(operation)])
-  const result = new DecisionReply(run(`${rule.kind}-hot`, source, key, args.join('\n')).split(' '), 1).result(0)
+  const result = new DecisionReply(run(rule.kind, source, key, args.join('\n')).split(' '), 1).result(0)
   decided[result === undefined ? 'handedOver' : 'hot']++
   if (result !== undefined) expect(ruling).toMatchObject(result)
   return result !== undefined
@@ -158,10 +157,10 @@ it.each([
 })
 
 it('says on Lua 5.4 what is wrong in whole numbers', () => {
-  const { source } = getScript('tiers')
+  const { source } = getScript('sluice')
   const failure = (keys: string, args: string): string => {
     try {
-      return run('tiers', source, keys, args)
+      return run('sluice', source, keys, args)
     } catch (error) {
       return (error as Error).message
     }
@@ -176,11 +175,3 @@ it('says on Lua 5.4 what is wrong in whole numbers', () => {
     'decides 1 to 1000 keys, got 1001',
   )
 })
-
-function replyOf({ ruling, nowMs }: Moment): string {
-  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, block, nextAfterMs } = ruling
-  const blockedMs = block === undefined ? 0 : Math.max(0, block.untilMs - nowMs)
-  const waitMs = allowed ? delayMs : blockedMs
-  const laterMs = nextAfterMs ?? (retryAfterMs === Infinity ? -1 : retryAfterMs)
-  return [allowed ? 1 : 0, remaining, laterMs, resetAfterMs, waitMs].join(' ')
-}

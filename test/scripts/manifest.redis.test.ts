@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { parse } from 'luaparse'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { argumentNames, assemble, scriptNames } from '../../scripts/lua/assemble.mjs'
+import { assemble, parameterNames, scriptNames } from '../../scripts/lua/assemble.mjs'
 import { RELEASED, readManifest, readScript } from '../../scripts/lua/catalog.mjs'
 import { readRule, ruleNames } from '../../scripts/lua/read-rule.mjs'
 import type { Rule } from '../../src/core/rule.ts'
@@ -26,10 +26,10 @@ beforeAll(async () => {
 })
 
 describe('the manifest', () => {
-  it('names a script for every rule, one for tiers, and the files that are kept', () => {
+  it('names a script for every rule, one for tiers, one for everything, and the files that are kept', () => {
     expect(ruleNames()).toEqual(everyRule.map(({ name }) => name))
     expect(rules.map((rule) => rule.kind)).toEqual(ruleNames())
-    expect(scriptNames()).toEqual([...ruleNames().flatMap((name) => [name, `${name}-hot`]), 'tiers'])
+    expect(scriptNames()).toEqual([...ruleNames(), 'sluice', 'tiers'])
     expect(Object.keys(manifest)).toEqual(scriptNames())
     const released = versions.filter(([, , entry]) => entry.released).map(([title]) => `${title}.lua`)
     expect(existsSync(RELEASED) ? readdirSync(RELEASED).sort() : []).toEqual(released.sort())
@@ -98,10 +98,12 @@ describe.each(versions)('the text of %s', (_, name, entry) => {
     const calls = [...text.matchAll(/\bcall\(([^\n]*)/g)].map(([, args = '']) => args)
     const onKeys = /^'(GET|MGET|EXISTS|SET|DEL)', (KEYS\[1\]|key|\(table\.unpack or unpack\)\((KEYS|missing)\))[,)]/
     expect(calls.filter((args) => !args.startsWith("'TIME')") && !onKeys.test(args))).toEqual([])
-    expect(calls.length).toBeGreaterThanOrEqual(name.endsWith('-hot') ? 5 : 7)
-    expect(calls.length).toBeLessThanOrEqual(name.endsWith('-hot') ? 6 : 7)
-    const notes = [...text.matchAll(/\bnote\(([^\n]*)/g)].map(([, args = '']) => args)
-    expect(notes.filter((args) => !/^(?:(?:part\.)?key|KEYS\[#KEYS\]),/.test(args))).toEqual([])
+    expect(calls.length).toBeGreaterThanOrEqual(5)
+    expect(calls.length).toBeLessThanOrEqual(6)
+    // A key is one of those that were given, or what came from them.
+    const keys = [...text.matchAll(/\bkey(?:, [\w, ]+)? = ([^\n,]+)/g)].map(([, from = '']) => from)
+    const given = /^(?:KEYS\[[^\n]+\]|missing\[place\]|slotKeys\[slot\]|part\.key|key)$/
+    expect(keys.filter((from) => !given.test(from.replace(/ \}$/, '')))).toEqual([])
   })
 })
 
@@ -117,46 +119,42 @@ describe.each(rules.map((rule) => [rule.kind, rule] as const))('the header of %s
     expect(header.state.split(':')[0]?.replace('-N@', `-${rule.parameters.slices}@`)).toBe(rule.stateName)
   })
 
-  it('asks first for what has no default', () => {
-    const { required, optional } = getScript(kind)
-    expect([...required, ...optional]).toEqual(Object.keys(rule.parameters))
+  it('names what its script takes: all that its blocks need', () => {
+    const { parameters } = getScript(kind)
+    expect(parameters).toEqual(parameterNames(kind))
+    expect(Object.keys(rule.parameters).filter((name) => parameters.includes(name))).toEqual(parameters)
+    expect(parameters[0]).toBe(Object.keys(rule.parameters)[0])
   })
 
   it('says what is in the script: purpose, KEYS, ARGV and reply', () => {
     const lines = getScript(kind).source.split('\n')
-    const places = lines.slice(0, lines.indexOf('')).map((line) => /^-- (\S+)/.exec(line)?.[1])
+    const places = lines.slice(0, lines.indexOf('')).map((line) => /^-- (\S*)/.exec(line)?.[1])
     expect(places[0]).toBe('sluice')
     expect(places.slice(2, 3)).toEqual(['KEYS[1..n]'])
-    expect(places.slice(-4)).toEqual(['t*', '=', 'returns', 'state'])
-    expect(places.filter((place) => place?.startsWith('ARGV'))).toHaveLength(header.parameters.length + 2)
+    expect(places.filter((place) => place).slice(-2)).toEqual(['returns', 'state'])
+    expect(places.filter((place) => place?.startsWith('ARGV'))).toHaveLength(getScript(kind).parameters.length + 3)
   })
 })
 
-describe('the header of tiers', () => {
-  const [header = ''] = getScript('tiers').source.split('\n\n')
+describe.each(['sluice', 'tiers'])('the header of %s', (name) => {
+  const [header = ''] = getScript(name).source.split('\n\n')
 
   it('says what is in the script: purpose, KEYS, ARGV, what is asked and the reply', () => {
     const places = header.split('\n').map((line) => /^-- (\S*)/.exec(line)?.[1])
-    expect(places.filter((place) => place)).toEqual([
-      'sluice',
-      ...['KEYS[1..n]', 'KEYS[n+1]', 'ARGV[1]', 'ARGV[2]', 'ARGV[3..]'],
-      ...['request', 'shadow:', 'changing:', 'd*', 'returns'],
-    ])
+    expect(places.filter((place) => place)).toEqual(
+      name === 'tiers'
+        ? ['sluice', 'KEYS[1..n*d]', 'ARGV[1]', 'ARGV[2]', 'ARGV[3..]', 'returns']
+        : [
+            'sluice',
+            ...['KEYS[1..n]', 'KEYS[n+1]', 'ARGV[1]', 'ARGV[2]', 'ARGV[3..]'],
+            ...['request', 'shadow:', 'changing:', 'returns'],
+          ],
+    )
   })
 
   it.each(rules.map((rule) => [rule.kind, rule] as const))('lists what %s takes, in its order', (kind, rule) => {
-    const [, listed] = new RegExp(`^-- {14}${kind} (.+) request$`, 'm').exec(header) ?? []
-    expect(listed?.split(' ')).toEqual(Object.keys(rule.parameters))
-    const { required, optional } = argumentNames(kind)
-    expect(listed?.split(' ')).toEqual([...required, ...optional])
-  })
-
-  it('is all that a rule script says of requests and replies', () => {
-    const other = getScript('token-bucket').source
-    const requests = /request: of each key (.+); default 1$/m.exec(other)?.[1]
-    expect(header).toContain(`request      of each tier ${requests}\n`)
-    const reply = /^-- returns +for each key (.+)$/m.exec(other)?.[1]
-    expect(header).toContain(`returns      for each tier ${reply}; and at last for each tier the time of its decision`)
+    const [, listed] = new RegExp(`^-- +${kind} (.+) (?:request|blockMs)$`, 'm').exec(header) ?? []
+    expect(listed?.split(' ')).toEqual(name === 'tiers' ? parameterNames(kind) : Object.keys(rule.parameters))
   })
 })
 

@@ -67,11 +67,11 @@ describe('npm run new-rule quiet-time', () => {
       ['src/rules/forms.ts', './quiet-time/quiet-time.form.ts'],
       ['src/rules/worked-examples.ts', './quiet-time/quiet-time.examples.ts'],
       ['docs/policies-file.md', '| `quiet-time` '],
-      ['docs/lua.md', '### quiet-time'],
+      ['docs/lua.md', '| `quiet-time.lua`'],
     ] as const)
       expect(read(file)).toContain(text)
     const names = Object.keys(JSON.parse(read('src/stores/redis/lua/manifest.json')))
-    expect(names).toEqual([...ruleFolders(copy).flatMap((name) => [name, `${name}-hot`]), 'tiers'])
+    expect(names).toEqual([...ruleFolders(copy), 'sluice', 'tiers'])
   })
 
   it('tells what is left to write, file by file', () => {

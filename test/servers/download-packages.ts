@@ -10,7 +10,8 @@ export type Run = (command: string, ...args: string[]) => Promise<string>
  * own all of them, because its libraries and the machine's are not of one kind.
  * apt's lists are kept there too: the machine's may be empty, stale or not ours to write.
  */
-export async function downloadPackages(run: Run, work: string, { program, suite }: Engine): Promise<void> {
+export async function downloadPackages(run: Run, work: string, engine: Engine): Promise<void> {
+  const { program, suite, packages: wanted = [program] } = engine
   await mkdir(join(work, 'state/lists/partial'), { recursive: true })
   await mkdir(join(work, 'cache/archives/partial'), { recursive: true })
   const options = ['-qq', `-oDir::State=${work}/state`, `-oDir::Cache=${work}/cache`, '-oAcquire::Retries=3']
@@ -25,7 +26,7 @@ export async function downloadPackages(run: Run, work: string, { program, suite 
     options.push(...(await optionsForSuite(work, address, suite)))
     await run('apt-get', 'update', ...options)
   }
-  const plan = await run('apt-get', 'install', '--simulate', '--no-install-recommends', program, ...options)
+  const plan = await run('apt-get', 'install', '--simulate', '--no-install-recommends', ...wanted, ...options)
   const packages = [...plan.matchAll(/^Inst (\S+)/gm)].map(([, name]) => name as string)
   console.info(`fetching ${program} and what it needs, ${packages.length} packages, into .cache, once`)
   await run('apt-get', 'download', ...packages, ...options)

@@ -4,6 +4,8 @@ import engines from './engines.json' with { type: 'json' }
 export interface Engine {
   /** What the program is called, and the package that has it. */
   readonly program: string
+  /** The packages to fetch. @default the one that is called as the program */
+  readonly packages?: readonly string[]
   /** The only major version that will do. @default any */
   readonly major?: number
   /** The Debian suite that has the package. @default the machine's own */

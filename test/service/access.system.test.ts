@@ -1,31 +1,9 @@
-import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
+import { ask } from './ask.ts'
 import { rawConnection } from './raw-connection.ts'
 import { type Stage, serving, TOKEN } from './service-stage.ts'
 
 const asked = { policy: 'api', key: 'a' }
-
-/** Asks with headers that fetch would not send as they are. */
-const ask = (
-  { port }: Stage,
-  path: string,
-  options: { method?: string; headers?: Record<string, string>; body?: string },
-) => {
-  return new Promise<{ status: number | undefined; body: string; headers: Record<string, unknown> }>(
-    (resolve, reject) => {
-      const { method = 'GET', headers = {}, body } = options
-      request({ port, host: '127.0.0.1', path, method, headers, agent: false }, (response) => {
-        let text = ''
-        response.on('data', (chunk) => {
-          text += chunk
-        })
-        response.on('end', () => resolve({ status: response.statusCode, body: text, headers: response.headers }))
-      })
-        .on('error', reject)
-        .end(body)
-    },
-  )
-}
 
 /** What proxies add to a request that they pass on. */
 const FORWARDED = [
@@ -84,7 +62,7 @@ describe('a token', () => {
     ['is followed by something', 'Bearer correct-horse-battery-staple x'],
   ])('that %s lets nobody change anything', async (_, authorization) => {
     const stage = await serving()
-    const paths = ['consume', 'give-back', 'charge', 'reserve', 'settle', 'cancel', 'block', 'unblock', 'reset']
+    const paths = ['consume', 'refund', 'charge', 'reserve', 'settle', 'cancel', 'block', 'unblock', 'reset']
     for (const path of paths) {
       const { status, headers, body } = await stage.post(`/v1/${path}`, asked, { authorization })
       expect([path, status, headers.get('www-authenticate')]).toEqual([path, 401, 'Bearer'])

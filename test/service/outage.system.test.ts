@@ -4,7 +4,7 @@ import type { StoreChange } from '../../src/service/store-news.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { failingStore } from '../failing-store.ts'
 import { type RemoteStore, remoteStore } from '../remote-store.ts'
-import { serving } from './service-stage.ts'
+import { serving, TOKEN } from './service-stage.ts'
 
 const yaml = `policies:
   api: { rule: fixed-window, limit: 10, window: 1h, instances: 2 }
@@ -39,6 +39,25 @@ describe('without its store', () => {
     expect((await get('/healthz')).status).toBe(200)
     store.behaviour = 'answers'
     expect((await get('/readyz')).status).toBe(200)
+  })
+
+  it('each policy answers a check as it says', async () => {
+    const { url } = await stage()
+    const check = async (policy: string) => {
+      const headers = { authorization: `Bearer ${TOKEN}`, 'x-sluice-key': 'a' }
+      const response = await fetch(`${url}/v1/check/${policy}`, { headers })
+      return [response.status, response.headers.get('content-type'), await response.text()]
+    }
+    expect(await check('loud')).toEqual([200, null, ''])
+    store.behaviour = 'fails'
+    expect(await check('api')).toEqual([200, null, ''])
+    expect(await check('open')).toEqual([200, null, ''])
+    const problem = 'application/problem+json'
+    expect(await check('strict')).toEqual([503, problem, expect.stringContaining('temporary-reduced-capacity')])
+    expect(await check('loud')).toEqual([503, problem, expect.stringContaining('"code":"STORE_FAILED"')])
+    const headers = { authorization: `Bearer ${TOKEN}`, 'x-sluice-key': 'a' }
+    const refused = await fetch(`${url}/v1/check/strict`, { headers })
+    expect([refused.headers.get('retry-after'), refused.headers.get('ratelimit')]).toEqual(['1', '"strict";r=0;t=1'])
   })
 
   it('each policy does what it says', async () => {

@@ -55,7 +55,7 @@ describe.each<Topology>(['single', 'sentinel', 'cluster'])('on Redis: %s', (topo
     const key = { user: `${topology}:42`, ip: '203.0.113.7' }
     const reserved = await one.post('/v1/reserve', { policy: 'messages', key, estimate: { user: 60, ip: 1 } })
     expect(reserved.body).toMatchObject({ decision: { allowed: true, remaining: 40, decidedBy: 'redis' } })
-    const settled = await other.post('/v1/settle', { hold: reserved.body.hold, used: { user: 10 } })
+    const settled = await other.post('/v1/settle', { reservation: reserved.body.reservation, used: { user: 10 } })
     expect(settled.body).toMatchObject({ allowed: true, tiers: { user: { remaining: 90 } } })
   })
 

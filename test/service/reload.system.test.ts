@@ -47,7 +47,7 @@ describe('policies that are read anew', () => {
     const { service, post } = await serving({ yaml, clock: manualClock(0) })
     const { body } = await post('/v1/reserve', { policy: 'api', key: 'a', estimate: 8 })
     service.reload(policies(api(20)))
-    expect((await post('/v1/settle', { hold: body.hold, used: 1 })).body).toMatchObject({
+    expect((await post('/v1/settle', { reservation: body.reservation, used: 1 })).body).toMatchObject({
       allowed: true,
       remaining: 19,
     })

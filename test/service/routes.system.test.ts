@@ -56,7 +56,7 @@ describe('POST /v1/consume', () => {
 
   it('counts a request once that is sent twice with an id', async () => {
     const { post } = await serving({ clock: clock() })
-    const request = { policy: 'api', key: 'user:42', id: 'b7d0c1' }
+    const request = { policy: 'api', key: 'user:42', idempotencyKey: 'b7d0c1' }
     const answers = [await post('/v1/consume', request), await post('/v1/consume', request)]
     expect(answers.map(({ body }) => body.remaining)).toEqual([9, 9])
   })
@@ -113,12 +113,12 @@ describe('what changes a key', () => {
   it('blocks, unblocks and resets', async () => {
     const { post } = await serving({ clock: clock() })
     await post('/v1/consume', { policy: 'api', key: 'a', cost: 5 })
-    expect((await post('/v1/block', { policy: 'api', key: 'a', blockMs: 5_000 })).body).toMatchObject({
+    expect((await post('/v1/block', { policy: 'api', key: 'a', blockFor: '5s' })).body).toMatchObject({
       allowed: false,
       reason: 'blocked',
       retryAfterMs: 5_000,
     })
-    const shorter = { policy: 'api', key: 'a', blockMs: 1_000 }
+    const shorter = { policy: 'api', key: 'a', blockFor: 1_000 }
     expect((await post('/v1/block', shorter)).body.retryAfterMs).toBe(5_000)
     expect((await post('/v1/block', { ...shorter, replace: true })).body.retryAfterMs).toBe(1_000)
     expect((await post('/v1/unblock', { policy: 'api', key: 'a' })).body).toMatchObject({ allowed: true, remaining: 5 })
@@ -137,25 +137,28 @@ describe('holds', () => {
   it('are reserved, and settled by nothing but their token', async () => {
     const { post, remaining } = await serving({ clock: clock() })
     const { body } = await post('/v1/reserve', { policy: 'tokens', key: 'a', estimate: 400 })
-    expect(body).toMatchObject({ decision: { allowed: true, remaining: 600 }, hold: expect.any(String) })
-    expect((await post('/v1/settle', { hold: body.hold, used: 150 })).body).toMatchObject({
+    expect(body).toMatchObject({ decision: { allowed: true, remaining: 600 }, reservation: expect.any(String) })
+    expect((await post('/v1/settle', { reservation: body.reservation, used: 150 })).body).toMatchObject({
       allowed: true,
       remaining: 850,
     })
-    expect((await post('/v1/settle', { hold: body.hold, used: 150 })).body.reason).toBe('hold-ended')
+    expect((await post('/v1/settle', { reservation: body.reservation, used: 150 })).body.reason).toBe('hold-ended')
     expect(await remaining('tokens', 'a')).toBe(850)
   })
 
   it('are cancelled', async () => {
     const { post } = await serving({ clock: clock() })
     const { body } = await post('/v1/reserve', { policy: 'tokens', key: 'a', estimate: 400, expiresIn: '1s' })
-    expect((await post('/v1/cancel', { hold: body.hold })).body).toMatchObject({ allowed: true, remaining: 1_000 })
+    expect((await post('/v1/cancel', { reservation: body.reservation })).body).toMatchObject({
+      allowed: true,
+      remaining: 1_000,
+    })
   })
 
   it('are none when they are refused', async () => {
     const { post } = await serving({ clock: clock() })
     const { status, body } = await post('/v1/reserve', { policy: 'tokens', key: 'a', estimate: 1_001 })
-    expect([status, body.decision.allowed, body.hold]).toEqual([200, false, null])
+    expect([status, body.decision.allowed, body.reservation]).toEqual([200, false, null])
   })
 })
 

@@ -161,23 +161,23 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 'a', costs: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a request has no option "costs": it takes policy, key, cost, id',
+      'a request has no option "costs", did you mean "cost"?',
     ],
     [
       'an id that is no text',
       '/v1/consume',
-      { policy: 'api', key: 'a', id: 7 },
+      { policy: 'api', key: 'a', idempotencyKey: 7 },
       400,
       'INVALID_ARGUMENT',
-      'id must be a string of 1 to 200 characters, got 7',
+      'idempotencyKey must be a string of 1 to 200 characters, got 7',
     ],
     [
       'an empty id',
       '/v1/consume',
-      { policy: 'api', key: 'a', id: '' },
+      { policy: 'api', key: 'a', idempotencyKey: '' },
       400,
       'INVALID_ARGUMENT',
-      'id must be a string of 1 to 200 characters, got ""',
+      'idempotencyKey must be a string of 1 to 200 characters, got ""',
     ],
     [
       'no amount',
@@ -193,12 +193,12 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 'a' },
       400,
       'INVALID_ARGUMENT',
-      'blockMs must be a whole number from 1 to 315619200000, got undefined',
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got undefined",
     ],
     [
       'a block that may replace another',
       '/v1/block',
-      { policy: 'api', key: 'a', blockMs: 1, replace: 'yes' },
+      { policy: 'api', key: 'a', blockFor: 1, replace: 'yes' },
       400,
       'INVALID_ARGUMENT',
       'replace must be true or false, got "yes"',
@@ -222,7 +222,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
     [
       'a hold of nobody',
       '/v1/settle',
-      { hold: 'abc', used: 1 },
+      { reservation: 'abc', used: 1 },
       400,
       'INVALID_ARGUMENT',
       'a hold must be the token that reserve() gave, got "abc"',
@@ -230,10 +230,10 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
     [
       'a cancelled cost',
       '/v1/cancel',
-      { hold: 'abc', used: 1 },
+      { reservation: 'abc', used: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a request has no option "used": it takes hold',
+      'a request has no option "used": it takes reservation',
     ],
   ])('%s', async (_, path, body, status, code, message) => {
     const own = await stage()
@@ -244,7 +244,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
   it('a hold of a policy that is gone', async () => {
     const own = await stage()
     const hold = Buffer.from('["gone","a",1,1]').toString('base64url')
-    expect(await own.post('/v1/settle', { hold, used: 1 })).toMatchObject({
+    expect(await own.post('/v1/settle', { reservation: hold, used: 1 })).toMatchObject({
       status: 404,
       body: { error: { code: 'UNKNOWN_POLICY' } },
     })
@@ -277,10 +277,10 @@ describe('a batch with one bad request counts none of them:', () => {
     ],
     [
       'a bad id',
-      [good, { ...good, id: [] }],
+      [good, { ...good, idempotencyKey: [] }],
       400,
       'INVALID_ARGUMENT',
-      'requests[1]: id must be a string of 1 to 200 characters, got an array',
+      'requests[1]: idempotencyKey must be a string of 1 to 200 characters, got an array',
     ],
     [
       'no object',

@@ -1,7 +1,7 @@
 import { show } from '../../core/check.ts'
 import type { Subject } from '../../core/key.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
 import type { Key } from '../../limiter/options.ts'
-import { didYouMean } from '../../policies/nearest-name.ts'
 import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
 /** What the help says about keys. */

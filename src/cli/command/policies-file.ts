@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { show } from '../../core/check.ts'
-import { didYouMean } from '../../policies/nearest-name.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
 import { type Policies, type Policy, readPolicies } from '../../policies/read-policies.ts'
 import { UsageError } from '../terminal/command-failure.ts'
 

@@ -1,7 +1,7 @@
 import { show } from '../../core/check.ts'
 import type { LimiterError } from '../../core/limiter-error.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
 import type { Rule } from '../../core/rule.ts'
-import { didYouMean } from '../../policies/nearest-name.ts'
 import * as forms from '../../rules/forms.ts'
 import type { RuleForm } from '../../rules/rule-form.ts'
 import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'

@@ -13,13 +13,11 @@ export function createStrictLimiter({ name, options }: Policy, store: Store): Li
     ...options,
     onStoreFailure: 'throw',
     instances: 1,
-    deadlineMs: DEADLINE_MS,
+    timeout: TIMEOUT_MS,
     denialCache: false,
   } as const
-  const limiter = createPolicyLimiter(
-    { name, options: 'tiers' in strict ? { ...strict, tiers: strictTiers(strict.tiers) } : strict },
-    { store },
-  )
+  const strictOptions = strict.tiers === undefined ? strict : { ...strict, tiers: strictTiers(strict.tiers) }
+  const limiter = createPolicyLimiter({ name, options: strictOptions }, { store })
   // The command reports a failure, once.
   limiter.on('storeFailed', () => {})
   return limiter
@@ -27,10 +25,10 @@ export function createStrictLimiter({ name, options }: Policy, store: Store): Li
 
 /** The names of a policy's tiers; none of a policy of one rule. */
 export function listTierNames({ options }: Policy): readonly string[] {
-  return 'tiers' in options ? Object.keys(options.tiers) : []
+  return Object.keys(options.tiers ?? {})
 }
 
-const DEADLINE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 function strictTiers(tiers: Readonly<Record<string, unknown>>): Record<string, LimitOptions> {
   const limits = Object.entries(tiers as Record<string, LimitOptions>)

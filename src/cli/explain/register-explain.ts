@@ -1,5 +1,5 @@
 import { show } from '../../core/check.ts'
-import { didYouMean } from '../../policies/nearest-name.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
 import type { RegisterCommand } from '../command/command.ts'
 import { chooseColors } from '../terminal/colors.ts'
 import { UsageError } from '../terminal/command-failure.ts'

@@ -16,7 +16,7 @@ describe('what Redis keeps of a key', () => {
 
   it('is a block, holds and a state, each of which may be missing', () => {
     const block = [Number.NEGATIVE_INFINITY, 10, 20]
-    const holds = [-2.5, 7, 3, 2, 100, 200, 8, 1, 1, 101, 201]
+    const holds = [-2.5, 101, 2, ...[7, 3, 3, 100, 200], ...[8, 1, 1, 101, 201]]
     expect(decodeEntry(fixed, encodeNumbers(...block, ...holds, 0, 4, 1_000))).toMatchObject({
       block: { atMs: 10, untilMs: 20 },
       holds: [
@@ -39,7 +39,7 @@ describe('what Redis keeps of a key', () => {
   })
 
   it('is a log', () => {
-    const entry = decodeEntry(log, encodeNumbers(30, 9, 1_000, 10, 4, 30, 5))
+    const entry = decodeEntry(log, encodeNumbers(30, 100, 1_000, 10, 104, 30, 109))
     expect(entry).toMatchObject({
       parts: { atMs: 30, total: 9, spanMs: 1_000 },
       taken: [

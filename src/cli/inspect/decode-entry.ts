@@ -3,7 +3,7 @@ import type { Hold } from '../../engine/holds.ts'
 import type { Block, KeyState } from '../../engine/key-state.ts'
 
 /** What Redis keeps of a key, read from its bytes. */
-export interface StoredEntry extends KeyState {
+export interface StoredEntry extends Omit<KeyState, 'holds'> {
   readonly holds: readonly Hold[]
   /** The state by the names of its parts. Absent when there is none. */
   readonly parts: Readonly<Record<string, number | readonly number[]>> | undefined
@@ -14,7 +14,7 @@ export interface StoredEntry extends KeyState {
 const HOLD_NUMBERS = 5
 
 /**
- * Reads what `entry.lua` and a rule's script have packed, a row of doubles: a block is −∞ and two times, n holds are −n − ½ and five
+ * Reads what the scripts have packed, a row of doubles: a block is −∞ and two times, n holds are −n − ½, two numbers, and five
  * numbers each, and the rest is the state of the rule. `undefined` when it is something else.
  */
 export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefined {
@@ -28,18 +28,21 @@ export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefi
     at = 3
   }
   const count = -(numbers[at] ?? 0) - 0.5
-  const holds = Number.isInteger(count) && count >= 1 ? readHolds(numbers, at + 1, count) : []
-  if (holds.length > 0) at += 1 + holds.length * HOLD_NUMBERS
+  const holds =
+    Number.isInteger(count) && count >= 1 ? readHolds(numbers, at + 3, count, numbers[at + 2] as number) : []
+  if (holds.length > 0) at += 3 + holds.length * HOLD_NUMBERS
   const rest = numbers.subarray(at)
   if (rest.length === 0) return { state: undefined, parts: undefined, taken: [], block, holds }
   return rule.codec === undefined ? readLog(rest, block, holds) : readRow(rule.codec, rest, block, holds)
 }
 
-function readHolds(numbers: Float64Array, from: number, count: number): readonly Hold[] {
+/** @param mostLeft no more than that can go back of any hold. */
+function readHolds(numbers: Float64Array, from: number, count: number, mostLeft: number): readonly Hold[] {
   return Array.from({ length: count }, (_, index) => {
     const at = from + index * HOLD_NUMBERS
-    const [id, amount, left, takenMs, untilMs] = numbers.subarray(at, at + HOLD_NUMBERS) as unknown as number[]
-    return { id, amount, left, takenMs, untilMs } as Hold
+    const row = numbers.subarray(at, at + HOLD_NUMBERS) as unknown as [number, number, number, number, number]
+    const [id, amount, left, takenMs, untilMs] = row
+    return { id, amount, left: Math.min(left, mostLeft), takenMs, untilMs }
   })
 }
 
@@ -55,12 +58,12 @@ function readRow(
   return { state, parts: { ...state } as unknown as NonNullable<StoredEntry['parts']>, taken: [], block, holds }
 }
 
-// Rules without a row of fixed size keep their newest time, their total, for how long each counts, and pairs of time and cost.
+// Rules without a row of fixed size keep their newest time, the sum before the first pair, for how long each counts, and pairs of a time and
+// the sum up to it.
 function readLog(row: Float64Array, block: Block | undefined, holds: readonly Hold[]): StoredEntry | undefined {
-  const [atMs = 0, total = 0, spanMs = 0] = row
+  const [atMs = 0, base = 0, spanMs = 0] = row
   if (row.length < 5 || row.length % 2 !== 1) return undefined
-  const taken = Array.from({ length: (row.length - 3) / 2 }, (_, index) => {
-    return [row[2 * index + 3] as number, row[2 * index + 4] as number] as const
-  })
-  return { state: undefined, parts: { atMs, total, spanMs }, taken, block, holds }
+  const sums = Array.from({ length: (row.length - 3) / 2 }, (_, index) => row[2 * index + 4] as number)
+  const taken = sums.map((sum, index) => [row[2 * index + 3] as number, sum - (sums[index - 1] ?? base)] as const)
+  return { state: undefined, parts: { atMs, total: (sums.at(-1) as number) - base, spanMs }, taken, block, holds }
 }

@@ -27,8 +27,8 @@ export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisIn
   try {
     const decision = await limiter.peek(key, { cost })
     const atMs = await readServerTimeMs(redis.client)
-    const isTiered = 'tiers' in policy.options
-    const hashTag = 'tiers' in policy.options && policy.options.hashTag === true
+    const { tiers, hashTag = false } = policy.options
+    const isTiered = tiers !== undefined
     const known = Object.entries(limiter.rules).map(([name, rule]) => {
       return createLimit({ limiter: policy.name, tier: isTiered ? name : undefined, rule, hashTag })
     })

@@ -49,7 +49,8 @@ function reviveDecision(reply: Decision): Decision {
     name,
     reviveVerdict(tier),
   ])
-  return { ...reviveVerdict(reply), tiers: Object.fromEntries(tiers), limitedBy: reply.limitedBy ?? undefined }
+  const limitedBy = reply.limitedBy ?? undefined
+  return { ...reviveVerdict(reply), tiers: Object.fromEntries(tiers), limitedBy } as Decision
 }
 
 function reviveVerdict<Reply extends TierResult>(reply: Reply): Reply {

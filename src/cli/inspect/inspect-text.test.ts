@@ -16,7 +16,14 @@ const STORED: StoredKey = {
 
 function shown(decision: Partial<Decision>, stored: Partial<StoredKey>): string {
   const inspection: Inspection = {
-    ...{ policy: 'api', key: 'a', cost: 1, place: '127.0.0.1:6379', atMs: 0, decision: { ...DECISION, ...decision } },
+    ...{
+      policy: 'api',
+      key: 'a',
+      cost: 1,
+      place: '127.0.0.1:6379',
+      atMs: 0,
+      decision: { ...DECISION, ...decision } as Decision,
+    },
     limits: [
       {
         ...{ name: 'api', kind: 'fixed-window', limit: 5, parameters: { limit: 5 }, isShadow: false },

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../policies/nearest-name.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
 import { getScript, listScripts, type Script } from '../../stores/redis/script-catalog.ts'
 import { UsageError } from '../terminal/command-failure.ts'
 

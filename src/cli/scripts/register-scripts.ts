@@ -1,5 +1,6 @@
 import { listScripts } from '../../stores/redis/script-catalog.ts'
 import type { RegisterCommand } from '../command/command.ts'
+import { UsageError } from '../terminal/command-failure.ts'
 import { formatTable } from '../terminal/table.ts'
 import { findScript, formatLabel, readPurpose } from './catalog.ts'
 import { registerCheck } from './check.ts'
@@ -20,17 +21,21 @@ export const registerScripts: RegisterCommand = (program, terminal) => {
   scripts
     .command('print')
     .description('the text of a script, as a server gets it')
-    .argument('<name[@version]>', 'such as sliding-window, or sliding-window@1')
+    .argument('[name[@version]]', 'such as sliding-window, or sliding-window@1')
+    .option('--full', 'the script for everything that the others do not decide, as sluice does')
     .addHelpText('after', '\nExamples:\n  sluice scripts print token-bucket > token-bucket.lua')
-    .action((label: string) => terminal.out(findScript(label).source))
+    .action((label: string | undefined, { full }: { full?: boolean }) => {
+      if (label === undefined && full !== true) throw new UsageError('name a script, such as sliding-window, or --full')
+      terminal.out(findScript(full === true ? 'sluice' : (label as string)).source)
+    })
   registerLoad(scripts, terminal)
   registerCheck(scripts, terminal)
 }
 
 function composeListJson(): string {
   const listed = listScripts().map((script) => {
-    const { name, version, sha1, source, required, optional } = script
-    return { name, version, sha1, bytes: Buffer.byteLength(source), required, optional, purpose: readPurpose(script) }
+    const { name, version, sha1, source, parameters } = script
+    return { name, version, sha1, bytes: Buffer.byteLength(source), parameters, purpose: readPurpose(script) }
   })
   return `${JSON.stringify({ scripts: listed }, null, 2)}\n`
 }

@@ -69,7 +69,7 @@ describe('the rules of a simulation', () => {
       'fixed-window limit=1 window=60',
       `window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got "60"`,
     ],
-    ['fixed-window limit=1 widnow=1m', 'fixedWindow() has no option "widnow": it takes limit, window, anchor, maxDebt'],
+    ['fixed-window limit=1 widnow=1m', 'fixedWindow() has no option "widnow", did you mean "window"?'],
     ['fixed-window limit=1 window=1m anchor=noon', `anchor must be 'clock' or 'first-hit', got "noon"`],
   ])('are refused when they are wrong: %s', async (text, reason) => {
     expect(await simulateMistake('--rule', text)).toBe(`sluice: the rule ${JSON.stringify(text)} is wrong: ${reason}\n`)

@@ -22,7 +22,7 @@ export async function readContestants(
 }
 
 function listLimits({ name, options }: Policy): Contestant[] {
-  if (!('tiers' in options)) return [composeContestant(name, options)]
+  if (options.tiers === undefined) return [composeContestant(name, options)]
   // A tier in a file is a limit, never a bare rule.
   return Object.entries(options.tiers).map(([tier, limit]) =>
     composeContestant(`${name}.${tier}`, limit as LimitOptions),

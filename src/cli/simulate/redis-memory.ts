@@ -12,7 +12,7 @@ import { CommandFailure } from '../terminal/command-failure.ts'
 /** The most requests that are made to fill a key. */
 const MOST_REQUESTS = 10_000
 const AT_ONCE = 500
-const DEADLINE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /**
  * What one key of a rule takes on the server when it is used up, in bytes, the name of the key and the server's own upkeep included. The
@@ -32,7 +32,7 @@ export async function measureRedisMemory({ rule }: Contestant, { client, place }
     clock,
     onStoreFailure: 'throw',
     // No caller waits for these decisions, and a long log takes its time.
-    timeout: DEADLINE_MS,
+    timeout: TIMEOUT_MS,
   })
   const asked: Promise<unknown>[] = []
   try {

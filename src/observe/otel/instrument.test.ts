@@ -250,7 +250,7 @@ describe('instrument()', () => {
 
   it.each([
     [{ recordKeys: 'yes' }, 'recordKeys must be true or false, got "yes"'],
-    [{ tracer: 1 }, 'instrument() has no option "tracer": it takes meterProvider, tracerProvider, recordKeys'],
+    [{ tracer: 1 }, 'instrument() has no option "tracer", did you mean "tracerProvider"?'],
   ])('refuses the options %j', (options, message) => {
     expect(() => instrument(createLimiter({ name: 'api', rule: two }), options as never)).toThrow(message)
   })

@@ -201,7 +201,7 @@ describe('collecting', () => {
       'prefix must be letters, digits and underscores that do not begin with a digit, got "9lives"',
     ],
     [{ prefix: 7 }, 'prefix must be letters, digits and underscores that do not begin with a digit, got 7'],
-    [{ registry: 1 }, 'collectMetrics() has no option "registry": it takes register, prefix, buckets'],
+    [{ registry: 1 }, 'collectMetrics() has no option "registry", did you mean "register"?'],
   ])('refuses the options %j', (options, message) => {
     const limiter = createLimiter({ name: 'api', rule: ten })
     expect(() => collectMetrics(limiter, options as never)).toThrow(message)

@@ -7,11 +7,8 @@
 -- holds    leased
 --
 -- plain #value >= 40 and #value % 16 == 8
--- valid #state >= 40 and #state % 16 == 8 and timeOf(state)
+-- full  maxDebt, spanMs = leaseMs, isOldestFirst = true: Timeline
 -- state concurrency@1: newest time, total, length of a lease, then pairs of time and cost, oldest first
-local function step(limit, leaseMs, maxDebt, state, nowMs, cost, force, takenMs)
-  return stepTimeline(limit, leaseMs, maxDebt, withoutOldest, state, nowMs, cost, force, takenMs)
-end
 
 -- @setup
 local spanMs = leaseMs

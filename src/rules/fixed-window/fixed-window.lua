@@ -7,53 +7,43 @@
 -- holds     dated
 --
 -- plain #value == 24
--- valid #state == 24 and timeOf(struct.unpack('<ddd', state))
+-- full  windowMs, anchor, maxDebt: FixedWindow
 -- state fixed-window@1: start of the window, count, length of the window
-local function timeOf(atMs, count, windowMs)
-  local isWhole = atMs % 1 == 0 and count % 1 == 0 and windowMs % 1 == 0
-  local isCounted = atMs >= 0 and atMs <= EXACT and count >= 0 and count <= 2 * EXACT
-  return isWhole and isCounted and windowMs >= 1 and windowMs <= EXACT and atMs
+local function readFixedWindow(value, at)
+  if #value - at == 23 then
+    local atMs, count, windowMs = struct.unpack('<ddd', value, at)
+    if isWhole(atMs, 0) and isWhole(count, 0, 2 * EXACT) and isWhole(windowMs, 1) then
+      return { atMs = atMs, count = count, windowMs = windowMs }
+    end
+  end
 end
 
-local function step(limit, windowMs, anchor, maxDebt, state, nowMs, cost, force, takenMs)
-  local atMs, count, live, keeps = nil, 0, false, false
+local function writeFixedWindow(state, front)
+  return front .. struct.pack('<ddd', state.atMs, state.count, state.windowMs)
+end
+
+local function stepFixedWindow(rule, state, nowMs, cost, force, takenMs)
+  local limit, windowMs, atMs, count, isLive = rule.limit, rule.windowMs, nil, 0, false
   if state then
-    local madeMs
-    atMs, count, madeMs = struct.unpack('<ddd', state)
-    live = nowMs < atMs + madeMs
-    count = live and count or 0
-    if madeMs ~= windowMs then
-      local function theirs(...)
-        return step(limit, madeMs, anchor, maxDebt, ...)
-      end
-      local function mine(...)
-        return step(limit, windowMs, anchor, maxDebt, ...)
-      end
-      local _, recounted
-      if count > 0 then
-        _, _, _, _, _, recounted = mine(nil, nowMs, count, true)
-      end
-      return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
-    end
-    keeps = live and nowMs >= atMs
+    atMs, isLive = state.atMs, nowMs < state.atMs + windowMs
+    count = isLive and state.count or 0
   end
-  if not live or nowMs < atMs then
-    atMs = anchor == 'clock' and nowMs - nowMs % windowMs or nowMs
+  if not isLive or nowMs < atMs then
+    atMs = rule.anchor == 'clock' and nowMs - nowMs % windowMs or nowMs
   end
   local leftMs = atMs + windowMs - nowMs
   if not force and count + cost > limit then
-    return leftMs, math.max(0, limit - count), live and leftMs or 0, 0, 0
+    return leftMs, math.max(0, limit - count), isLive and leftMs or 0, 0, 0
   end
   local before = count
   -- What was taken in an earlier window has left with it.
   if not (cost < 0 and takenMs and takenMs < atMs) then
-    count = addBounded(count, cost, limit + maxDebt)
+    count = addBounded(count, cost, limit + rule.maxDebt)
   end
   -- A window whose count was given back stays open: it must not restart before its end.
-  local resetAfterMs = (live or count > 0) and leftMs or 0
-  local returned = cost < 0 and before - count or 0
-  local next = struct.pack('<ddd', atMs, count, windowMs)
-  return 0, math.max(0, limit - count), resetAfterMs, count > 0 and leftMs or 0, 0, next, returned, keeps
+  local resetAfterMs = (isLive or count > 0) and leftMs or 0
+  local next, returned = { atMs = atMs, count = count, windowMs = windowMs }, cost < 0 and before - count or 0
+  return 0, math.max(0, limit - count), resetAfterMs, count > 0 and leftMs or 0, 0, next, returned
 end
 
 -- @read

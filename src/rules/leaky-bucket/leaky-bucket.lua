@@ -11,12 +11,8 @@
 -- holds      pooled
 --
 -- plain #value == 32
--- valid #state == 32 and timeOfLevel(struct.unpack('<dddd', state))
+-- full  periodMs, maxDebt, rate = leak, maxWaitMs = mode == 'shape' and maxWaitMs or nil: Level, recounted
 -- state leaky-bucket@1: time, what is in the bucket in units of request * millisecond of a period, length of the period, requests that leak out in one
-local function step(capacity, leak, periodMs, mode, maxWaitMs, maxDebt, state, nowMs, cost, force, takenMs)
-  local waitMs = mode == 'shape' and maxWaitMs or nil
-  return stepLevel(capacity, leak, periodMs, maxDebt, waitMs, false, state, nowMs, cost, force)
-end
 
 -- @setup
 local rate, most, isShape = leak, (capacity + maxDebt) * periodMs, mode == 'shape'

@@ -7,11 +7,8 @@
 -- holds     dated
 --
 -- plain #value >= 40 and #value % 16 == 8
--- valid #state >= 40 and #state % 16 == 8 and timeOf(state)
+-- full  maxDebt, spanMs = windowMs, mostHolds = 200: Timeline
 -- state sliding-log@1: newest time, total, length of the window, then pairs of time and cost, oldest first
-local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
-  return stepTimeline(limit, windowMs, maxDebt, withoutNewest, state, nowMs, cost, force, takenMs)
-end
 
 -- @setup
 local spanMs = windowMs

@@ -12,11 +12,11 @@ describe('slidingLog', () => {
     rule.adjust(state, nowMs, amount).state as Timeline
 
   it('keeps requests of one millisecond together, and one request without a buffer', () => {
-    const spanMs = rule.windowMs
+    const bare = { spanMs: rule.windowMs, older: [], from: 0, to: 0, past: { runs: [], sum: 0 } }
     let state = add(undefined, 7, 1)
     for (let request = 1; request < 50; request++) state = add(state, 7, 1)
-    expect(state).toEqual({ atMs: 7, newestCost: 50, total: 50, spanMs, older: [], from: 0, to: 0 })
-    expect(add(state, 200, 1)).toEqual({ atMs: 200, newestCost: 1, total: 1, spanMs, older: [], from: 0, to: 0 })
+    expect(state).toEqual({ atMs: 7, newestCost: 50, total: 50, ...bare })
+    expect(add(state, 200, 1)).toEqual({ atMs: 200, newestCost: 1, total: 1, ...bare })
     expect(add(add(state, 200, 1), 200, -1)).toBeUndefined()
   })
 

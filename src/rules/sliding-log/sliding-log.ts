@@ -38,6 +38,7 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     refunds: 'by-time',
     windowMs,
     replenishes: 'gradually',
+    mostHolds: 200,
     share: (instances) => slidingLog({ ...shareLimit(parameters, instances), window: windowMs }),
     ...createSlidingLog(parameters),
   }

@@ -7,57 +7,49 @@
 -- holds     dated
 --
 -- plain #value == 32
--- valid #state == 32 and timeOf(struct.unpack('<dddd', state))
+-- full  windowMs, maxDebt: SlidingWindow
 -- state sliding-window@1: start of the current window, its count, the count of the one before, length of the window
-local function timeOf(atMs, current, previous, windowMs)
-  local isWhole = windowMs % 1 == 0 and atMs % windowMs == 0 and current % 1 == 0 and previous % 1 == 0
-  local isCounted = current >= 0 and current <= EXACT and previous >= 0 and previous <= EXACT
-  return isWhole and isCounted and windowMs >= 1 and windowMs <= EXACT and atMs >= 0 and atMs <= EXACT and atMs
+local function readSlidingWindow(value, at)
+  if #value - at == 31 then
+    local atMs, current, previous, windowMs = struct.unpack('<dddd', value, at)
+    if
+      isWhole(windowMs, 1)
+      and isWhole(atMs, 0)
+      and atMs % windowMs == 0
+      and isWhole(current, 0)
+      and isWhole(previous, 0)
+    then
+      return { atMs = atMs, current = current, previous = previous, windowMs = windowMs }
+    end
+  end
 end
 
-local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs)
+local function writeSlidingWindow(state, front)
+  return front .. struct.pack('<dddd', state.atMs, state.current, state.previous, state.windowMs)
+end
+
+local function stepSlidingWindow(rule, state, nowMs, cost, force, takenMs)
+  local limit, windowMs, current, previous, returned = rule.limit, rule.windowMs, 0, 0, 0
   local atMs = nowMs - nowMs % windowMs
   local elapsedMs = nowMs - atMs
-  local current, previous, keeps = 0, 0, false
-  if state then
-    local stateMs, stateCurrent, statePrevious, madeMs = struct.unpack('<dddd', state)
-    if madeMs ~= windowMs then
-      local function theirs(...)
-        return step(limit, madeMs, maxDebt, ...)
-      end
-      local function mine(...)
-        return step(limit, windowMs, maxDebt, ...)
-      end
-      -- Where nearly everything fits, what does not remain is used, debt included.
-      local _, remaining = step(EXACT, madeMs, maxDebt, state, nowMs, 0, true)
-      local recounted
-      if remaining < EXACT then
-        _, _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
-      end
-      return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
-    end
-    keeps = atMs == stateMs and stateCurrent > 0
-    if atMs <= stateMs then
-      current, previous = stateCurrent, statePrevious
-    elseif atMs - stateMs <= windowMs then
-      previous = stateCurrent
-    end
+  if state and atMs <= state.atMs then
+    current, previous = state.current, state.previous
+  elseif state and atMs - state.atMs <= windowMs then
+    previous = state.current
   end
 
   -- The last windowMs milliseconds end with this one: so many of them lie in the window before. Rounded down: only so are evenly
   -- spaced requests at exactly the limit never refused.
   local sharedMs = windowMs - 1 - elapsedMs
   local passes = force or math.floor(previous * sharedMs / windowMs) <= limit - current - cost
-  local returned = 0
   if passes and cost < 0 then
     local inCurrent = not takenMs or takenMs >= atMs
     local inPrevious = not takenMs or (takenMs < atMs and takenMs >= atMs - windowMs)
     local fromCurrent = inCurrent and math.min(-cost, current) or 0
     local fromPrevious = inPrevious and math.min(-cost - fromCurrent, previous) or 0
-    current, previous = current - fromCurrent, previous - fromPrevious
-    returned = fromCurrent + fromPrevious
+    current, previous, returned = current - fromCurrent, previous - fromPrevious, fromCurrent + fromPrevious
   elseif passes then
-    current = addBounded(current, cost, limit + maxDebt)
+    current = addBounded(current, cost, limit + rule.maxDebt)
   end
 
   local remaining = math.max(0, limit - current - math.floor(previous * sharedMs / windowMs))
@@ -71,8 +63,8 @@ local function step(limit, windowMs, maxDebt, state, nowMs, cost, force, takenMs
   elseif asked <= limit or not passes then
     laterMs = windowMs - elapsedMs + math.floor(windowMs * (current - limit + asked - 1) / current)
   end
-  local next = passes and struct.pack('<dddd', atMs, current, previous, windowMs) or nil
-  return passes and 0 or laterMs, remaining, resetAfterMs, passes and laterMs or 0, 0, next, returned, keeps
+  local next = passes and { atMs = atMs, current = current, previous = previous, windowMs = windowMs } or nil
+  return passes and 0 or laterMs, remaining, resetAfterMs, passes and laterMs or 0, 0, next, returned
 end
 
 -- @setup

@@ -7,103 +7,70 @@
 -- holds     dated
 --
 -- plain #value == 8 * (slices + 3)
--- valid #state >= 32 and #state <= 8024 and #state % 8 == 0 and timeOf(struct.unpack('<d', state), struct.unpack('<d', state, #state - 7), #state / 8 - 3)
+-- full  slices, maxDebt, sliceMs = math.ceil(windowMs / slices): StrictWindow
 -- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, minus the length of a slice
-local function timeOf(atMs, minusSliceMs, slices)
-  local isTime = atMs % 1 == 0 and atMs >= 0 and atMs <= EXACT
+local function readStrictWindow(value, at)
+  local slices = (#value - at + 1) / 8 - 3
+  if not isWhole(slices, 1, 1000) then
+    return nil
+  end
+  local counts = { struct.unpack('<' .. string.rep('d', slices + 3), value, at) }
+  local atMs, sliceMs = counts[1], -counts[slices + 3]
+  local isRight = isWhole(atMs, 0) and isWhole(sliceMs, 1) and sliceMs * slices <= EXACT
+  for slice = 1, slices + 1 do
+    counts[slice] = counts[slice + 1]
+    isRight = isRight and isWhole(counts[slice], 0, 2 * EXACT)
+  end
   -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
-  return isTime and minusSliceMs % 1 == 0 and minusSliceMs <= -1 and minusSliceMs * slices >= -EXACT and atMs
+  return isRight and { atMs = atMs, counts = counts, slices = slices, sliceMs = sliceMs } or nil
 end
 
-local function liveCounts(state, atMs, live, sliceMs)
-  local counts, passed, used = {}, live, 0
-  if state then
-    counts = { struct.unpack('<' .. string.rep('d', live), state, 9) }
-    passed = math.max(0, math.floor((atMs - (struct.unpack('<d', state))) / sliceMs + 0.5))
-  end
+local function writeStrictWindow(state, front)
+  local counts, live = state.counts, state.slices + 1
+  counts[live + 1] = -state.sliceMs
+  return front
+    .. struct.pack('<d' .. string.rep('d', live + 1), state.atMs, (table.unpack or unpack)(counts, 1, live + 1))
+end
+
+local function stepStrictWindow(rule, state, nowMs, cost, force, takenMs)
+  local limit, sliceMs, live = rule.limit, rule.sliceMs, rule.slices + 1
+  local atMs, counts, used, returned = nowMs - nowMs % sliceMs, {}, 0, 0
+  local passed = state and math.max(0, math.floor((atMs - state.atMs) / sliceMs + 0.5)) or live
   for slice = 1, live do
-    if passed > 0 then
-      counts[slice] = slice + passed <= live and counts[slice + passed] or 0
-    end
-    local count = counts[slice]
-    if not (count % 1 == 0 and count >= 0 and count <= 2 * EXACT) then
-      error(FOREIGN, 0)
-    end
-    used = used + count
+    local count = slice + passed <= live and state.counts[slice + passed] or 0
+    counts[slice], used = count, used + count
   end
-  return counts, used
-end
-
--- Takes up to amount from the slices between newest and oldest, newest first, and answers how much that was.
-local function giveBack(counts, amount, newest, oldest)
-  local slice, left = newest, amount
-  while slice >= math.max(1, oldest) and left > 0 do
-    local removed = math.min(left, counts[slice])
-    counts[slice] = counts[slice] - removed
-    left = left - removed
-    slice = slice - 1
-  end
-  return amount - left
-end
-
-local function step(limit, windowMs, slices, maxDebt, state, nowMs, cost, force, takenMs)
-  local sliceMs = math.ceil(windowMs / slices)
-  local madeMs = state and -struct.unpack('<d', state, #state - 7) or sliceMs
-  local madeSlices = state and #state / 8 - 3 or slices
-  if madeMs ~= sliceMs or madeSlices ~= slices then
-    local function theirs(...)
-      return step(limit, madeMs * madeSlices, madeSlices, maxDebt, ...)
-    end
-    local function mine(...)
-      return step(limit, windowMs, slices, maxDebt, ...)
-    end
-    -- Where nearly everything fits, what does not remain is used, debt included.
-    local _, remaining = step(EXACT, madeMs * madeSlices, madeSlices, maxDebt, state, nowMs, 0, true)
-    local recounted
-    if remaining < EXACT then
-      _, _, _, _, _, recounted = mine(nil, nowMs, EXACT - remaining, true)
-    end
-    return stepOutlived(theirs, mine, recounted, state, nowMs, cost, force, takenMs)
-  end
-  local atMs, live = nowMs - nowMs % sliceMs, slices + 1
-  local counts, used = liveCounts(state, atMs, live, sliceMs)
-
-  -- How many slices, from the start of the newest, until at least amount has left, oldest first.
-  local function msUntilFree(amount)
-    local slice, freed = 1, counts[1]
-    while freed < amount and slice < live do
-      slice = slice + 1
-      freed = freed + counts[slice]
-    end
-    return atMs + slice * sliceMs - nowMs
-  end
-
-  -- The same for all that is used, from the other end: mostly the newest slice is not empty.
-  local function msUntilEmpty()
-    local slice = live
-    while slice > 0 and counts[slice] == 0 do
-      slice = slice - 1
-    end
-    return slice == 0 and 0 or atMs + slice * sliceMs - nowMs
-  end
-
-  if not force and used + cost > limit then
-    return msUntilFree(cost - (limit - used)), math.max(0, limit - used), msUntilEmpty(), 0, 0
-  end
-  local returned = 0
-  if cost < 0 then
+  local passes = force or used + cost <= limit
+  if passes and cost < 0 then
+    -- The newest first, or only from the slice in which it was taken.
     local only = takenMs and live - math.max(0, (atMs - (takenMs - takenMs % sliceMs)) / sliceMs)
-    returned = giveBack(counts, -cost, only or live, only or 1)
+    for slice = only or live, math.max(1, only or 1), -1 do
+      local removed = math.min(-cost - returned, counts[slice])
+      counts[slice], returned = counts[slice] - removed, returned + removed
+    end
     used = used - returned
-  else
-    local total = addBounded(used, cost, limit + maxDebt)
-    counts[live] = counts[live] + (total - used)
-    used = total
+  elseif passes then
+    local total = addBounded(used, cost, limit + rule.maxDebt)
+    counts[live], used = counts[live] + (total - used), total
   end
-  counts[live + 1] = -sliceMs
-  local next = struct.pack('<d' .. string.rep('d', live + 1), atMs, (table.unpack or unpack)(counts, 1, live + 1))
-  local nextAfterMs = used > 0 and msUntilFree(math.max(1, used - limit + 1)) or 0
-  return 0, math.max(0, limit - used), msUntilEmpty(), nextAfterMs, 0, next, returned
+  local remaining, newest, resetAfterMs, laterMs = math.max(0, limit - used), live, 0, 0
+  while newest > 0 and counts[newest] == 0 do
+    newest = newest - 1
+  end
+  if newest > 0 then
+    -- When that passes: what was refused, or else more than remaining.
+    local need, oldest, freed = passes and math.max(1, used - limit + 1) or cost - (limit - used), 1, counts[1]
+    while freed < need and oldest < live do
+      oldest = oldest + 1
+      freed = freed + counts[oldest]
+    end
+    resetAfterMs, laterMs = atMs + newest * sliceMs - nowMs, atMs + oldest * sliceMs - nowMs
+  end
+  if not passes then
+    return laterMs, remaining, resetAfterMs, 0, 0
+  end
+  local next = { atMs = atMs, counts = counts, slices = rule.slices, sliceMs = sliceMs }
+  return 0, remaining, resetAfterMs, laterMs, 0, next, returned
 end
 
 -- @setup

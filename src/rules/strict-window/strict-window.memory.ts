@@ -1,4 +1,4 @@
-import { addBounded, type CompactCodec, type RuleState, type StateCodec } from '../../core/rule.ts'
+import { addBounded, type BulkRefunds, type CompactCodec, type RuleState, type StateCodec } from '../../core/rule.ts'
 import type { CountedAdjust, CountedStep, WindowParameters } from '../outlive.ts'
 
 /** The counts of the slice that started at `atMs` (last) and of as many slices before it as the window has, each of `sliceMs`. */
@@ -16,7 +16,7 @@ export const stepStrictWindow: CountedStep<Parameters, StrictWindowState> = (par
   const { limit, windowMs, slices } = parameters
   const sliceMs = measureSlice(windowMs, slices)
   const atMs = findStart(nowMs, sliceMs)
-  const counts = shiftCounts(state, atMs, slices + 1, sliceMs)
+  const counts = shiftCounts(state, atMs, slices + 1)
   let used = sum(counts)
   const passes = used + cost <= limit
   const retryAfterMs = passes ? 0 : atMs + slicesUntilFree(counts, cost - (limit - used)) * sliceMs - nowMs
@@ -45,17 +45,37 @@ export const adjustStrictWindow: CountedAdjust<Parameters, StrictWindowState> = 
   const { limit, windowMs, slices, maxDebt } = parameters
   const sliceMs = measureSlice(windowMs, slices)
   const atMs = findStart(nowMs, sliceMs)
-  const counts = shiftCounts(state, atMs, slices + 1, sliceMs)
+  const counts = shiftCounts(state, atMs, slices + 1)
   const used = sum(counts)
   if (amount < 0) {
-    const only =
-      takenMs === undefined ? undefined : slices - Math.max(0, (atMs - findStart(takenMs, sliceMs)) / sliceMs)
+    const only = takenMs === undefined ? undefined : findSlice(takenMs, atMs, slices, sliceMs)
     const returned = giveBack(counts, -amount, only ?? slices, only ?? 0)
     return { state: returned === used ? undefined : { atMs, counts, sliceMs }, returned }
   }
   const total = addBounded(used, amount, limit + maxDebt)
   counts[slices] = (counts[slices] as number) + (total - used)
   return { state: total === 0 ? undefined : { atMs, counts, sliceMs }, returned: 0 }
+}
+
+/** Many refunds at once, on slices of any number and length. */
+export const bulkStrictWindow: BulkRefunds<StrictWindowState> = {
+  refund(state, nowMs, taken) {
+    const { sliceMs } = state
+    const slices = state.counts.length - 1
+    const atMs = findStart(nowMs, sliceMs)
+    const counts = shiftCounts(state, atMs, slices + 1)
+    for (const { takenMs, left } of taken) {
+      const slice = findSlice(takenMs, atMs, slices, sliceMs)
+      giveBack(counts, left, slice, slice)
+    }
+    return sum(counts) === 0 ? undefined : { atMs, counts, sliceMs }
+  },
+  countTaken(state, nowMs, takenMs) {
+    const { counts, sliceMs } = state
+    const atMs = findStart(nowMs, sliceMs)
+    const slice = findSlice(takenMs, atMs, counts.length - 1, sliceMs)
+    return slice < 0 ? 0 : (counts[slice + countPassed(state, atMs)] ?? 0)
+  },
 }
 
 /** The parameters that counted a state, with the limit of these. */
@@ -74,6 +94,11 @@ function findStart(timeMs: number, sliceMs: number): number {
   return Math.floor(timeMs / sliceMs) * sliceMs
 }
 
+/** Which slice a time was counted in, of those until the one that starts at `atMs`. Below zero when it has left. */
+function findSlice(takenMs: number, atMs: number, slices: number, sliceMs: number): number {
+  return slices - Math.max(0, (atMs - findStart(takenMs, sliceMs)) / sliceMs)
+}
+
 function sum(counts: readonly number[]): number {
   let total = 0
   for (const count of counts) total += count
@@ -81,12 +106,17 @@ function sum(counts: readonly number[]): number {
 }
 
 /** The counts of the live slices as of the slice that starts at `atMs`, oldest first. Always a copy. */
-function shiftCounts(state: StrictWindowState | undefined, atMs: number, live: number, sliceMs: number): number[] {
+function shiftCounts(state: StrictWindowState | undefined, atMs: number, live: number): number[] {
   const counts = new Array<number>(live).fill(0)
   if (state === undefined) return counts
-  const passed = Math.max(0, Math.round((atMs - state.atMs) / sliceMs))
+  const passed = countPassed(state, atMs)
   for (let slice = passed; slice < live; slice++) counts[slice - passed] = state.counts[slice] as number
   return counts
+}
+
+/** How many slices have begun since the newest of a state, until the one that starts at `atMs`. */
+function countPassed(state: StrictWindowState, atMs: number): number {
+  return Math.max(0, Math.round((atMs - state.atMs) / state.sliceMs))
 }
 
 /** Takes up to `amount` from the slices between `newest` and `oldest`, newest first, and answers how much that was. */

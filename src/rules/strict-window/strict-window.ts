@@ -6,6 +6,7 @@ import { outliveRequests } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
 import {
   adjustStrictWindow,
+  bulkStrictWindow,
   createCompactStrictWindowCodec,
   createStrictWindowCodec,
   readStrictWindow,
@@ -62,6 +63,7 @@ export function strictWindow(options: StrictWindowOptions): Rule {
       parameters,
       readCounting: (state) => readStrictWindow(parameters, state),
     }),
+    bulk: bulkStrictWindow,
   }
   return rule
 }

@@ -9,11 +9,8 @@
 -- holds     pooled
 --
 -- plain #value == 32
--- valid #state == 32 and timeOfLevel(struct.unpack('<dddd', state))
+-- full  periodMs, maxDebt, rate = refill: Level, recounted
 -- state token-bucket@1: time, tokens used in units of token * millisecond of a period, length of the period, tokens that come back in one
-local function step(capacity, refill, periodMs, maxDebt, state, nowMs, cost, force, takenMs)
-  return stepLevel(capacity, refill, periodMs, maxDebt, nil, false, state, nowMs, cost, force)
-end
 
 -- @setup
 local rate, most = refill, (capacity + maxDebt) * periodMs

@@ -1,6 +1,6 @@
 import { show } from '../../core/check.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
 import type { Rule } from '../../core/rule.ts'
-import { didYouMean } from '../../policies/nearest-name.ts'
 import { readPlain } from '../../policies/read-fields.ts'
 import { FORMS } from '../../policies/read-limit.ts'
 import type { MappingNode, ReportProblem } from '../../policies/source-node.ts'

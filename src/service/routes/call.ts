@@ -26,7 +26,7 @@ export function readCall(policies: PolicyLookup, body: JsonBody, others: readonl
 }
 
 /** Throws when a text in a key is too long. Everything else about the key is for the limiter to check. */
-function assertShortNames(key: unknown): void {
+export function assertShortNames(key: unknown): void {
   if (typeof key === 'object' && key !== null) for (const part of Object.values(key)) assertShortNames(part)
   if (typeof key !== 'string' || key.length <= LONGEST_NAME) return
   const message = `the name of a key must have at most ${LONGEST_NAME} characters here, got ${key.length}`
@@ -44,6 +44,11 @@ function readPolicy(policies: PolicyLookup, name: unknown): PolicyInForce {
   if (typeof name !== 'string') {
     throw new LimiterError('INVALID_ARGUMENT', `policy must be the name of a policy, got ${show(name)}`)
   }
+  return findPolicy(policies, name)
+}
+
+/** The policy of that name. Throws when there is none. */
+export function findPolicy(policies: PolicyLookup, name: string): PolicyInForce {
   const policy = policies.get(name)
   if (policy !== undefined) return policy
   throw new RequestError('UNKNOWN_POLICY', `there is no policy ${show(name)}: GET /v1/policies lists those in force`)

@@ -9,7 +9,10 @@ export function isLoopback(address: string): boolean {
 /** Throws when a request names more than one host: what is in front of the service may have gone by another than the service does. */
 export function assertOneHost(rawHeaders: readonly string[]): void {
   let count = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) if (/^host$/i.test(rawHeaders[at] as string)) count++
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
   if (count > 1) throw new RequestError('INVALID_REQUEST', `a request names its host once, got ${count} Host headers`)
 }
 

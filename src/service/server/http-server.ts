@@ -5,6 +5,7 @@ import { startTimer } from '../../core/clock.ts'
 import { describeConnectionError, MAX_HEADER_BYTES } from './connection-error.ts'
 import { isLoopback } from './host-check.ts'
 import { giveUpBody } from './read-body.ts'
+import type { ServiceResponse } from './response.ts'
 import type { Router } from './router.ts'
 import { sendRawError, sendResponse } from './send-response.ts'
 
@@ -47,12 +48,11 @@ export class HttpServer {
   /** @param requestMs how long a request may take to come in. */
   constructor(router: Router, requestMs: number) {
     this.#router = router
-    this.#server = createServer(
-      composeServerOptions(requestMs),
-      (request, response) => void this.#handle(request, response, false),
+    this.#server = createServer(composeServerOptions(requestMs), (request, response) =>
+      this.#handle(request, response, false),
     )
     this.#server.maxConnections = MOST_CONNECTIONS
-    this.#server.on('checkContinue', (request, response) => void this.#handle(request, response, true))
+    this.#server.on('checkContinue', (request, response) => this.#handle(request, response, true))
     this.#server.on('connection', (socket) => {
       this.#connections.add(socket)
       socket.once('close', () => this.#connections.delete(socket))
@@ -96,14 +96,20 @@ export class HttpServer {
     for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy()
   }
 
-  async #handle(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): Promise<void> {
-    const { socket } = request
-    const requests = this.#underWay.get(socket) ?? new Set()
-    this.#underWay.set(socket, requests.add(request))
+  #handle(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void {
     const proceed = (): void => {
       if (isWaiting) response.writeContinue()
     }
-    const content = await this.#router.handle(request, { isLocal: this.#isLocal, proceed })
+    const content = this.#router.handle(request, { isLocal: this.#isLocal, proceed })
+    if (content instanceof Promise) void this.#sendLater(request, response, content)
+    else sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: false })
+  }
+
+  async #sendLater(request: IncomingMessage, response: ServerResponse, later: Promise<ServiceResponse>): Promise<void> {
+    const { socket } = request
+    const requests = this.#underWay.get(socket) ?? new Set()
+    this.#underWay.set(socket, requests.add(request))
+    const content = await later
     await this.#endOfTurn()
     requests.delete(request)
     if (requests.size === 0) this.#underWay.delete(socket)

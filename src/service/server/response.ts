@@ -1,4 +1,6 @@
+import { STATUS_CODES } from 'node:http'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { PROBLEM_JSON } from '../../http/refusal.ts'
 import { RequestError } from './request-error.ts'
 
 /** What the service sends back to a client. */
@@ -39,6 +41,15 @@ export function composeErrorBody(error: unknown, tell: (error: unknown) => void)
 export function createErrorResponse(error: unknown, tell: (error: unknown) => void): ServiceResponse {
   const answer = createJsonResponse(composeErrorBody(error, tell), resolveStatus(error))
   return error instanceof RequestError ? { ...answer, headers: { ...answer.headers, ...error.headers } } : answer
+}
+
+/** The same as a problem of RFC 9457, for clients that know nothing of this service: a proxy may hand it on to its own. */
+export function createProblemResponse(error: unknown, tell: (error: unknown) => void): ServiceResponse {
+  const { code, message } = composeErrorBody(error, tell).error
+  const status = resolveStatus(error)
+  const problem = { type: 'about:blank', title: STATUS_CODES[status], status, detail: message, code }
+  const headers = { ...HEADERS, 'content-type': PROBLEM_JSON, ...(error instanceof RequestError && error.headers) }
+  return { status, headers, body: JSON.stringify(problem) }
 }
 
 function resolveStatus(error: unknown): number {

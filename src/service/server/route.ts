@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { JsonBody } from './read-json.ts'
 import type { ServiceResponse } from './response.ts'
 
@@ -19,6 +20,14 @@ export interface PostRoute {
   readonly method: 'POST'
   readonly access: Access
   handle(body: JsonBody): Promise<ServiceResponse>
+}
+
+/** Handles requests by their heads: any method, and the body stays unread. Only clients that have the token may ask. */
+export interface HeadRoute {
+  /** Every path that begins so is the route's. */
+  readonly prefix: string
+  /** @param rest what follows the prefix, with the query. */
+  handle(request: IncomingMessage, rest: string): ServiceResponse | Promise<ServiceResponse>
 }
 
 /** Routes by their paths. */

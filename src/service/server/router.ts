@@ -6,13 +6,14 @@ import { isProxied } from './proxied.ts'
 import { assertShort, readBody } from './read-body.ts'
 import { assertJson, readJson } from './read-json.ts'
 import { RequestError } from './request-error.ts'
-import { createErrorResponse, type ServiceResponse } from './response.ts'
-import type { Access, GetRoute, PostRoute, Routes } from './route.ts'
+import { createErrorResponse, createProblemResponse, type ServiceResponse } from './response.ts'
+import type { Access, GetRoute, HeadRoute, PostRoute, Routes } from './route.ts'
 import type { AssertToken } from './token-check.ts'
 
 /** What a router goes by. */
 export interface RouterOptions {
   readonly routes: Routes
+  readonly check: HeadRoute
   readonly file: ServeFile
   readonly assertToken: AssertToken
   /** Names besides those of this machine that a request may call it by. */
@@ -41,8 +42,34 @@ export class Router {
     this.#routes = new Map(Object.entries(options.routes))
   }
 
-  /** Responds to any request. Never rejects. */
-  async handle(request: IncomingMessage, origin: RequestOrigin): Promise<ServiceResponse> {
+  /** Responds to any request, at once where nothing has to be awaited. Never throws or rejects. */
+  handle(request: IncomingMessage, origin: RequestOrigin): ServiceResponse | Promise<ServiceResponse> {
+    const { prefix } = this.#options.check
+    return request.url?.startsWith(prefix) ? this.#check(request, request.url) : this.#handleRoute(request, origin)
+  }
+
+  /** A request with the token may name any host here: a proxy passes its client's on, and a web page does not know the token. */
+  #check(request: IncomingMessage, url: string): ServiceResponse | Promise<ServiceResponse> {
+    const { check, assertToken, onError } = this.#options
+    try {
+      assertOneHost(request.rawHeaders)
+      assertToken(request.headers.authorization, '')
+      const response = check.handle(request, url.slice(check.prefix.length))
+      if (!(response instanceof Promise)) return this.#count(check.prefix, response)
+      return response
+        .catch((error) => createProblemResponse(error, onError))
+        .then((settled) => this.#count(check.prefix, settled))
+    } catch (error) {
+      return this.#count(check.prefix, createProblemResponse(error, onError))
+    }
+  }
+
+  #count(route: string, response: ServiceResponse): ServiceResponse {
+    this.#options.onResponse(route, response.status)
+    return response
+  }
+
+  async #handleRoute(request: IncomingMessage, origin: RequestOrigin): Promise<ServiceResponse> {
     const path = readPath(request)
     let response: ServiceResponse
     try {
@@ -50,8 +77,7 @@ export class Router {
     } catch (error) {
       response = createErrorResponse(error, this.#options.onError)
     }
-    this.#options.onResponse(this.#routes.has(path) ? path : 'other', response.status)
-    return response
+    return this.#count(this.#routes.has(path) ? path : 'other', response)
   }
 
   #dispatch(request: IncomingMessage, path: string, origin: RequestOrigin): ServiceResponse | Promise<ServiceResponse> {

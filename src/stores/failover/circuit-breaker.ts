@@ -18,8 +18,8 @@ export interface BreakerListener {
 
 /** What was known of a store when it was asked. */
 export interface BreakerSnapshot {
-  answers: number
-  failures: number
+  readonly answers: number
+  readonly failures: number
 }
 
 /** Failures in a row that end the asking. Those that were under way together count once: one connection took them down. */

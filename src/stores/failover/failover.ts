@@ -4,7 +4,7 @@ import { createLimit, type Limit } from '../../core/limit.ts'
 import { nextTurn } from '../../core/next-turn.ts'
 import { createOperation, type Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Idempotency, LayeredStore, LayerOptions, Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Health, Idempotency, LayeredStore, LayerOptions, Reply, Store, StoreCall } from '../../core/store.ts'
 import { type BreakerListener, classifyFailure } from './circuit-breaker.ts'
 import type { LocalStore } from './fallback-limit.ts'
 import { type InstanceCounter, joinInstances } from './instance-counter.ts'
@@ -25,21 +25,7 @@ export interface FailoverOptions extends Omit<LayerOptions, 'denialCacheMs'> {
  * `close()` waits for what is under way and writes what is owed, by two timeouts at the latest. It leaves `store` open.
  */
 export function withFailover(store: Store, options: FailoverOptions): LayeredStore {
-  const failover = new Failover(store, options)
-  return {
-    name: store.name,
-    isLocal: store.isLocal,
-    layers: store.layers,
-    ...(store.realTime === true ? { realTime: true } : {}),
-    register: (limit) => failover.register(limit),
-    unregister: (limit) => store.unregister?.(limit),
-    decide: (call, reply) => failover.decide(call, reply),
-    trouble: () => store.trouble?.(),
-    close: () => failover.close(),
-    get health() {
-      return failover.calls.health
-    },
-  }
+  return new Failover(store, options)
 }
 
 /** Probes go to keys of no limiter, in several slots of a Cluster. */
@@ -50,8 +36,12 @@ const REPLAYED_AT_ONCE = 250
 const BREATH = 64
 
 /** What one limiter does about a store that may fail. */
-class Failover implements BreakerListener {
-  readonly calls: StoreCalls
+class Failover implements LayeredStore, BreakerListener {
+  readonly name: string
+  readonly isLocal: boolean
+  readonly layers: Store['layers']
+  readonly realTime?: boolean
+  readonly #calls: StoreCalls
   readonly #store: Store
   readonly #options: FailoverOptions
   readonly #fallback: LocalFallback
@@ -66,10 +56,14 @@ class Failover implements BreakerListener {
 
   constructor(store: Store, options: FailoverOptions) {
     const { clock, timeoutMs, instances } = options
+    this.name = store.name
+    this.isLocal = store.isLocal
+    this.layers = store.layers
+    if (store.realTime !== undefined) this.realTime = store.realTime
     this.#store = store
     this.#options = options
     // A clock that a test moves on does not bring the answer of a server any nearer.
-    this.calls = new StoreCalls(store, timeoutMs, store.realTime === true ? undefined : clock, this)
+    this.#calls = new StoreCalls(store, timeoutMs, store.realTime === true ? undefined : clock, this)
     this.#fallback = new LocalFallback({
       local: openLocal(store, options),
       clock,
@@ -90,8 +84,20 @@ class Failover implements BreakerListener {
     store.register(limit)
   }
 
+  unregister(limit: Limit): void {
+    this.#store.unregister?.(limit)
+  }
+
+  trouble(): Error | undefined {
+    return this.#store.trouble?.()
+  }
+
+  get health(): Health {
+    return this.#calls.health
+  }
+
   decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined {
-    if (!this.calls.isAsking || call.operations.some((operation) => this.#fallback.isHeldHere(operation))) {
+    if (!this.#calls.isAsking || this.#fallback.isHeldHere(call.operations)) {
       const results = this.#decideHere(call, undefined)
       // A caller that asks again and again without a pause must not keep the process from hearing that the store is back.
       if (!this.#needsBreath()) return results
@@ -99,7 +105,7 @@ class Failover implements BreakerListener {
       return undefined
     }
     this.#counters.get((call.operations[0] as Operation).limit.limiter)?.heartbeat(localTimeMs(call.nowMs))
-    this.calls.begin(call, reply, this.#send, this.#answerInstead)
+    this.#calls.begin(call, reply, this.#send, this.#answerInstead)
     return undefined
   }
 
@@ -133,8 +139,8 @@ class Failover implements BreakerListener {
 
   /** Ends it: what is under way is answered, what is owed is written, by two timeouts at the latest. */
   async close(): Promise<void> {
-    await this.calls.within(2 * this.#options.timeoutMs, this.#finish())
-    this.calls.close()
+    await this.#calls.within(2 * this.#options.timeoutMs, this.#finish())
+    this.#calls.close()
   }
 
   /** Puts a call to the store, after what its keys owe. */
@@ -181,14 +187,14 @@ class Failover implements BreakerListener {
     const isThrown = operations.some(({ limit }) => limit.onStoreFailure === 'throw')
     // An error takes longer to make than a decision, so it is made for those who want it.
     const isWanted = isThrown || events.has('storeFailed')
-    const why = error ?? (isWanted && !this.calls.isAsking ? this.calls.reason() : undefined)
+    const why = error ?? (isWanted && !this.#calls.isAsking ? this.#calls.reason() : undefined)
     if (error !== undefined) this.#lastFailed = operations[0]
     if (why !== undefined) {
       events.storeFailed(why)
       if (isThrown || classifyFailure(why) === 'mistake') throw why
     }
     const results = this.#fallback.decide(call, error !== undefined)
-    if (this.calls.isAsking && error === undefined) void this.#fallback.replay(operations, nowMs).catch(() => {})
+    if (this.#calls.isAsking && error === undefined) void this.#fallback.replay(operations, nowMs).catch(() => {})
     this.#decidedHere++
     return results
   }
@@ -198,8 +204,8 @@ class Failover implements BreakerListener {
   }
 
   async #finish(): Promise<void> {
-    await this.calls.idle()
-    if (!this.calls.isAsking) return
+    await this.#calls.idle()
+    if (!this.#calls.isAsking) return
     // All at once: there is no decision that would have to wait behind it, and little time.
     const leaving = Array.from(this.#counters.values(), (counter) => counter.leave())
     await Promise.allSettled([this.#replayAll(Number.POSITIVE_INFINITY), ...leaving])
@@ -221,13 +227,13 @@ class Failover implements BreakerListener {
     const { timeoutMs } = this.#options
     const call = { operations: [operation], nowMs: this.#nowMs(), idempotency, timeoutMs }
     const results = await new Promise<readonly LimitResult[]>((done, failed) => {
-      this.calls.begin(call, { done, failed }, this.#put)
+      this.#calls.begin(call, { done, failed }, this.#put)
     })
     return results[0] as LimitResult
   }
 
   async #replayAll(atOnce: number): Promise<void> {
-    await this.#fallback.replayAll(this.#nowMs(), () => this.calls.isAsking, atOnce)
+    await this.#fallback.replayAll(this.#nowMs(), () => this.#calls.isAsking, atOnce)
   }
 
   #openProbe(): Limit {

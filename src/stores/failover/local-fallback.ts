@@ -43,8 +43,9 @@ export class LocalFallback {
   }
 
   /** Whether an operation is about a hold that was taken here: its store knows nothing of it. */
-  isHeldHere({ type, holdId }: Operation): boolean {
-    return (type === 'settle' || type === 'extend') && this.#holds.has(holdId)
+  isHeldHere(operations: readonly Operation[]): boolean {
+    if (this.#holds.size === 0) return false
+    return operations.some(({ type, holdId }) => (type === 'settle' || type === 'extend') && this.#holds.has(holdId))
   }
 
   /**

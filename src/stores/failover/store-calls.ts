@@ -50,7 +50,9 @@ export class StoreCalls {
 
   /** Sends a call: its time runs from now. Without `answerInstead` the reply hears what went wrong, and nothing is sent again. */
   begin(call: StoreCall, reply: Reply, send: Send, answerInstead?: AnswerInstead): void {
-    new PendingCall(this, call, reply, send, answerInstead).begin()
+    const pending = new PendingCall(this, call, reply, send, answerInstead)
+    this.timeouts.add(pending)
+    send(call, pending)
   }
 
   /** The error of a call that had no answer in time. One for all that are late at once: it takes longer to make than a decision. */
@@ -103,8 +105,8 @@ export class StoreCalls {
 class PendingCall implements Timed, BreakerSnapshot, Reply {
   dueMs = 0
   isOver = false
-  answers = 0
-  failures = 0
+  readonly answers: number
+  readonly failures: number
   readonly #calls: StoreCalls
   readonly #call: StoreCall
   readonly #reply: Reply
@@ -112,6 +114,8 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
   readonly #answerInstead: AnswerInstead | undefined
   #pauseMs = FIRST_PAUSE_MS
   #stop: (() => void) | undefined
+  /** Cancels what the store does for it. */
+  #cancel: ((reason: Error) => void) | undefined
   /** What went wrong last. */
   #error: unknown
 
@@ -121,14 +125,8 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
     this.#reply = reply
     this.#send = send
     this.#answerInstead = answerInstead
-  }
-
-  begin(): void {
-    const { breaker, timeouts } = this.#calls
-    this.answers = breaker.answers
-    this.failures = breaker.failures
-    timeouts.add(this)
-    this.#send(this.#call, this)
+    this.answers = calls.breaker.answers
+    this.failures = calls.breaker.failures
   }
 
   done(results: readonly LimitResult[]): void {
@@ -152,6 +150,12 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
     const late = this.#calls.createLate()
     this.#calls.breaker.missed(late, this)
     this.#fail(this.#error ?? late)
+    this.#cancel?.(late)
+  }
+
+  onTimeout(cancel: (reason: Error) => void): void {
+    if (this.isOver) cancel(this.#calls.createLate())
+    else this.#cancel = cancel
   }
 
   #fail(error: unknown): void {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remote-stage.ts'
+import type { Store } from '../../core/store.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 
@@ -44,6 +45,43 @@ describe('no answer', () => {
       code: 'STORE_FAILED',
       message: 'the store gave no answer within 500 ms, the deadline',
     })
+  })
+
+  it('cancels what the store does for it, with what the caller was told', async () => {
+    const cancelled: unknown[] = []
+    const silent: Store = { ...store, decide: (_, reply) => void reply.onTimeout?.((reason) => cancelled.push(reason)) }
+    const limiter = limiterWith({ store: silent, timeout: 300, onStoreFailure: 'throw' })
+    const consumed = limiter.consume('a').catch((error: unknown) => error)
+    await clock.run(299)
+    expect(cancelled).toEqual([])
+    await clock.run(1)
+    expect(cancelled).toEqual([await consumed])
+  })
+
+  it('cancels at once what the store begins only later', async () => {
+    const cancelled: unknown[] = []
+    const decide: Store['decide'] = (_, reply) => {
+      clock.timer(400, () => reply.onTimeout?.((reason) => cancelled.push(reason)))
+      return undefined
+    }
+    const limiter = limiterWith({ store: { ...store, decide }, timeout: 300 })
+    void limiter.consume('a')
+    await clock.run(399)
+    expect(cancelled).toEqual([])
+    await clock.run(1)
+    expect(cancelled).toMatchObject([{ message: 'the store gave no answer within 300 ms, the deadline' }])
+  })
+
+  it('that came in time cancels nothing', async () => {
+    const cancelled: unknown[] = []
+    const decide: Store['decide'] = (call, reply) => {
+      reply.onTimeout?.((reason) => cancelled.push(reason))
+      return store.decide(call, reply)
+    }
+    const limiter = limiterWith({ store: { ...store, decide }, timeout: 300 })
+    const consumed = limiter.consume('a')
+    await clock.run(1_000)
+    expect([(await consumed).decidedBy, cancelled]).toEqual(['redis', []])
   })
 
   it('of tiers is bounded as a whole, whatever the store does for it', async () => {

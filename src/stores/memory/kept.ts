@@ -1,5 +1,5 @@
 import type { Rule, RuleState, StateCodec } from '../../core/rule.ts'
-import type { Hold } from '../../engine/holds.ts'
+import type { Holds } from '../../engine/holds.ts'
 import type { Block } from '../../engine/key-state.ts'
 import type { Table } from './table.ts'
 
@@ -11,7 +11,7 @@ export interface KeptBlock extends Block {
 /** The holds of a key, until the key as a whole is as if untouched: what expired holds give back is not yet in its state. */
 export interface HoldList extends RuleState {
   readonly key: string
-  readonly holds: readonly Hold[]
+  readonly holds: Holds
   readonly countedBy: Rule | undefined
   readonly convertedOnRefusal: boolean | undefined
   readonly freshMs: number

@@ -11,7 +11,7 @@ it('counts by every rule that somebody can still ask by, and forgets those of li
   const keyspace = new Keyspace(100, undefined, false)
   const join = (rule: Rule): Limit => {
     const limit = createLimit({ limiter: 'a', rule })
-    keyspace.join(rule, limit)
+    keyspace.limits.join(rule, limit)
     return limit
   }
   const consume = (limit: Limit, key: string, nowMs: number): void => {
@@ -23,14 +23,14 @@ it('counts by every rule that somebody can still ask by, and forgets those of li
   const kept = join(longest)
   // The same parameters again are the same rule: it stays when one of the two goes.
   limits.push(join(longest))
-  expect(keyspace.rules).toBe(42)
+  expect(keyspace.limits.rules).toBe(42)
   consume(shortest, 'key', 0)
   limits.length = 0
-  for (let turn = 0; keyspace.rules > 16 && turn < 100; turn++) {
+  for (let turn = 0; keyspace.limits.rules > 16 && turn < 100; turn++) {
     collectGarbage()
     await setImmediate()
   }
-  expect(keyspace.rules).toBe(16)
+  expect(keyspace.limits.rules).toBe(16)
   // A second, and a minute more by which the clock may step back.
   consume(shortest, 'other', 60_999)
   expect(keyspace.keys).toBe(2)
@@ -42,7 +42,7 @@ it('lets go of holds that have expired, however many others have not been looked
   const rule = fixedWindow({ limit: 5, window: 60_000 })
   const keyspace = new Keyspace(100, rule.codec, false)
   const limit = createLimit({ limiter: 'a', rule })
-  keyspace.join(rule, limit)
+  keyspace.limits.join(rule, limit)
   const reserve = { type: 'reserve', amount: 3, holdId: 1, holdMs: 60_000 } as const
   for (let key = 0; key < 40; key++) keyspace.decide(operationOn(limit, `${key}`, reserve), 0, 0)
   const remainingAt = (nowMs: number): number => {

@@ -5,14 +5,12 @@ import type { CompactCodec, Rule, RuleState, StateCodec } from '../../core/rule.
 import { composeResult, stepPlain } from '../../engine/consume.ts'
 import { decide } from '../../engine/decide.ts'
 import { freshAfterMs, type KeyState, type Transition } from '../../engine/key-state.ts'
+import { CountingLimits } from './counting-limits.ts'
 import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
 import { Table } from './table.ts'
 
 /** How many keys are looked at to find one that may be forgotten. */
 const CANDIDATES = 8
-
-/** How many sets of parameters are remembered, though nobody can count by them any more. */
-const KEPT_RULES = 16
 
 /** How often a deserted space looks for what has expired before it is left for later. */
 const ROUNDS = 64
@@ -31,19 +29,10 @@ interface Stamped extends RuleState {
   readonly convertedOnRefusal: boolean | undefined
 }
 
-/** A rule, and how many limits count by its parameters. */
-export interface Counting {
-  readonly rule: Rule
-  limits: number
-}
-
 /** The keys of one scope: their states, blocks and holds, each bounded by `maxKeys`. Limits of the same scope share it. */
 export class Keyspace {
-  /** The rules that the keys are counted by, one of each set of parameters: a state is expired when it is for all of them. */
-  #rules: readonly Counting[] = []
-  readonly #left = new FinalizationRegistry<Counting>((counting) => this.#leave(counting))
-  readonly #deserted: (() => void) | undefined
-  #limits = 0
+  /** The limits that the keys are counted by. */
+  readonly limits: CountingLimits
   #states: Table<RuleState>
   #blocks: Table<KeptBlock>
   #holds: Table<HoldList>
@@ -61,7 +50,7 @@ export class Keyspace {
    * @param deserted is told when there is no limit any more that could ask.
    */
   constructor(maxKeys: number, cells: StateCodec | CompactCodec | undefined, changing: boolean, deserted?: () => void) {
-    this.#deserted = deserted
+    this.limits = new CountingLimits(changing, deserted)
     this.#maxKeys = maxKeys
     this.#changing = changing
     this.#cells = changing ? undefined : cells
@@ -84,27 +73,6 @@ export class Keyspace {
 
   get blocks(): number {
     return this.#blocks.keys.size
-  }
-
-  /** How many sets of parameters the keys are counted by. */
-  get rules(): number {
-    return this.#rules.length
-  }
-
-  /** Notes that keys are counted by `rule`, for as long as there is the limit that does it, or until it leaves. */
-  join(rule: Rule, limit: object): Counting {
-    const known = this.#rules.find((counting) => counting.rule.identity === rule.identity)
-    const counting = known ?? { rule, limits: 0 }
-    counting.limits++
-    if (known === undefined && !this.#changing) this.#rules = [...this.#rules, counting]
-    this.#limits++
-    this.#left.register(limit, counting, limit)
-    return counting
-  }
-
-  /** Nobody asks for this limit any more. */
-  leave(limit: object, counting: Counting): void {
-    if (this.#left.unregister(limit)) this.#leave(counting)
   }
 
   /** Whether nothing in it counts any more. Forgets some of what has expired on the way. */
@@ -195,7 +163,7 @@ export class Keyspace {
       this.#forgetBlock(nowMs)
       this.#assertRoom(this.#blocks, key, 'blocks')
     }
-    if (transition.holds !== found.holds && transition.holds?.length)
+    if (transition.holds !== found.holds && transition.holds !== undefined)
       this.#assertRoom(this.#holds, key, 'keys with holds')
     const isNew = !found.isKept && transition.state !== undefined && transition.state !== found.state
     return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
@@ -217,9 +185,7 @@ export class Keyspace {
       writeKept(this.#blocks, key, block && { ...block, freshMs: nowMs + lastsMs }, nowMs, lastsMs)
     }
     if (holds !== found.holds || (changed && holds !== undefined)) {
-      const list = holds?.length
-        ? { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
-        : undefined
+      const list = holds && { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
       writeKept(this.#holds, key, list, nowMs, lastsMs)
     }
     if (found.shared) this.shared++
@@ -262,19 +228,7 @@ export class Keyspace {
 
   #stateLifeMs(kept: RuleState, nowMs: number): number {
     if (this.#changing) return freshAfterMs((kept as Stamped).countedBy, (kept as Stamped).state, nowMs)
-    let longestMs = 0
-    for (const { rule } of this.#rules) longestMs = Math.max(longestMs, freshAfterMs(rule, kept, nowMs))
-    return longestMs
-  }
-
-  #leave(counting: Counting): void {
-    counting.limits--
-    // A few are remembered: somebody may make a limiter for every request.
-    if (counting.limits === 0 && this.#rules.length > KEPT_RULES) {
-      this.#rules = this.#rules.filter((other) => other !== counting)
-    }
-    this.#limits--
-    if (this.#limits === 0) this.#deserted?.()
+    return this.limits.lifeMs(kept, nowMs)
   }
 
   /** Where there is no room for another block, forgets one that is over, if a few show one. */

@@ -2,7 +2,8 @@ import { timerNowMs } from '../../core/clock.ts'
 import { encodeScope } from '../../core/key.ts'
 import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import { type Counting, Keyspace } from './keyspace.ts'
+import type { Counting } from './counting-limits.ts'
+import { Keyspace } from './keyspace.ts'
 
 /** How many deserted keyspaces one opening looks at: more than one, so that they go faster than they can come. */
 const VISITS = 4
@@ -42,14 +43,14 @@ export class Keyspaces {
     const scope = encodeScope(limit)
     this.#deserted.delete(scope)
     const keyspace = this.#keyspaces.get(scope) ?? this.#create(scope, limit)
-    this.#registered.set(limit, { scope, keyspace, counting: keyspace.join(limit.rule, limit) })
+    this.#registered.set(limit, { scope, keyspace, counting: keyspace.limits.join(limit.rule, limit) })
   }
 
   /** No operation of this limit comes any more. */
   unregister(limit: Limit): void {
     const { keyspace, counting } = this.find(limit)
     this.#lastLimit = undefined
-    keyspace.leave(limit, counting)
+    keyspace.limits.leave(limit, counting)
   }
 
   /** Where the keys of a limit are. */

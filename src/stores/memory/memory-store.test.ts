@@ -139,16 +139,17 @@ describe('memoryStore reclaims', () => {
   it('holds that have expired, together with what they had taken, whoever comes first', async () => {
     const clock = manualClock()
     const store = memoryStore()
-    const rule = tokenBucket({ capacity: 5, refill: 1, period: 3_600_000 })
+    const rule = slidingLog({ limit: 5, window: 200_000 })
     const limiter = createLimiter({ name: 'a', rule, store, clock })
     await limiter.reserve('a', { estimate: 3, expiresIn: 500 })
-    await limiter.reserve('b', { estimate: 3, expiresIn: 60_000 + LAG_MS })
-    clock.advance(500 + LAG_MS)
+    clock.advance(100_000)
+    await limiter.reserve('b', { estimate: 3, expiresIn: 120_000 + LAG_MS })
+    clock.advance(100_000 + LAG_MS)
     await limiter.peek('b')
     expect(store.stats().keys).toBe(1)
     expect((await limiter.peek('a')).remaining).toBe(5)
     expect((await limiter.consume('b', { cost: 2 })).remaining).toBe(0)
-    clock.advance(59_500)
+    clock.advance(20_000)
     expect((await limiter.peek('b')).remaining).toBe(3)
   })
 
@@ -289,5 +290,7 @@ describe('memoryStore at maxKeys', () => {
 
 it('memoryStore refuses wrong options', () => {
   expect(() => memoryStore({ maxKeys: 0 })).toThrow('maxKeys must be a whole number from 1 to 16000000, got 0')
-  expect(() => memoryStore({ maxkeys: 10 } as never)).toThrow('memoryStore() has no option "maxkeys": it takes maxKeys')
+  expect(() => memoryStore({ maxkeys: 10 } as never)).toThrow(
+    'memoryStore() has no option "maxkeys", did you mean "maxKeys"?',
+  )
 })

@@ -11,7 +11,7 @@ export interface Batch {
    * Sends it. From now on nothing joins. Each decision is told by itself, well or badly, and right before that `arrived` is called: who
    * asks again at once must not find it still under way.
    */
-  send(arrived: (batch: Batch) => void): Promise<void>
+  send(arrived: (batch: Batch) => void): void | Promise<void>
 }
 
 /**
@@ -40,16 +40,19 @@ export class BatchScheduler {
     return Math.max(1, Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs)))
   }
 
-  /** Notes a new batch. Those opened earlier are sent earlier. */
-  open(batch: Batch): void {
-    this.#open.push(batch)
+  /** How many of them may travel to the full script together: it decides where a key has reservations, and those take longer. */
+  mostFull(limits: readonly { readonly rule: Rule }[]): number {
+    return Math.max(1, this.mostFor(limits) >> 3)
   }
 
-  /** To be called when a decision has joined a batch. */
+  /** To be called when a decision has joined a batch. Those that got their first earlier are sent earlier. */
   joined(batch: Batch): void {
+    const { size, most } = batch
+    if (size === 1) this.#open.push(batch)
     this.#waiting++
     if (this.#waiting > this.#mostWaiting) this.#mostWaiting = this.#waiting
-    if (this.#underway === 0 || batch.size >= this.#enoughFor(batch)) this.flush()
+    const enough = Math.min(most, Math.max(WORTHWHILE, this.#mostWaiting >> 1))
+    if (this.#underway === 0 || size >= enough) this.flush()
     else if (!this.#isTurnEnding) {
       this.#isTurnEnding = true
       nextTurn(this.#endTurn)
@@ -74,10 +77,6 @@ export class BatchScheduler {
   readonly #arrived = ({ size }: Batch): void => {
     this.#underway--
     this.#waiting -= size
-  }
-
-  #enoughFor({ most }: Batch): number {
-    return Math.min(most, Math.max(WORTHWHILE, this.#mostWaiting >> 1))
   }
 }
 

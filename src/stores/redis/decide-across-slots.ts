@@ -64,6 +64,15 @@ async function decideAll(
   }
 }
 
+/** Decides in one slot, and notes how scarce each limit is. */
+async function decideAndNote(runner: Runner, located: readonly Located[], nowMs: number): Promise<Decided> {
+  const decided = await decideInOneSlot(runner, located, nowMs)
+  for (const [index, { keyspace }] of located.entries()) {
+    keyspace.lastRemaining = (decided.results[index] as LimitResult).remaining
+  }
+  return decided
+}
+
 class SlotDecision {
   readonly results: LimitResult[]
   isRefused = false
@@ -105,7 +114,7 @@ class SlotDecision {
   }
 
   async #take(group: Group): Promise<boolean> {
-    const decided = await decideInOneSlot(this.#runner, group.located, this.#nowMs)
+    const decided = await decideAndNote(this.#runner, group.located, this.#nowMs)
     this.#note(group, decided.results)
     const passes = passed(group, decided.results)
     const takers = takersOf(group, decided.results)
@@ -114,7 +123,7 @@ class SlotDecision {
   }
 
   async #look(group: Group): Promise<void> {
-    this.#note(group, (await decideInOneSlot(this.#runner, group.located, this.#nowMs)).results)
+    this.#note(group, (await decideAndNote(this.#runner, group.located, this.#nowMs)).results)
   }
 
   async #undo({ group, decided, takers }: Taken): Promise<void> {
@@ -123,7 +132,7 @@ class SlotDecision {
       const { keyspace, operation } = located[at] as Located
       return { keyspace, operation: undo(operation, decided.timesMs[at] as number) }
     })
-    const { results } = await decideInOneSlot(this.#runner, undoing, this.#nowMs)
+    const { results } = await decideAndNote(this.#runner, undoing, this.#nowMs)
     for (const [index, at] of takers.entries()) {
       const { remaining, resetAfterMs, nextAfterMs } = results[index] as LimitResult
       const result = { ...(decided.results[at] as LimitResult), remaining, resetAfterMs, nextAfterMs }

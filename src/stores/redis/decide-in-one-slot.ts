@@ -1,16 +1,30 @@
 import type { LimitResult } from '../../core/decision.ts'
 import type { Operation } from '../../core/operation.ts'
+import type { Rule } from '../../core/rule.ts'
 import type { Idempotency } from '../../core/store.ts'
-import type { RedisKeyspace } from './redis-keyspace.ts'
-import { getScript } from './script-catalog.ts'
+import type { HotBatch } from './key-order.ts'
+import type { RuleTexts } from './rule-texts.ts'
+import { FULL_SCRIPT } from './script-catalog.ts'
 import type { Runner } from './script-runner.ts'
 import { slotOf } from './slot-of.ts'
-import { decodeResult, encodeOperation, NUMBERS, readNumbers } from './wire.ts'
+import { DecisionReply, encodeOperation } from './wire.ts'
+
+/** The keys of one limit, as decisions over several of them need them. */
+export interface Keyspace {
+  /** What was last seen to be left of this limit, by any key: how scarce it is. */
+  lastRemaining: number
+  nameOf(key: string): string
+  textsOf(rule: Rule): RuleTexts
+  closeBatch(): void
+  holdBack(key: string): void
+  answered(batch: HotBatch): void
+  noteHandedOver(handedOver: number, decided: number): void
+}
 
 /** An operation, and where its key is. */
 export interface Located {
   readonly operation: Operation
-  readonly keyspace: RedisKeyspace
+  readonly keyspace: Keyspace
 }
 
 /** What one run of the script says of each operation, and by its key's own time when that was decided. */
@@ -19,45 +33,41 @@ export interface Decided {
   readonly timesMs: readonly number[]
 }
 
-/** Decides over several keys by one run of one script. */
+/** Decides over several keys by one run of the full script. */
 export async function decideInOneSlot(
   runner: Runner,
   located: readonly Located[],
   nowMs: number,
   idempotency?: Idempotency,
 ): Promise<Decided> {
-  const keys = located.map(nameOf)
-  const args = [`${nowMs}`, `${idempotency?.ttlMs ?? 0}`]
-  for (const one of located) args.push(...ruleTextsOf(one), operationTextOf(one))
-  const names = idempotency === undefined ? keys : [...keys, idempotencyName(keys[0] as string, idempotency.key)]
-  const reply = await runner.run(getScript('tiers'), names, args)
-  const numbers = readNumbers(reply, located.length * NUMBERS_WITH_TIME)
-  return { results: resultsIn(numbers, 0, located), timesMs: numbers.slice(located.length * NUMBERS) }
+  const names = located.map(nameOf)
+  if (idempotency !== undefined) names.push(idempotencyName(names[0] as string, idempotency.key))
+  const how = idempotency === undefined ? '1@' : `${idempotency.ttlMs}`
+  const reply = await runner.run(FULL_SCRIPT, names, encodeDecisions([located], nowMs, how))
+  const answers = new DecisionReply(reply, located.length, idempotency === undefined ? 1 : 0)
+  const timesMs = idempotency === undefined ? located.map((_, place) => answers.timeMs(place)) : []
+  return { results: readResults(answers, 0, located) as readonly LimitResult[], timesMs }
 }
 
-/** What the script answers for each operation: its result's numbers, and after those of all operations the time of its decision. */
-export const NUMBERS_WITH_TIME: number = NUMBERS + 1
-
-/** The results of operations whose numbers start at `first`. */
-export function resultsIn(numbers: readonly number[], first: number, located: readonly Located[]): LimitResult[] {
-  return located.map(({ keyspace, operation }, index) => {
-    const result = decodeResult(numbers, first + index * NUMBERS, operation)
-    keyspace.lastRemaining = result.remaining
-    return result
-  })
+/** Decisions over the same rules as the full script takes them. */
+export function encodeDecisions(decisions: readonly (readonly Located[])[], nowMs: number, how: string): string[] {
+  const [first, ...others] = decisions as readonly [readonly Located[], ...(readonly Located[])[]]
+  const args = [`${nowMs}`, how]
+  for (const { keyspace, operation } of first) {
+    args.push(...keyspace.textsOf(operation.rule).full, encodeOperation(operation))
+  }
+  for (const located of others) for (const { operation } of located) args.push(encodeOperation(operation))
+  return args
 }
 
-/** An operation's rule as the script takes it. */
-export function ruleTextsOf({ keyspace, operation: { rule } }: Located): readonly string[] {
-  const { required, optional } = keyspace.textsOf(rule)
-  return [rule.kind, ...required, ...optional]
-}
-
-/** An operation as the script takes it. */
-export function operationTextOf({ operation }: Located): string {
-  const { rulesVary, shadow } = operation.limit
-  const text = encodeOperation(operation)
-  return rulesVary || shadow ? `${rulesVary ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${text}` : text
+/** The results of the operations whose answers start in the place `first`; undefined when the script has handed them over. */
+export function readResults(
+  answers: DecisionReply,
+  first: number,
+  located: readonly Located[],
+): readonly LimitResult[] | undefined {
+  if (answers.isHandedOver(first)) return undefined
+  return located.map(({ operation }, index) => answers.result(first + index, operation.type) as LimitResult)
 }
 
 /** What the key of an operation is called on the server. */

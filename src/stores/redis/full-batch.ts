@@ -1,60 +1,53 @@
-import type { Operation } from '../../core/operation.ts'
+import type { LimitResult } from '../../core/decision.ts'
 import type { Reply } from '../../core/store.ts'
 import type { Batch } from './batch-scheduler.ts'
+import { Cancellation } from './cancellation.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
-import type { RedisKeyspace } from './redis-keyspace.ts'
-import type { RuleTexts } from './rule-texts.ts'
-import type { Script } from './script-catalog.ts'
-import type { ScriptRunner } from './script-runner.ts'
+import { encodeDecisions, type Located, nameOf, readResults } from './decide-in-one-slot.ts'
+import { FULL_SCRIPT } from './script-catalog.ts'
+import type { How, ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
-import { decodeResult, encodeOperation, NUMBERS, readNumbers } from './wire.ts'
+import { DecisionReply } from './wire.ts'
 
-/** What all batches of a limit have in common. */
+/** Decides what cannot go with others. */
+export type DecideAlone = (
+  located: readonly Located[],
+  nowMs: number,
+  untilMs: number | undefined,
+  reply: Reply,
+) => Promise<readonly LimitResult[]>
+
+/** What batches need. */
 export interface FullBatchOptions {
   readonly runner: ScriptRunner
   readonly layout: SlotLayout
-  readonly script: Script
   /** How many decisions a batch may hold. */
   readonly most: number
-  /** Where its keys are. */
-  readonly keyspace: Pick<RedisKeyspace, 'nameOf'>
+  readonly decideAlone: DecideAlone
 }
 
-/** Equal operations on one key, one right after the other: they are sent once, with their number. */
-interface Run {
-  readonly name: string
-  readonly text: string
-  times: number
-  /** The reply that its answers are in, in the places from `first` on; absent when it failed. */
-  reply: readonly number[] | undefined
-  first: number
-  failure: unknown
-}
-
-/** An operation of a run, and who waits for its result. */
+/** A decision on one key or on several, and who waits for it. */
 interface Member {
-  readonly run: Run
-  readonly place: number
-  readonly operation: Operation
+  readonly located: readonly Located[]
+  /** Its first key. */
+  readonly name: string
+  /** How long it is waited for, by the time of real timers; undefined for ever. */
+  readonly untilMs: number | undefined
   readonly reply: Reply
 }
 
-/** Decisions by one rule at one time that go to the server together. Each is answered as if it had gone alone, in this order. */
+/**
+ * Decisions by the same rules at one time that the full script makes together. Each is answered as if it had gone alone, in this order.
+ */
 export class FullBatch implements Batch {
   readonly #options: FullBatchOptions
-  readonly #texts: RuleTexts
   readonly #nowMs: number
-  readonly #runs: Run[] = []
-  readonly #latest = new Map<string, Run>()
   readonly #members: Member[] = []
-  readonly #untilMs: number | undefined
+  readonly #cancellation = new Cancellation()
   #isSent = false
 
-  /** @param untilMs how long a decision is waited for, by the time of real timers; undefined for ever. */
-  constructor(options: FullBatchOptions, texts: RuleTexts, nowMs: number, untilMs: number | undefined) {
+  constructor(options: FullBatchOptions, nowMs: number) {
     this.#options = options
-    this.#untilMs = untilMs
-    this.#texts = texts
     this.#nowMs = nowMs
   }
 
@@ -66,89 +59,101 @@ export class FullBatch implements Batch {
     return this.#options.most
   }
 
-  /** Whether a decision by these parameters at this time may join. */
-  takes(texts: RuleTexts, nowMs: number): boolean {
-    return !this.#isSent && this.#texts === texts && this.#nowMs === nowMs
+  /** Whether a decision at this time may join: it has to be about the same limits, and to go by the same rules. */
+  takes(located: readonly Located[], nowMs: number): boolean {
+    const [first] = this.#members as [Member, ...Member[]]
+    return !this.#isSent && this.#nowMs === nowMs && haveSameRules(first.located, located)
+  }
+
+  /** Whether a key of this keyspace waits here. */
+  concerns(keyspace: Located['keyspace']): boolean {
+    return !this.#isSent && (this.#members[0] as Member).located.some((one) => one.keyspace === keyspace)
   }
 
   /** Adds a decision. */
-  add(operation: Operation, reply: Reply): void {
-    const run = this.#runOf(operation.key, encodeOperation(operation))
-    this.#members.push({ run, place: run.times++, operation, reply })
+  add(located: readonly Located[], untilMs: number | undefined, reply: Reply): void {
+    this.#members.push({ located, name: nameOf(located[0] as Located), untilMs, reply })
+    this.#cancellation.join(reply)
   }
 
   async send(arrived: (batch: Batch) => void): Promise<void> {
     this.#isSent = true
-    const { layout } = this.#options
-    await this.#sendGroups(layout.grouped(this.#runs), layout.isCluster)
+    const answers = await this.#decide(this.#members, false)
     arrived(this)
-    for (const member of this.#members) answer(member)
+    for (const answer of answers) answer()
   }
 
-  // Only the latest of its key: what came in between has to be decided in between.
-  #runOf(key: string, text: string): Run {
-    const latest = this.#latest.get(key)
-    if (latest?.text === text) return latest
-    const name = this.#options.keyspace.nameOf(key)
-    const run: Run = { name, text, times: 0, reply: undefined, first: 0, failure: undefined }
-    this.#latest.set(key, run)
-    this.#runs.push(run)
-    return run
-  }
-
-  #sendGroups(groups: readonly (readonly Run[])[], areBySlot: boolean): Promise<unknown> {
-    const [first] = groups as readonly [readonly Run[], ...(readonly Run[])[]]
-    if (groups.length === 1) return this.#sendRuns(first, areBySlot)
-    return Promise.all(groups.map((runs) => this.#sendRuns(runs, areBySlot)))
-  }
-
-  async #sendRuns(runs: readonly Run[], areBySlot: boolean): Promise<void> {
-    const { runner, script } = this.#options
-    const names: string[] = []
-    let size = 0
-    for (const run of runs) {
-      names.push(run.name)
-      run.first = size
-      size += run.times
-    }
-    const args = [...this.#texts.required, `${this.#nowMs}`, ...operationTexts(runs), ...this.#texts.optional]
-    // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
-    const untilMs = runs.length > 1 ? 0 : this.#untilMs
-    try {
-      const reply = readNumbers(await runner.run(script, names, args, { untilMs }), size * NUMBERS)
-      for (const run of runs) run.reply = reply
-    } catch (error) {
-      if (runs.length > 1 && hasDoneNothing(error)) await this.#sendApart(runs, areBySlot, error)
-      else for (const run of runs) run.failure = error
-    }
-  }
-
-  // What is wrong with one key is no answer for the others, and on a Cluster some keys are here and some there.
-  #sendApart(runs: readonly Run[], wereBySlot: boolean, error: unknown): Promise<unknown> {
+  /** Answers what is to be told to each of those who wait. */
+  async #decide(members: readonly Member[], areBySlot: boolean): Promise<(() => void)[]> {
     const { layout } = this.#options
-    if (!isCrossSlot(error))
-      return this.#sendGroups(
-        runs.map((run) => [run]),
-        true,
-      )
-    layout.learn(wereBySlot)
-    return this.#sendGroups(layout.grouped(runs), true)
+    const isJoint = (members[0] as Member).located.length > 1
+    const groups = isJoint || areBySlot ? [members] : layout.grouped(members)
+    if (groups.length > 1) {
+      return (await Promise.all(groups.map((group) => this.#decide(group, true)))).flat()
+    }
+    if (members.length === 1) return [await this.#decideAlone(members[0] as Member)]
+    try {
+      return await this.#decideTogether(members)
+    } catch (error) {
+      if (!hasDoneNothing(error))
+        return members.map(
+          ({ reply }) =>
+            () =>
+              reply.failed(error),
+        )
+      if (isCrossSlot(error) && !isJoint) {
+        layout.learn(areBySlot || layout.isCluster)
+        return this.#decide(members, false)
+      }
+      // What is wrong with one key is no answer for the others, and on a Cluster some keys are here and some there.
+      return Promise.all(members.map((member) => this.#decideAlone(member)))
+    }
+  }
+
+  async #decideTogether(members: readonly Member[]): Promise<(() => void)[]> {
+    const decisions = members.map(({ located }) => located)
+    const names = decisions.flatMap((located) => located.map(nameOf))
+    const args = encodeDecisions(decisions, this.#nowMs, `${members.length}*`)
+    const reply = await this.#options.runner.run(FULL_SCRIPT, names, args, {
+      untilMs: 0,
+      by: describeRules((members[0] as Member).located),
+      cancellation: this.#cancellation,
+    })
+    const answers = new DecisionReply(reply, names.length)
+    return members.map(({ located, reply: waiting }, index) => {
+      const results = readResults(answers, index * located.length, located) as readonly LimitResult[]
+      return () => waiting.done(results)
+    })
+  }
+
+  async #decideAlone({ located, untilMs, reply }: Member): Promise<() => void> {
+    try {
+      const results = await this.#options.decideAlone(located, this.#nowMs, untilMs, reply)
+      return () => reply.done(results)
+    } catch (error) {
+      return () => reply.failed(error)
+    }
   }
 }
 
-/** The operations as a script takes them: one for each key, or one for all when all ask the same. */
-function operationTexts(runs: readonly Run[]): readonly string[] {
-  const [first] = runs as readonly [Run, ...Run[]]
-  const isSame = runs.length > 1 && runs.every(({ text, times }) => text === first.text && times === first.times)
-  return isSame ? [`=${textOf(first)}`] : runs.map(textOf)
+/** Whether two decisions are about the same limits by the same rules. */
+export function haveSameRules(one: readonly Located[], other: readonly Located[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ keyspace, operation }, index) => {
+      return keyspace === other[index]?.keyspace && operation.rule === other[index]?.operation.rule
+    })
+  )
 }
 
-function textOf({ text, times }: Run): string {
-  return times === 1 ? text : `${times}*${text}`
+/** What decisions go by, as failures say it: the rule where there is only one. */
+function describeRules(located: readonly Located[]): string {
+  return located.length === 1 ? (located[0] as Located).operation.rule.kind : 'tiers'
 }
 
-function answer({ run, place, operation, reply: waiting }: Member): void {
-  const { reply, first, failure } = run
-  if (reply === undefined) waiting.failed(failure)
-  else waiting.done([decodeResult(reply, (first + place) * NUMBERS, operation)])
+/** How a decision is asked for that a caller waits for until then. */
+export function howUntil(located: readonly Located[], untilMs: number | undefined, reply: Reply): How {
+  const cancellation = new Cancellation()
+  cancellation.join(reply)
+  return { untilMs, by: describeRules(located), cancellation }
 }

@@ -1,4 +1,5 @@
 export type { RedisClient } from './clients/connect.ts'
-export type { Delivery, RedisConnection, Trouble } from './redis-connection.ts'
+export type { Delivery, RedisConnection, Trouble } from './clients/redis-connection.ts'
+export { type UpstashConnectionOptions, upstashConnection } from './clients/upstash.ts'
 export { type RedisStore, type RedisStoreOptions, redisStore } from './redis-store.ts'
 export { getScript, listScripts, type Script } from './script-catalog.ts'

@@ -4,6 +4,16 @@ export interface Pending {
   followers: Waiting[] | undefined
 }
 
+/** Decisions that a hot script makes together, and may hand over. */
+export interface HotBatch {
+  /** Whether what comes later on some key has to wait for it. */
+  readonly hasBarriers: boolean
+  /** The decisions on a key of a limit, if there are some. */
+  find(key: string, keyspace: OrderedKeys): Pending | undefined
+  /** Lets what comes later on a key wait for these. */
+  holdBack(key: string): void
+}
+
 /** The keys of a limit, as far as their order is concerned. */
 export interface OrderedKeys {
   /** The decisions on a key that a hot script may still hand over, or the last one that waits for such. */

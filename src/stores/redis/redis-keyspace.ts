@@ -7,11 +7,12 @@ import type { Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Reply, StoreCall } from '../../core/store.ts'
 import type { BatchScheduler } from './batch-scheduler.ts'
-import { FullBatch, type FullBatchOptions } from './full-batch.ts'
-import { type OrderedKeys, type Pending, sendInOrder, type Waiting } from './key-order.ts'
+import type { Located } from './decide-in-one-slot.ts'
+import { type DecideAlone, FullBatch, type FullBatchOptions } from './full-batch.ts'
+import { type HotBatch, type OrderedKeys, type Pending, sendInOrder, type Waiting } from './key-order.ts'
 import { RuleBatch, type RuleBatchOptions } from './rule-batch.ts'
-import { type RuleTexts, ruleTexts } from './rule-texts.ts'
-import { getScript, listScripts, type Script } from './script-catalog.ts'
+import { encodeRule, type RuleTexts } from './rule-texts.ts'
+import { listScripts, type Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
 import { isHot } from './wire.ts'
@@ -22,8 +23,20 @@ export interface KeyspaceOptions {
   readonly batcher: BatchScheduler
   readonly layout: SlotLayout
   readonly prefix: string
-  /** To be called when a decision on a keyspace joins a batch: what is decided over several limits later must not go before it. */
-  readonly joining: (keyspace: RedisKeyspace) => void
+  readonly joint: JointBatches
+  readonly decideAlone: DecideAlone
+}
+
+/** A batch of decisions over several limits that others may still join. */
+interface JointBatch {
+  /** Whether a key of this keyspace waits there. */
+  concerns(keyspace: RedisKeyspace): boolean
+}
+
+/** When a decision on one of their keyspaces joins another batch, nothing joins these any more: that must not go before it. */
+export interface JointBatches {
+  hot: JointBatch | undefined
+  full: JointBatch | undefined
 }
 
 /** What keys start with, unless the store is told otherwise. */
@@ -31,11 +44,8 @@ export const DEFAULT_PREFIX = 'sluice:'
 
 /** What a key of a limit is called on the server. With a tag, the keys of one subject lie in one slot of a Cluster. */
 export function redisKey(prefix: string, limit: Limit, key: string): string {
-  return nameKey(`${prefix}${encodeScope(limit)}:`, limit, key)
-}
-
-function nameKey(start: string, { hashTag }: Limit, key: string): string {
-  return hashTag && key !== '' ? `${start}{${key}}` : start + key
+  const start = `${prefix}${encodeScope(limit)}:`
+  return limit.hashTag && key !== '' ? `${start}{${key}}` : start + key
 }
 
 /** The keys of one limit on Redis. */
@@ -49,14 +59,14 @@ export class RedisKeyspace implements OrderedKeys {
   readonly waiting: Map<string, Waiting> = new Map()
   readonly #limit: Limit
   readonly #batcher: BatchScheduler
-  readonly #joining: KeyspaceOptions['joining']
+  readonly #joint: JointBatches
   readonly #batches: RuleBatchOptions
   readonly #fullBatches: FullBatchOptions
   readonly #texts = new WeakMap<Rule, RuleTexts>()
   readonly #ownTexts: RuleTexts
   #batch: RuleBatch | undefined
   /** The hot batches that are not answered, in their order. */
-  #unanswered: RuleBatch[] = []
+  readonly #unanswered: HotBatch[] = []
   /** Whether what comes later on some key has to wait for one of them. */
   #hasBarriers = false
   #fullBatch: FullBatch | undefined
@@ -64,28 +74,30 @@ export class RedisKeyspace implements OrderedKeys {
   #decided = 0
   /** How many decisions still start at the full script. */
   #fullLeft = 0
+  /** How many over several limits do. */
+  #jointFullLeft = 0
   /** The latest time of a caller's clock. */
   #latestMs = 0
 
-  constructor({ runner, layout, batcher, prefix, joining }: KeyspaceOptions, limit: Limit) {
+  constructor({ runner, layout, batcher, prefix, joint, decideAlone }: KeyspaceOptions, limit: Limit) {
     const { rule } = limit
     const script = findScript(rule.kind)
-    const hot = getScript(`${rule.kind}-hot`)
     const most = batcher.mostFor([limit])
     this.by = rule.kind
     this.lastRemaining = rule.limit
     this.start = `${prefix}${encodeScope(limit)}:`
     this.#limit = limit
     this.#batcher = batcher
-    this.#joining = joining
-    this.#batches = { runner, layout, script: hot, keyspace: this, most }
-    this.#fullBatches = { runner, layout, script, keyspace: this, most }
-    this.#ownTexts = ruleTexts(rule, script, hot)
+    this.#joint = joint
+    this.#batches = { runner, layout, script, keyspace: this, most }
+    this.#fullBatches = { runner, layout, most: batcher.mostFull([limit]), decideAlone }
+    this.#ownTexts = encodeRule(rule, script)
   }
 
   /** Lets a call of one operation go to the server with others of its limit: to the hot script where that can decide it. */
   add(operation: Operation, { nowMs, timeoutMs }: StoreCall, reply: Reply): void {
-    if (this.isInTime(nowMs) && this.#startsHot(operation)) {
+    if (operation.type === 'reserve') this.#jointFullLeft = FULL_FOR
+    if ((nowMs === STORE_TIME || this.isInTime(nowMs)) && this.#startsHot(operation)) {
       this.#addHot(operation, nowMs, timeoutMs, reply)
       return
     }
@@ -95,17 +107,16 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** Lets an operation go to the full script. Nothing that came before it on its key is still to come there. */
   addFull(operation: Operation, nowMs: number, untilMs: number | undefined, reply: Reply): void {
-    const texts = this.textsOf(operation.rule)
+    const located: readonly Located[] = [{ operation, keyspace: this }]
     let batch = this.#fullBatch
-    if (batch === undefined || !batch.takes(texts, nowMs)) {
-      batch = new FullBatch(this.#fullBatches, texts, nowMs, untilMs)
+    if (batch === undefined || !batch.takes(located, nowMs)) {
+      batch = new FullBatch(this.#fullBatches, nowMs)
       this.#fullBatch = batch
-      this.#batcher.open(batch)
     }
     // What is hot and comes later must not go with what waits already.
     this.#batch = undefined
-    this.#joining(this)
-    batch.add(operation, reply)
+    this.#closeJoint()
+    batch.add(located, untilMs, reply)
     this.#batcher.joined(batch)
   }
 
@@ -122,6 +133,7 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** Notes that of so many decisions some were handed over. Where that is often so, the next ones start at the full script. */
   noteHandedOver(handedOver: number, decided: number): void {
+    if (handedOver > 0) this.#jointFullLeft = FULL_FOR
     this.#handedOver += handedOver
     this.#decided += decided
     if (this.#handedOver >= OFTEN) this.#fullLeft = FULL_FOR
@@ -144,77 +156,92 @@ export class RedisKeyspace implements OrderedKeys {
   listPending(key: string): readonly Pending[] {
     const waiting = this.waiting.get(key)
     if (waiting !== undefined) return [waiting]
-    return this.#unanswered.map((batch) => batch.find(key)).filter((run) => run !== undefined)
+    return this.#unanswered.map((batch) => batch.find(key, this)).filter((run) => run !== undefined)
   }
 
   /** A decision on a key was handed over: later ones that are under way will be too, and what comes then has to wait for them. */
   holdBack(key: string): void {
-    const batch = this.#unanswered.findLast((other) => other.find(key) !== undefined)
+    const batch = this.#unanswered.findLast((other) => other.find(key, this) !== undefined)
     if (batch === undefined) return
     batch.holdBack(key)
     this.#hasBarriers = true
   }
 
+  /** A batch over several limits has a decision on a key of this one. */
+  noteUnanswered(batch: HotBatch): void {
+    this.#unanswered.push(batch)
+  }
+
   /** A batch is answered: nothing of it is handed over later. */
-  answered(batch: RuleBatch): void {
-    this.#unanswered = this.#unanswered.filter((other) => other !== batch)
+  answered(batch: HotBatch): void {
+    this.#unanswered.splice(this.#unanswered.indexOf(batch), 1)
     this.#hasBarriers &&= this.#unanswered.some((other) => other.hasBarriers)
   }
 
   #isHeldBack(key: string): boolean {
-    if (this.waiting.size > 0 && this.waiting.has(key)) return true
-    return this.#hasBarriers && this.listPending(key).some(({ followers }) => followers !== undefined)
+    return this.listPending(key).some(({ followers }) => followers !== undefined)
+  }
+
+  #closeJoint(): void {
+    const joint = this.#joint
+    if (joint.hot?.concerns(this) === true) joint.hot = undefined
+    if (joint.full?.concerns(this) === true) joint.full = undefined
+  }
+
+  /**
+   * Whether an operation of several starts at a hot script. Not where a key may have reservations: a decision that is handed over because of
+   * one key would be overtaken on its other keys by those that are under way.
+   */
+  startsHotWithOthers(operation: Operation): boolean {
+    if (operation.type === 'reserve') this.#jointFullLeft = FULL_FOR
+    if (this.#jointFullLeft === 0) return this.#startsHot(operation)
+    this.#jointFullLeft--
+    return false
   }
 
   #startsHot(operation: Operation): boolean {
-    if (!isHot(operation) || this.#isHeldBack(operation.key)) return false
+    if (!isHot(operation)) return false
+    if ((this.waiting.size > 0 || this.#hasBarriers) && this.#isHeldBack(operation.key)) return false
     if (this.#fullLeft === 0) return true
     this.#fullLeft--
     return false
   }
 
   #addHot(operation: Operation, nowMs: number, timeoutMs: number, reply: Reply): void {
-    const parameters = this.textsOf(operation.rule).hot
+    const { rule, blockMs } = operation
+    const parameters = rule === this.#limit.rule ? this.#ownTexts.hot : this.textsOf(rule).hot
     let batch = this.#batch
-    if (batch === undefined || !batch.takes(parameters, nowMs, operation.blockMs)) {
-      const terms = { parameters, nowMs, blockMs: operation.blockMs, timeoutMs }
-      batch = new RuleBatch(this.#batches, terms)
+    if (batch === undefined || !batch.takes(parameters, nowMs, blockMs)) {
+      batch = new RuleBatch(this.#batches, { parameters, nowMs, blockMs, timeoutMs })
       this.#batch = batch
       this.#unanswered.push(batch)
-      this.#batcher.open(batch)
     }
     // What the full script decides and comes later must not go with what waits already.
     this.#fullBatch = undefined
-    this.#joining(this)
+    this.#closeJoint()
     batch.add(operation, reply)
     this.#batcher.joined(batch)
   }
 
   /** What a key is called on the server. */
   nameOf(key: string): string {
-    return nameKey(this.start, this.#limit, key)
+    return this.#limit.hashTag && key !== '' ? `${this.start}{${key}}` : this.start + key
   }
 
-  /** A rule's parameters as its script takes them. */
+  /** A rule as the scripts take it. */
   textsOf(rule: Rule): RuleTexts {
     if (rule === this.#limit.rule) return this.#ownTexts
-    const known = this.#texts.get(rule) ?? ruleTexts(rule, this.#fullBatches.script, this.#batches.script)
+    const known = this.#texts.get(rule) ?? encodeRule(rule, this.#batches.script)
     this.#texts.set(rule, known)
     return known
   }
 }
 
 function findScript(kind: string): Script {
-  const hasHot = ({ name }: Script): boolean => listScripts().some((script) => script.name === `${name}-hot`)
-  const script = listScripts().findLast((candidate) => candidate.name === kind && hasHot(candidate))
+  const ofRules = listScripts().filter(({ parameters }) => parameters.length > 0)
+  const script = ofRules.findLast(({ name }) => name === kind)
   if (script !== undefined) return script
-  const known = [
-    ...new Set(
-      listScripts()
-        .filter(hasHot)
-        .map(({ name }) => name),
-    ),
-  ].join(', ')
+  const known = [...new Set(ofRules.map(({ name }) => name))].join(', ')
   throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(kind)}: it has ${known}`)
 }
 

@@ -9,7 +9,7 @@ import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingWindow } from '../../rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
-import type { RedisConnection } from './redis-connection.ts'
+import type { RedisConnection } from './clients/redis-connection.ts'
 import { type RedisStoreOptions, redisStore } from './redis-store.ts'
 import { getScript, listScripts } from './script-catalog.ts'
 
@@ -80,7 +80,7 @@ describe('a decision', () => {
 
   it('over tiers is kept under a key for each, with its name, and one for an id', async () => {
     const bucket = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
-    const tiers = { user: rule, 'all: of us': { rule: bucket, policy: () => undefined } }
+    const tiers = { user: rule, 'all: of us': { rule: bucket, resolveRule: () => undefined } }
     const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis), ...patient })
     await apart.consume({ user: 'user:42', 'all: of us': '' }, { idempotencyKey: 'order 7' })
     const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), ...patient, hashTag: true })
@@ -191,7 +191,7 @@ describe('a script', () => {
       if (name === 'EVALSHA') throw new Error('ERR the connection broke after NOSCRIPT was spelt out')
       return reply
     })
-    await redis.script('LOAD', getScript('fixed-window-hot').source)
+    await redis.script('LOAD', getScript('fixed-window').source)
     await expect(limiterOn(broken).consume('a')).rejects.toMatchObject({
       name: 'LimiterError',
       code: 'STORE_FAILED',
@@ -224,7 +224,7 @@ describe('an engine', () => {
     const garnet = ownConnection(redis, async (_key, [name = '', ...args]) =>
       name === 'EVAL' ? 1 : redis.call(name, args),
     )
-    await redis.script('LOAD', getScript('fixed-window-hot').source)
+    await redis.script('LOAD', getScript('fixed-window').source)
     await expect(limiterOn(garnet).consume('a')).rejects.toMatchObject({
       code: 'UNSAFE_ENGINE',
       message:
@@ -238,7 +238,7 @@ describe('an engine', () => {
   })
 
   it('that does not let itself be asked is not refused', async () => {
-    await redis.script('LOAD', getScript('fixed-window-hot').source)
+    await redis.script('LOAD', getScript('fixed-window').source)
     await redis.call('ACL', 'SETUSER', 'bare', 'on', '>secret', '~sluice:*', '+evalsha', '+get', '+set', '+time')
     const bare = new Redis(server.port, server.host, { username: 'bare', password: 'secret', enableReadyCheck: false })
     expect((await limiterOn(bare).consume('a')).remaining).toBe(9)

@@ -4,17 +4,18 @@ import type { LimitResult } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
-import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Idempotency, Reply, Store } from '../../core/store.ts'
 import { remoteLayers } from '../remote-layers.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
-import { connectionOf, type RedisClient } from './clients/connect.ts'
+import { openConnection, type RedisClient } from './clients/connect.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, type Located } from './decide-in-one-slot.ts'
+import { FullBatch, howUntil } from './full-batch.ts'
 import { sendInOrder } from './key-order.ts'
 import { DEFAULT_PREFIX, RedisKeyspace } from './redis-keyspace.ts'
 import { getScript, listScripts } from './script-catalog.ts'
-import { type How, ScriptRunner } from './script-runner.ts'
+import { ScriptRunner } from './script-runner.ts'
 import { SlotLayout } from './slot-layout.ts'
 import { TierBatch } from './tier-batch.ts'
 
@@ -61,24 +62,21 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     const got = show(garnetLuaTransactions)
     throw new LimiterError('INVALID_OPTION', `garnetLuaTransactions must be true or false, got ${got}`)
   }
-  const connection = connectionOf(client)
+  const connection = openConnection(client)
   const runner = new ScriptRunner(connection, garnetLuaTransactions)
   const batcher = new BatchScheduler(wholeNumber('maxBatch', maxBatch, 1, 1_000))
   const layout = new SlotLayout(connection.isCluster === true, connection.keepsKeysApart !== true)
   const keyspaces = new WeakMap<Limit, RedisKeyspace>()
-  const keyspaceOf = (limit: Limit): RedisKeyspace => {
-    const known = keyspaces.get(limit)
-    if (known !== undefined) return known
-    throw new LimiterError('INVALID_ARGUMENT', `the limit "${limit.name}" has not been registered with this store`)
-  }
+  const findKeyspace = (limit: Limit): RedisKeyspace => keyspaces.get(limit) ?? refuseUnregistered(limit)
   let hasSlots = false
-  const decideAlone = async (
+  const decideOnce = async (
     located: readonly Located[],
     nowMs: number,
-    timeoutMs: number,
+    untilMs: number | undefined,
+    reply: Reply,
     idempotency?: Idempotency,
   ): Promise<readonly LimitResult[]> => {
-    const timely = runner.asking(howOf(located, timeoutMs))
+    const timely = runner.asking(howUntil(located, untilMs, reply))
     if (!hasSlots) {
       try {
         return (await decideInOneSlot(timely, located, nowMs, idempotency)).results
@@ -90,53 +88,72 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     }
     return decideAcrossSlots(timely, located, nowMs, idempotency)
   }
-  let tierBatch: TierBatch | undefined
-  const joining = (keyspace: RedisKeyspace): void => {
-    if (tierBatch?.concerns(keyspace) === true) tierBatch = undefined
-  }
-  const addToTiers = (located: readonly Located[], { operations, nowMs, timeoutMs }: StoreCall, reply: Reply): void => {
+  const joint: { hot: TierBatch | undefined; full: FullBatch | undefined } = { hot: undefined, full: undefined }
+  const addFull = (located: readonly Located[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
     for (const { keyspace } of located) keyspace.closeBatch()
-    if (tierBatch === undefined || !tierBatch.takes(located, nowMs)) {
-      const most = batcher.mostFor(operations)
-      tierBatch = new TierBatch(runner, most, nowMs, (alone) => decideAlone(alone, nowMs, timeoutMs))
-      tierBatch.add(located, reply)
-      batcher.open(tierBatch)
-    } else tierBatch.add(located, reply)
-    batcher.joined(tierBatch)
+    joint.hot = undefined
+    if (joint.full === undefined || !joint.full.takes(located, nowMs)) {
+      const most = batcher.mostFull(located.map(({ operation }) => operation))
+      joint.full = new FullBatch({ runner, layout, most, decideAlone: decideOnce }, nowMs)
+    }
+    joint.full.add(located, untilMs, reply)
+    batcher.joined(joint.full)
+  }
+  const flush = (): void => batcher.flush()
+  const addHot = (located: readonly Placed[], nowMs: number, untilMs: number | undefined, reply: Reply): void => {
+    for (const { keyspace } of located) keyspace.closeBatch()
+    joint.full = undefined
+    if (joint.hot === undefined || !joint.hot.takes(located, nowMs)) {
+      const most = batcher.mostFor(located.map(({ operation }) => operation))
+      joint.hot = new TierBatch({ runner, most, decideAlone: decideOnce, handOver: addFull, flush }, nowMs)
+      for (const { keyspace } of located) keyspace.noteUnanswered(joint.hot)
+    }
+    joint.hot.add(located, untilMs, reply)
+    batcher.joined(joint.hot)
   }
   return {
     name: 'redis',
     isLocal: false,
     layers: remoteLayers,
     realTime: true,
-    register: (limit) =>
-      void keyspaces.set(limit, new RedisKeyspace({ runner, batcher, layout, prefix, joining }, limit)),
+    register(limit) {
+      const options = { runner, batcher, layout, prefix, joint, decideAlone: decideOnce }
+      keyspaces.set(limit, new RedisKeyspace(options, limit))
+    },
     decide(call, reply) {
       const { operations, nowMs, idempotency, timeoutMs } = call
       const first = operations[0] as Operation
       const isSingle = operations.length === 1
-      if (timeoutMs > 0) runner.waitAtMost(timeoutMs)
       if (isSingle && idempotency === undefined && !first.limit.rulesVary) {
-        keyspaceOf(first.limit).add(first, call, reply)
+        findKeyspace(first.limit).add(first, call, reply)
         return undefined
       }
-      const located = operations.map((operation) => ({ operation, keyspace: keyspaceOf(operation.limit) }))
+      const located = operations.map((operation) => ({ operation, keyspace: findKeyspace(operation.limit) }))
+      const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
+      const isAlone = isSingle || idempotency !== undefined || hasSlots || layout.isCluster
+      const isInTime = located.map(({ keyspace }) => keyspace.isInTime(nowMs)).every(Boolean)
+      const areHot = located.map(startsHot).every(Boolean)
+      if (!isAlone && isInTime && areHot) {
+        addHot(located, nowMs, untilMs, reply)
+        return undefined
+      }
       const places = located.map(({ operation: { key }, keyspace }) => ({ keyspace, key }))
-      for (const { keyspace } of located) keyspace.isInTime(nowMs)
       sendInOrder(places, () => {
-        if (isSingle || idempotency !== undefined || hasSlots || layout.isCluster) {
-          batcher.flush()
-          decideAlone(located, nowMs, timeoutMs, idempotency).then(
-            (results) => reply.done(results),
-            (error: unknown) => reply.failed(error),
-          )
-        } else addToTiers(located, call, reply)
+        if (!isAlone) {
+          addFull(located, nowMs, untilMs, reply)
+          return
+        }
+        batcher.flush()
+        decideOnce(located, nowMs, untilMs, reply, idempotency).then(
+          (results) => reply.done(results),
+          (error: unknown) => reply.failed(error),
+        )
       })
       return undefined
     },
     clear(limit) {
       batcher.flush()
-      return runner.sweep(keyspaceOf(limit).start)
+      return runner.sweep(findKeyspace(limit).start)
     },
     trouble: () => runner.trouble(),
     async warmUp() {
@@ -146,9 +163,17 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
 }
 
-/** How a decision is asked for that begins now: until its timeout, and by the name of its rule where there is only one. */
-function howOf([first, ...others]: readonly Located[], timeoutMs: number): How {
-  const { rule } = (first as Located).operation
-  const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
-  return { untilMs, by: others.length === 0 ? rule.kind : 'tiers' }
+/** An operation, and the keyspace of its key. */
+interface Placed {
+  readonly operation: Operation
+  readonly keyspace: RedisKeyspace
+}
+
+function refuseUnregistered({ name }: Limit): never {
+  throw new LimiterError('INVALID_ARGUMENT', `the limit "${name}" has not been registered with this store`)
+}
+
+function startsHot({ operation, keyspace }: Placed): boolean {
+  const startsHot = keyspace.startsHotWithOthers(operation)
+  return startsHot && !operation.limit.shadow && !operation.limit.rulesVary
 }

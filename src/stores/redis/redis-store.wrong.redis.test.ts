@@ -9,7 +9,7 @@ import type { Rule } from '../../core/rule.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import type { RedisConnection } from './redis-connection.ts'
+import type { RedisConnection } from './clients/redis-connection.ts'
 import { redisStore } from './redis-store.ts'
 
 let server: Address
@@ -29,7 +29,7 @@ const limiterOn = (client: RedisConnection) =>
 describe('redisStore refuses', () => {
   it('options that are wrong', () => {
     expect(() => redisStore(redis, { prefx: 'a' } as never)).toThrow(
-      'redisStore() has no option "prefx": it takes prefix, maxBatch, garnetLuaTransactions',
+      'redisStore() has no option "prefx", did you mean "prefix"?',
     )
     expect(() => redisStore(redis, { prefix: 5 as never })).toThrow(
       'prefix must be a string of at most 100 characters, got 5',
@@ -118,7 +118,9 @@ describe('redisStore refuses', () => {
     }
     const one = () => redisStore(broken)
     await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window')
-    await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window', { id: 'one' })
+    await failsBy(createLimiter({ name: 'one', rule, store: one(), ...soon }), 'fixed-window', {
+      idempotencyKey: 'one',
+    })
     await failsBy(
       createLimiter({ name: 'plans', rule, resolveRule: () => undefined, store: one(), ...soon }),
       'fixed-window',
@@ -128,7 +130,7 @@ describe('redisStore refuses', () => {
   })
 
   it('the reply to one tier where there are two', async () => {
-    const short = ownConnection(redis, async (_key, [name]) => (name === 'EVAL' ? 0 : [1, 2, 3, 4, 5, 6]))
+    const short = ownConnection(redis, async (_key, [name]) => (name === 'EVAL' ? 0 : [1, 2, 3]))
     const limiter = createLimiter({
       name: 'short',
       tiers: { user: rule, ip: rule },
@@ -137,7 +139,7 @@ describe('redisStore refuses', () => {
     })
     await expect(limiter.consume('a')).rejects.toMatchObject({
       code: 'STORE_FAILED',
-      message: 'Redis answered something else than 12 whole numbers: 1,2,3,4,5,6',
+      message: 'Redis answered something else than the answers to 2 requests in whole numbers: 1,2,3',
     })
   })
 })

@@ -2,21 +2,21 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Script } from './script-catalog.ts'
 
-/** The parameters of a rule that its script always takes, and those that it has defaults for. */
+/** A rule as the scripts take it. */
 export interface RuleTexts {
-  readonly required: readonly string[]
-  readonly optional: readonly string[]
-  /** Those that its hot script takes. */
+  /** Its parameters, for its own script. */
   readonly hot: readonly string[]
+  /** Its name and all its parameters, for the full script. */
+  readonly full: readonly string[]
 }
 
-/** A rule's parameters as its scripts take them. */
-export function ruleTexts(rule: Rule, { required, optional }: Script, hot: Script): RuleTexts {
-  const text = (name: string): string => parameter(rule, name)
-  return { required: required.map(text), optional: optional.map(text), hot: hot.required.map(text) }
+/** Encodes a rule for the scripts. */
+export function encodeRule(rule: Rule, { parameters }: Script): RuleTexts {
+  const hot = parameters.map((name) => encodeParameter(rule, name))
+  return { hot, full: [rule.kind, ...Object.values(rule.parameters).map((value) => `${value}`)] }
 }
 
-function parameter(rule: Rule, name: string): string {
+function encodeParameter(rule: Rule, name: string): string {
   const value = rule.parameters[name]
   if (value !== undefined) return `${value}`
   throw new LimiterError('INVALID_OPTION', `the rule ${rule.kind} has no parameter ${name}, which its script takes`)

@@ -2,17 +2,15 @@ import { scripts } from 'sluice:scripts'
 import { show, wholeNumber } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 
-/** One version of a rule's script. Its text never changes. */
+/** One version of a script. Its text never changes. */
 export interface Script {
-  /** The rule's kind, such as `sliding-window`. */
+  /** The rule's kind, such as `sliding-window`; or `tiers`, or `sluice`. */
   readonly name: string
   readonly version: number
   /** What a server calls it. */
   readonly sha1: string
-  /** The parameters that come first in ARGV, before the time and the requests. */
-  readonly required: readonly string[]
-  /** The parameters that come last in ARGV, and may be left out. */
-  readonly optional: readonly string[]
+  /** The rule's parameters that come first in ARGV. None of `tiers` and `sluice`, which take rules by their names. */
+  readonly parameters: readonly string[]
   /** The text: KEYS, ARGV and the reply are in its first lines. */
   readonly source: string
 }
@@ -35,3 +33,9 @@ export function getScript(name: string, version?: number): Script {
   const known = scripts.map((script) => `${script.name} ${script.version}`).join(', ')
   throw new LimiterError('INVALID_ARGUMENT', `there is no script ${wanted}: there are ${known}`)
 }
+
+/** The script for everything that a hot one does not decide. */
+export const FULL_SCRIPT: Script = getScript('sluice')
+
+/** The hot script over several limits. */
+export const TIERS_SCRIPT: Script = getScript('tiers')

@@ -1,10 +1,11 @@
 import { LimiterError } from '../../core/limiter-error.ts'
 import { callFailure } from './call-failure.ts'
+import type { Cancellation } from './cancellation.ts'
 import { isNoScript } from './clients/is-no-script.ts'
+import type { RedisConnection } from './clients/redis-connection.ts'
 import { refuseUnsafeEngine } from './engine-probe.ts'
-import type { RedisConnection } from './redis-connection.ts'
+import { type Answer, PendingCommand } from './pending-command.ts'
 import type { Script } from './script-catalog.ts'
-import { TimedConnection } from './timed-connection.ts'
 
 /** What runs scripts, and asks plain questions about one key. */
 export interface Runner {
@@ -16,43 +17,38 @@ export interface Runner {
 
 /** How something is asked. */
 export interface How {
-  /** Until when it is sent again if a Cluster has not run it, by the time of real timers. 0: never. Absent: until it is given up. */
+  /** Until when it is sent again if a Cluster has not run it, by the time of real timers. 0: never. Absent: for a second. */
   readonly untilMs?: number | undefined
-  /** What it decides by, as it is told when it fails. Absent: the script's name. */
-  readonly by?: string
+  /** What it decides by, as failures report it. Absent: the script's name. */
+  readonly by?: string | undefined
+  /** Withdraws it when no caller waits any more. */
+  readonly cancellation?: Cancellation | undefined
 }
 
 /** Runs scripts by their SHA-1 and sees to it that the servers know them. What fails is told as a `LimiterError`. */
 export class ScriptRunner {
-  readonly #connection: TimedConnection
-  readonly #untimed: RedisConnection
+  readonly #connection: RedisConnection
   readonly #loads = new Map<string, Promise<unknown>>()
   #isEngineSafe: boolean
   #asking: Promise<void> | undefined
 
   /** @param isEngineSafe whether the engine need not be asked for its atomicity. */
   constructor(connection: RedisConnection, isEngineSafe: boolean) {
-    this.#untimed = connection
-    this.#connection = new TimedConnection(connection)
+    this.#connection = connection
     this.#isEngineSafe = isEngineSafe
     connection.trouble?.listen()
   }
 
   /** Why no server answers, when none lets the client in. */
   trouble(): LimiterError | undefined {
-    const error = this.#untimed.trouble?.error
+    const error = this.#connection.trouble?.error
     return error && callFailure('Redis did not decide', error)
-  }
-
-  /** Tells how long somebody waits for a decision. After the longest time that was told, a call without an answer is given up. */
-  waitAtMost(deadlineMs: number): void {
-    this.#connection.waitAtMost(deadlineMs)
   }
 
   /** Loads a script on every primary, however long that takes. Rejects when one of them refuses. */
   async load(script: Script): Promise<void> {
     try {
-      await this.#untimed.sendToAll(['SCRIPT', 'LOAD', script.source])
+      await this.#connection.sendToAll(['SCRIPT', 'LOAD', script.source])
     } catch (cause) {
       throw callFailure(`Redis did not load the script ${script.name}`, cause)
     }
@@ -68,20 +64,52 @@ export class ScriptRunner {
 
   /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
   run(script: Script, keys: readonly string[], args: readonly string[], how: How = {}): Promise<unknown> {
-    return this.#isEngineSafe ? this.#send(script, keys, args, how) : this.#sendFirst(script, keys, args, how)
+    return new Promise((done, failed) => this.start(script, keys, args, how, { done, failed }))
+  }
+
+  /** As `run`, without a promise: each of them would let every decision wait a little longer. */
+  start(script: Script, keys: readonly string[], args: readonly string[], how: How, answer: Answer): void {
+    if (!this.#isEngineSafe) {
+      void this.#startFirst(script, keys, args, how, answer)
+      return
+    }
+    const { untilMs, cancellation, by = script.name } = how
+    if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
+    const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
+    const options = {
+      connection: this.#connection,
+      key: keys[0] as string,
+      untilMs,
+      cancellation,
+      replaceAfter: (error: unknown) => {
+        // Only a missing script is safe to send again: any other failure may already have counted.
+        if (!isNoScript(error)) return undefined
+        this.#loadInBackground(script)
+        return ['EVAL', script.source, ...command.slice(2)]
+      },
+      explain: (cause: unknown) => undecided(by, keys, cause),
+    }
+    new PendingCommand(command, options, answer).send()
   }
 
   async #ask(key: string, command: readonly [string, ...string[]], how: How): Promise<unknown> {
     try {
-      return await this.#connection.send(key, command, how.untilMs)
+      return await this.#sendPlain(key, command, how)
     } catch (cause) {
       throw callFailure(`Redis did not answer ${command[0]}`, cause, [key])
     }
   }
 
+  #sendPlain(key: string, command: readonly string[], { untilMs, cancellation }: How): Promise<unknown> {
+    const connection = this.#connection
+    return new Promise((done, failed) => {
+      new PendingCommand(command, { connection, key, untilMs, cancellation }, { done, failed }).send()
+    })
+  }
+
   /** Deletes every key whose name starts with `start`, on every primary, however long that takes. */
   async sweep(start: string): Promise<void> {
-    const connection = this.#untimed
+    const connection = this.#connection
     if (connection.sweep === undefined) {
       const message = 'this Redis client cannot look for keys on every primary: a connection of your own needs sweep()'
       throw new LimiterError('INVALID_ARGUMENT', `${message}, and GLIDE has none for a Cluster`)
@@ -93,46 +121,26 @@ export class ScriptRunner {
     }
   }
 
-  async #sendFirst(script: Script, keys: readonly string[], args: readonly string[], how: How): Promise<unknown> {
-    try {
-      await this.#askEngine(keys[0] as string)
-    } catch (cause) {
-      throw undecided(how.by ?? script.name, keys, cause)
-    }
-    return this.#send(script, keys, args, how)
-  }
-
-  // Not an async function: each of them would let every decision wait a little longer. The same for a script's first call: answers must
-  // come in the order of their questions.
-  #send(script: Script, keys: readonly string[], args: readonly string[], how: How): Promise<unknown> {
-    if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
-    const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
-    return this.#connection
-      .send(keys[0] as string, command, how.untilMs)
-      .catch((error: unknown) => this.#sendText(script, keys, args, error, how))
-  }
-
-  async #sendText(
+  async #startFirst(
     script: Script,
     keys: readonly string[],
     args: readonly string[],
-    error: unknown,
     how: How,
-  ): Promise<unknown> {
-    // Only a missing script is safe to send again: any other failure may already have counted.
-    if (!isNoScript(error)) throw undecided(how.by ?? script.name, keys, error)
-    this.#loadInBackground(script)
-    const command = ['EVAL', script.source, `${keys.length}`, ...keys, ...args]
+    answer: Answer,
+  ): Promise<void> {
     try {
-      return await this.#connection.send(keys[0] as string, command, how.untilMs)
+      await this.#askEngine(keys[0] as string, how)
+      if (how.cancellation?.reason !== undefined) throw how.cancellation.reason
     } catch (cause) {
-      throw undecided(how.by ?? script.name, keys, cause)
+      answer.failed(undecided(how.by ?? script.name, keys, cause))
+      return
     }
+    this.start(script, keys, args, how, answer)
   }
 
   // Once for all who ask meanwhile, and again only when it failed.
-  #askEngine(key: string): Promise<void> {
-    this.#asking ??= refuseUnsafeEngine(this.#connection, key)
+  #askEngine(key: string, how: How): Promise<void> {
+    this.#asking ??= refuseUnsafeEngine((command) => this.#sendPlain(key, command, how), key)
       .then(() => {
         this.#isEngineSafe = true
       })
@@ -148,8 +156,7 @@ export class ScriptRunner {
     const pending = this.#loads.get(script.sha1)
     if (pending !== undefined && pending !== DONE) return
     const settle = (): void => void this.#loads.set(script.sha1, DONE)
-    const load = this.#connection.sendToAll(['SCRIPT', 'LOAD', script.source])
-    this.#loads.set(script.sha1, load.then(settle, settle))
+    this.#loads.set(script.sha1, this.load(script).then(settle, settle))
   }
 }
 

@@ -2,22 +2,19 @@ import { slotOf } from './slot-of.ts'
 
 /** What is known of where keys lie: all on one server, unless the client is one for a Cluster or a Cluster says so. */
 export class SlotLayout {
-  #isCluster: boolean
+  /** Whether keys lie in several slots. */
+  isCluster: boolean
   #knowsSlots: boolean
 
   /** @param knowsSlots whether keys of one slot may go together on a Cluster. */
   constructor(isCluster: boolean, knowsSlots = true) {
-    this.#isCluster = isCluster
+    this.isCluster = isCluster
     this.#knowsSlots = knowsSlots
-  }
-
-  get isCluster(): boolean {
-    return this.#isCluster
   }
 
   /** The same things in groups that one script can decide over. */
   grouped<Named extends { readonly name: string }>(things: readonly Named[]): readonly (readonly Named[])[] {
-    if (!this.#isCluster) return [things]
+    if (!this.isCluster) return [things]
     return this.#knowsSlots ? bySlot(things) : things.map((thing) => [thing])
   }
 
@@ -27,7 +24,7 @@ export class SlotLayout {
    * @param wasBySlot whether it was made by their slots: then the client renames keys, and nobody here knows where they lie.
    */
   learn(wasBySlot: boolean): void {
-    this.#isCluster = true
+    this.isCluster = true
     if (wasBySlot) this.#knowsSlots = false
   }
 }

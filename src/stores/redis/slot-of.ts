@@ -7,7 +7,7 @@ export function slotOf(key: string): number {
   let crc = 0
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
-    if (code > LAST_ASCII) return crcOf(utf8.encode(text)) % SLOTS
+    if (code > LAST_ASCII) return computeCrc(utf8.encode(text)) % SLOTS
     crc = nextCrc(crc, code)
   }
   return crc % SLOTS
@@ -20,7 +20,7 @@ function hashedPart(key: string): string {
   return close > open + 1 ? key.slice(open + 1, close) : key
 }
 
-function crcOf(bytes: Uint8Array): number {
+function computeCrc(bytes: Uint8Array): number {
   let crc = 0
   for (const byte of bytes) crc = nextCrc(crc, byte)
   return crc

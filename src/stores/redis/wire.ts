@@ -1,7 +1,7 @@
 import { STORE_TIME } from '../../core/clock.ts'
 import type { LimitResult, Reason } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Operation } from '../../core/operation.ts'
+import type { Operation, OperationType } from '../../core/operation.ts'
 
 /** The texts of a hot script's arguments. Those at the end that are as the script assumes are left out. */
 export function encodeCall(
@@ -11,7 +11,8 @@ export function encodeCall(
   costs: readonly string[],
 ): readonly string[] {
   const [first] = costs as readonly [string, ...string[]]
-  const isShared = costs.every((cost) => cost === first)
+  let isShared = true
+  for (const cost of costs) isShared &&= cost === first
   if (!isShared || first !== '1') return [...parameters, `${nowMs}`, `${blockMs}`, ...(isShared ? [first] : costs)]
   if (blockMs !== 0) return [...parameters, `${nowMs}`, `${blockMs}`]
   return nowMs === STORE_TIME ? parameters : [...parameters, `${nowMs}`]
@@ -27,13 +28,19 @@ export function isHot({ type, amount, rule }: Operation): boolean {
   return amount > 0 && amount <= rule.limit && (type === 'consume' || type === 'peek')
 }
 
-/** An operation as the full scripts take it. */
-export function encodeOperation({ type, amount, blockMs, holdId, holdMs, takenMs, replaces }: Operation): string {
+/** An operation as the full script takes it. */
+export function encodeOperation(operation: Operation): string {
+  const { rulesVary, shadow } = operation.limit
+  const text = encodeRequest(operation)
+  return rulesVary || shadow ? `${rulesVary ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${text}` : text
+}
+
+function encodeRequest({ type, amount, blockMs, holdId, holdMs, takenMs, replaces }: Operation): string {
   switch (type) {
     case 'consume':
-      return `${amount}${blockText(blockMs)}`
+      return `${amount}${encodeBlock(blockMs)}`
     case 'reserve':
-      return `reserve:${amount}:${holdId}:${holdMs}${blockText(blockMs)}`
+      return `reserve:${amount}:${holdId}:${holdMs}${encodeBlock(blockMs)}`
     case 'settle':
       return `settle:${holdId}:${amount}`
     case 'extend':
@@ -50,12 +57,12 @@ export function encodeOperation({ type, amount, blockMs, holdId, holdMs, takenMs
   }
 }
 
-function blockText(blockMs: number): string {
+function encodeBlock(blockMs: number): string {
   return blockMs === 0 ? '' : `:blockFor:${blockMs}`
 }
 
 /**
- * What a hot script answered to several decisions: three numbers where it is allowed at once, and otherwise four, of which the first is a
+ * What a script answered to several operations: three numbers where one is allowed at once, and otherwise four, of which the first is a
  * status below zero. `LimitResult` is made when it is asked for.
  */
 export class DecisionReply {
@@ -63,13 +70,19 @@ export class DecisionReply {
   /** Where each answer starts; absent when all have three numbers. */
   readonly #starts: readonly number[] | undefined
 
-  constructor(reply: unknown, size: number) {
+  /** @param extra how many numbers follow each answer: one for its time, if that was asked for. */
+  constructor(reply: unknown, size: number, extra: 0 | 1 = 0) {
     this.#numbers = wholeNumbers(reply)
     this.#starts = undefined
-    if (this.#numbers.length === 3 * size) return
-    this.#starts = findStarts(this.#numbers, size)
+    if (extra === 0 && this.#numbers.length === 3 * size) return
+    this.#starts = findStarts(this.#numbers, size, extra)
     if (this.#numbers.length === this.#starts[size]) return
     wrongReply(reply, `the answers to ${size} requests in whole numbers`)
+  }
+
+  /** Whether everything is allowed at once. */
+  get isAllowed(): boolean {
+    return this.#starts === undefined
   }
 
   /** Whether the script has decided nothing in this place, and written nothing. */
@@ -77,67 +90,44 @@ export class DecisionReply {
     return this.#starts !== undefined && this.#numbers[this.#starts[place] as number] === STATUS.handedOver
   }
 
-  /** The result of the decision in this place; undefined when the script has handed it over. */
-  result(place: number): LimitResult | undefined {
+  /** The result of the operation in this place; undefined when the script has handed it over. */
+  result(place: number, type: OperationType = 'consume'): LimitResult | undefined {
     const numbers = this.#numbers
     const at = this.#starts === undefined ? 3 * place : (this.#starts[place] as number)
     const status = numbers[at] as number
     if (status >= 0) return allowed(status, numbers[at + 1] as number, numbers[at + 2] as number, 0)
     const [second, resetAfterMs, fourth] = numbers.slice(at + 1, at + 4) as [number, number, number]
     if (status === STATUS.handedOver) return undefined
-    if (status === STATUS.limit) return refused('limit', second, resetAfterMs, fourth, undefined)
     if (status === STATUS.blocked) return refused('blocked', 0, resetAfterMs, fourth, second)
+    if (status === STATUS.limit) return refused(explain(type, fourth), second, resetAfterMs, fourth, undefined)
     return allowed(second, resetAfterMs, fourth, STATUS.handedOver - status)
+  }
+
+  /** By its key's own time, when the operation in this place was decided. */
+  timeMs(place: number): number {
+    return this.#numbers[(this.#starts?.[place + 1] as number) - 1] as number
   }
 }
 
 /** How the answer to a decision starts that was not allowed at once. Less: it is allowed after a wait of as many milliseconds as it is less. */
 const STATUS = { limit: -1, blocked: -2, handedOver: -3 } as const
 
-function findStarts(numbers: readonly number[], size: number): readonly number[] {
+const NEVER = -1
+
+function explain(type: OperationType, retryAfterMs: number): Reason {
+  if (type === 'settle' || type === 'extend') return 'hold-ended'
+  return retryAfterMs === NEVER ? 'cost-exceeds-limit' : 'limit'
+}
+
+function findStarts(numbers: readonly number[], size: number, extra: number): readonly number[] {
   const starts = [0]
   for (let index = 0, at = 0; index < size; index++) {
     const status = numbers[at] as number
-    at += status >= 0 ? 3 : 4
+    at += (status >= 0 ? 3 : 4) + extra
     starts.push(at)
   }
   return starts
 }
-
-/** How many numbers a full script answers for one request: allowed, remaining, nextAfterMs or else retryAfterMs, resetAfterMs, waitMs. */
-export const NUMBERS = 5
-
-/** A full script's reply as whole numbers. */
-export function readNumbers(reply: unknown, length: number): readonly number[] {
-  const numbers = wholeNumbers(reply)
-  return numbers.length === length ? numbers : wrongReply(reply, `${length} whole numbers`)
-}
-
-/** The result of a request whose numbers start at `at`. */
-export function decodeResult(numbers: readonly number[], at: number, { type }: Operation): LimitResult {
-  const allowed = numbers[at] === 1
-  const laterMs = numbers[at + 2] as number
-  const waitMs = numbers[at + 4] as number
-  const reason = allowed ? undefined : reasonOf(type, laterMs, waitMs)
-  return {
-    allowed,
-    remaining: numbers[at + 1] as number,
-    retryAfterMs: allowed ? 0 : laterMs === NEVER ? Number.POSITIVE_INFINITY : laterMs,
-    resetAfterMs: numbers[at + 3] as number,
-    delayMs: allowed ? waitMs : 0,
-    reason,
-    nextAfterMs: allowed ? laterMs : undefined,
-    blockedMs: reason === 'blocked' ? waitMs : undefined,
-  }
-}
-
-function reasonOf(type: Operation['type'], retryAfterMs: number, blockedMs: number): Reason {
-  if (type === 'settle' || type === 'extend') return 'hold-ended'
-  if (retryAfterMs === NEVER) return 'cost-exceeds-limit'
-  return blockedMs > 0 ? 'blocked' : 'limit'
-}
-
-const NEVER = -1
 
 function wrongReply(reply: unknown, expected: string): never {
   throw new LimiterError('STORE_FAILED', `Redis answered something else than ${expected}: ${String(reply)}`)
@@ -166,7 +156,7 @@ function refused(
   return {
     allowed: false,
     remaining,
-    retryAfterMs,
+    retryAfterMs: retryAfterMs === NEVER ? Number.POSITIVE_INFINITY : retryAfterMs,
     resetAfterMs,
     delayMs: 0,
     reason,

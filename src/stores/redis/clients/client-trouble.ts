@@ -1,5 +1,5 @@
 import { errorMonitor } from 'node:events'
-import type { Trouble } from '../redis-connection.ts'
+import type { Trouble } from './redis-connection.ts'
 
 /** As much of a client as tells what becomes of its connections. */
 interface Emitter {
@@ -11,7 +11,7 @@ interface Emitter {
  *
  * @param listenToo listens to something else of the client as soon as a store listens.
  */
-export function troubleOf(client: object, listenToo?: (client: object) => void): ClientTrouble {
+export function findTrouble(client: object, listenToo?: (client: object) => void): ClientTrouble {
   const known = TROUBLES.get(client) ?? new ClientTrouble(client as Emitter, listenToo)
   TROUBLES.set(client, known)
   return known
@@ -24,17 +24,13 @@ const TROUBLES = new WeakMap<object, ClientTrouble>()
  * meanwhile. Whoever only waits for those learns nothing.
  */
 class ClientTrouble implements Trouble {
-  #error: Error | undefined
+  error: Error | undefined
   #client: Emitter | undefined
   readonly #listenToo: ((client: object) => void) | undefined
 
   constructor(client: Emitter, listenToo: ((client: object) => void) | undefined) {
     this.#client = client
     this.#listenToo = listenToo
-  }
-
-  get error(): Error | undefined {
-    return this.#error
   }
 
   listen(): void {
@@ -49,11 +45,11 @@ class ClientTrouble implements Trouble {
 
   /** Notes an error of the client, if it is one that keeps it out. */
   readonly hear = (error: unknown): void => {
-    if (isKeptOut(error)) this.#error = error
+    if (isKeptOut(error)) this.error = error
   }
 
   over(): void {
-    this.#error = undefined
+    this.error = undefined
   }
 }
 

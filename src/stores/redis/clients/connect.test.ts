@@ -4,7 +4,7 @@ import Redis4 from 'ioredis4'
 import * as nodeRedis from 'redis'
 import * as nodeRedis3 from 'redis3'
 import { describe, expect, it } from 'vitest'
-import { connectionOf } from './connect.ts'
+import { openConnection } from './connect.ts'
 
 const RULE =
   'client must be a Redis client (ioredis, node-redis, iovalkey, Valkey GLIDE) or an object with send() and sendToAll()'
@@ -18,15 +18,15 @@ function unconnected3(): unknown {
   return client
 }
 
-describe('connectionOf', () => {
+describe('openConnection', () => {
   it('returns an object with send() and sendToAll() itself', () => {
     const own = { send: async () => 1, sendToAll: async () => [1] }
-    expect(connectionOf(own)).toBe(own)
+    expect(openConnection(own)).toBe(own)
   })
 
   it('prefers these two to whatever else the object has', () => {
     const wrapper = Object.assign(new Redis({ lazyConnect: true }), { send: async () => 1, sendToAll: async () => [1] })
-    expect(connectionOf(wrapper)).toBe(wrapper)
+    expect(openConnection(wrapper)).toBe(wrapper)
   })
 
   it.each<[string, unknown, string]>([
@@ -53,7 +53,7 @@ describe('connectionOf', () => {
       'a client of node-redis 3, which is not supported: take node-redis 4, 5 or 6',
     ],
   ])('refuses %s and says what it is', (_, client, got) => {
-    expect(() => connectionOf(client)).toThrow(
+    expect(() => openConnection(client)).toThrow(
       expect.objectContaining({ name: 'LimiterError', code: 'INVALID_OPTION', message: `${RULE}, got ${got}` }),
     )
   })

@@ -1,14 +1,14 @@
 import { show } from '../../../core/check.ts'
 import { LimiterError } from '../../../core/limiter-error.ts'
-import type { RedisConnection } from '../redis-connection.ts'
 import { type GlideLike, glideConnection, isGlide } from './glide.ts'
 import { hasMethods } from './has-methods.ts'
-import { type IoredisLike, ioredisConnection, isIoredis, isIoredis4 } from './ioredis.ts'
+import { ioredisConnection, isIoredis, isIoredis4 } from './ioredis.ts'
+import type { IoredisLike } from './ioredis-sender.ts'
 import { isNodeRedis, isNodeRedis3, type NodeRedisLike, nodeRedisConnection } from './node-redis.ts'
+import type { RedisConnection } from './redis-connection.ts'
 
 /**
- * What may be given as a client: one of ioredis, node-redis, iovalkey or Valkey GLIDE, for a single server, Sentinel or a
- * cluster, or an object of your own with `send` and `sendToAll`.
+ * A client of ioredis, node-redis, iovalkey or Valkey GLIDE, or your own object with `send` and `sendToAll`.
  */
 export type RedisClient = IoredisLike | NodeRedisLike | GlideLike | RedisConnection
 
@@ -16,7 +16,7 @@ export type RedisClient = IoredisLike | NodeRedisLike | GlideLike | RedisConnect
  * Recognises a client by its methods. Nothing is sent and nothing on the client changes, so it need not be connected yet;
  * its settings, its connecting and its closing stay with whoever made it.
  */
-export function connectionOf(client: unknown): RedisConnection {
+export function openConnection(client: unknown): RedisConnection {
   if (isConnection(client)) return client
   // First: it has the methods of other clients too.
   if (isIoredis4(client)) throw refused(client)

@@ -3,11 +3,11 @@
  * `An error was signalled by the server: - NoScriptError: No matching script`, and codes that it does not know as `OOM: …`.
  */
 export function serverWords(message: string): string | undefined {
-  const [, kind, code = codeOf(kind), words] = SPELLING.exec(message) ?? CONNECTING.exec(message) ?? []
+  const [, kind, code = findCode(kind), words] = SPELLING.exec(message) ?? CONNECTING.exec(message) ?? []
   return words === undefined ? undefined : `${code} ${words}`
 }
 
-function codeOf(kind = ''): string {
+function findCode(kind = ''): string {
   return RENAMED[kind] ?? kind.replace(/Error$/, '').toUpperCase()
 }
 

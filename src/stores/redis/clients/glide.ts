@@ -1,7 +1,7 @@
-import type { RedisConnection } from '../redis-connection.ts'
 import { serverWords } from './glide-error.ts'
 import { hasMethods } from './has-methods.ts'
 import { clientClosed } from './not-connected.ts'
+import type { RedisConnection } from './redis-connection.ts'
 import { sweep } from './sweep.ts'
 
 /** A client of Valkey GLIDE, for one server with its replicas or for a cluster. */

@@ -1,13 +1,22 @@
 import { NoAnswer } from '../../../core/no-answer.ts'
-import type { Delivery } from '../redis-connection.ts'
-import { troubleOf } from './client-trouble.ts'
+import { findTrouble } from './client-trouble.ts'
 import { connectionLost } from './connection-lost.ts'
-import type { IoredisLike } from './ioredis.ts'
 import { listenToErrors } from './ioredis-errors.ts'
 import { clientClosed, NotSent } from './not-connected.ts'
+import type { Delivery } from './redis-connection.ts'
 import { NOT_TRIED_AGAIN } from './server-words.ts'
 
-/** What ioredis makes of a command, as far as it is of use here. Its text is made of `name` and `args` each time it is written. */
+/** A client of ioredis or of its fork iovalkey: one server, Sentinel or Cluster. */
+export interface IoredisLike {
+  readonly isCluster: boolean
+  readonly status: string
+  readonly options?: { readonly keyPrefix?: string | undefined } | undefined
+  call(command: string, args: string[]): Promise<unknown>
+  // What it holds is untyped in ioredis too.
+  createBuiltinCommand(command: string): { string: unknown }
+}
+
+/** An instance of the client's `Command`, as far as it is of use here. Its text is made of `name` and `args` each time it is written. */
 interface IoredisCommand {
   name: string
   args: readonly unknown[]
@@ -16,12 +25,18 @@ interface IoredisCommand {
   toWritable(stream: unknown): unknown
 }
 
-interface IoredisSender extends IoredisLike {
-  sendCommand(command: IoredisCommand, stream?: unknown): Promise<unknown>
-  on(event: 'close', listener: () => void): unknown
+type CommandClass = new (name: string, args: readonly string[], options: CommandOptions) => IoredisCommand
+
+interface CommandOptions {
+  readonly keyPrefix: string | undefined
+  readonly replyEncoding: 'utf8'
 }
 
-type Builtin = (this: IoredisLike, args: readonly string[]) => Promise<unknown>
+interface IoredisSender extends IoredisLike {
+  readonly manuallyClosing?: boolean
+  sendCommand(command: IoredisCommand): Promise<unknown>
+  on(event: 'close', listener: () => void): unknown
+}
 
 /** The sender of a client: one for all stores on it, so that it gets one listener of ours. */
 export function findSender(client: IoredisLike): CommandSender {
@@ -38,54 +53,35 @@ const SENDERS = new WeakMap<IoredisLike, CommandSender>()
  */
 class CommandSender {
   readonly #client: IoredisSender
-  readonly #builtins = new Map<string, Builtin>()
-  readonly #standIn: IoredisLike
+  readonly #Command: CommandClass
+  readonly #options: CommandOptions
   readonly #written = new Set<IoredisCommand>()
   // One function for all commands, which ioredis calls as their method.
   readonly #write: IoredisCommand['toWritable'] = writerInto(this.#written)
-  readonly #trouble: ReturnType<typeof troubleOf>
-  #latest: IoredisCommand | undefined
+  readonly #trouble: ReturnType<typeof findTrouble>
   #isListening = false
 
   constructor(client: IoredisSender) {
     this.#client = client
-    this.#trouble = troubleOf(client, listenToErrors)
-    // What the client's own methods find in its place, so that they hand their command to us.
-    this.#standIn = Object.create(client, { sendCommand: { value: (command: IoredisCommand) => this.#hand(command) } })
-  }
-
-  send(command: readonly string[], delivery?: Delivery): Promise<unknown> {
-    const sent = this.#builtin(command[0] as string).call(this.#standIn, command.slice(1))
-    const made = this.#latest as IoredisCommand
-    this.#latest = undefined
-    delivery?.onWithdraw(() => withdraw(made))
-    return sent
+    this.#Command = findCommandClass(client)
+    this.#options = { keyPrefix: client.options?.keyPrefix, replyEncoding: 'utf8' }
+    this.#trouble = findTrouble(client, listenToErrors)
   }
 
   // Not `call`, which automatic pipelining takes part in: a pipeline of which only some keys have moved is not redirected, iovalkey
   // would pipeline by the slot of the script's hash instead of the key's, and we have pipelines of our own.
-  #builtin(name: string): Builtin {
-    let builtin = this.#builtins.get(name)
-    if (builtin === undefined) {
-      // Only the lower-case names are known to all versions, and only of a known command are the keys found, prefixed and routed.
-      builtin = this.#client.createBuiltinCommand(name.toLowerCase()).string as Builtin
-      this.#builtins.set(name, builtin)
-    }
-    return builtin
-  }
-
-  #hand(command: IoredisCommand): Promise<unknown> {
+  readonly send = (_key: string | undefined, given: readonly string[], delivery?: Delivery): Promise<unknown> => {
+    const client = this.#client
     if (!this.#isListening) this.#listen()
-    this.#latest = command
+    // It would write it behind its QUIT, where no server reads it.
+    if (client.manuallyClosing === true) return Promise.reject(clientClosed())
+    // Only the lower-case names are known to all versions, and only of a known command are the keys found, prefixed and routed.
+    const command = new this.#Command((given[0] as string).toLowerCase(), given.slice(1), this.#options)
     command.toWritable = this.#write
-    if ((this.#client as { manuallyClosing?: boolean }).manuallyClosing === true) {
-      // It would write it behind its QUIT, where no server reads it.
-      return Promise.reject(clientClosed())
-    }
     let isUnsent = true
     const { reject: tell } = command
     command.reject = (error) => tell.call(command, isUnsent ? unsent(error) : error)
-    const sent = this.#client.sendCommand(command)
+    const sent = client.sendCommand(command)
     // Only now: a Cluster has put a function of its own there, which follows slots that move and would also send again what was lost.
     const { resolve, reject } = command
     command.resolve = (reply) => {
@@ -99,6 +95,7 @@ class CommandSender {
       if (error.message === TIMED_OUT) withdraw(command)
       reject.call(command, isLost ? connectionLost(error) : inOurWords(error))
     }
+    delivery?.onWithdraw(() => withdraw(command))
     return sent
   }
 
@@ -114,6 +111,13 @@ class CommandSender {
       command.reject(connectionLost())
     }
   }
+}
+
+/** The `Command` class of the client's own ioredis, of which a client makes its commands: only a single client also names it. */
+function findCommandClass(client: IoredisLike): CommandClass {
+  const make = client.createBuiltinCommand('ping').string as (this: unknown) => IoredisCommand
+  const made = make.call({ options: {}, sendCommand: (command: IoredisCommand) => command })
+  return made.constructor as CommandClass
 }
 
 // What a server has said is no matter of sending, and a time limit is told as one.

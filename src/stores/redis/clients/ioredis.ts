@@ -1,19 +1,9 @@
-import type { RedisConnection } from '../redis-connection.ts'
-import { troubleOf } from './client-trouble.ts'
+import { findTrouble } from './client-trouble.ts'
 import { hasMethods } from './has-methods.ts'
-import { findSender } from './ioredis-sender.ts'
+import { findSender, type IoredisLike } from './ioredis-sender.ts'
 import { notConnected } from './not-connected.ts'
+import type { RedisConnection } from './redis-connection.ts'
 import { type Send, sweep } from './sweep.ts'
-
-/** A client of ioredis or of its fork iovalkey: one server, Sentinel or Cluster. */
-export interface IoredisLike {
-  readonly isCluster: boolean
-  readonly status: string
-  readonly options?: { readonly keyPrefix?: string | undefined } | undefined
-  call(command: string, args: string[]): Promise<unknown>
-  // What it holds is untyped in ioredis too.
-  createBuiltinCommand(command: string): { string: unknown }
-}
 
 interface IoredisClusterLike extends IoredisLike {
   readonly slots: readonly (readonly string[])[]
@@ -42,10 +32,10 @@ export function ioredisConnection(client: IoredisLike): RedisConnection {
 function singleConnection(client: IoredisLike): RedisConnection {
   const sender = findSender(client)
   return {
-    trouble: troubleOf(client),
-    send: (_key, command, delivery) => sender.send(command, delivery),
-    sendToAll: (command) => sender.send(command),
-    sweep: (start) => sweep((command) => sender.send(command), start, client.options?.keyPrefix),
+    trouble: findTrouble(client),
+    send: sender.send,
+    sendToAll: (command) => sender.send(undefined, command),
+    sweep: (start) => sweep((command) => sender.send(undefined, command), start, client.options?.keyPrefix),
   }
 }
 
@@ -53,7 +43,7 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
   const sender = findSender(client)
   const primaries = async (): Promise<readonly IoredisLike[]> => {
     // Until it is ready, a cluster takes the nodes that it starts with for primaries. It queues a command until then.
-    if (client.status !== 'ready') await sender.send(['PING'])
+    if (client.status !== 'ready') await sender.send(undefined, ['PING'])
     const nodes = client.nodes('master')
     // A node that is lost is no longer listed, but still named as the owner of its slots.
     const owners = new Set(client.slots.flatMap((keys) => keys.slice(0, 1)))
@@ -62,8 +52,8 @@ function clusterConnection(client: IoredisClusterLike): RedisConnection {
   }
   return {
     isCluster: true,
-    trouble: troubleOf(client),
-    send: (_key, command, delivery) => sender.send(command, delivery),
+    trouble: findTrouble(client),
+    send: sender.send,
     sendToAll: async (command) => {
       const [name, ...args] = command as [string, ...string[]]
       const nodes = await primaries()

@@ -1,9 +1,9 @@
-import type { Delivery, RedisConnection } from '../redis-connection.ts'
-import { troubleOf } from './client-trouble.ts'
+import { findTrouble } from './client-trouble.ts'
 import { connectionLost } from './connection-lost.ts'
 import { hasMethods } from './has-methods.ts'
 import { NodeRedisSignal } from './node-redis-signal.ts'
 import { clientClosed, notConnected } from './not-connected.ts'
+import type { Delivery, RedisConnection } from './redis-connection.ts'
 import { sweep } from './sweep.ts'
 
 /** Whatever node-redis creates: a client, a pool, a cluster or a sentinel. */
@@ -45,7 +45,7 @@ export function isNodeRedis3(client: unknown): boolean {
 /** Sends through node-redis and adds its `keyPrefix`, which node-redis leaves out of commands that it does not know the parts of. */
 export function nodeRedisConnection(client: NodeRedisLike): RedisConnection {
   const prefix = (client as { _keyPrefix?: unknown })._keyPrefix
-  const connection = { ...connectionByKind(client), trouble: troubleOf(client) }
+  const connection = { ...connectionByKind(client), trouble: findTrouble(client) }
   return prefix === undefined ? connection : prefixed(connection, `${prefix}`)
 }
 

@@ -26,7 +26,7 @@ const ON_THE_MOVE = new RegExp(`^${OF_CLIENTS}(?:MOVED|ASK|TRYAGAIN) `)
 
 /** Whether a Cluster refused a script because its keys lie in different slots: nothing has run. */
 export function isCrossSlot(error: unknown): boolean {
-  return wordsOf(error).startsWith('CROSSSLOT ')
+  return findWords(error).startsWith('CROSSSLOT ')
 }
 
 /**
@@ -34,13 +34,13 @@ export function isCrossSlot(error: unknown): boolean {
  * on the move, a key that holds something else. Decisions that were sent together may then be sent again, each by itself.
  */
 export function hasDoneNothing(error: unknown): boolean {
-  return NOTHING_DONE.test(wordsOf(error))
+  return NOTHING_DONE.test(findWords(error))
 }
 
 // The scripts' own words have a blank behind the name, which no key has.
 const NOTHING_DONE = /^(?:CROSSSLOT|MOVED|ASK|TRYAGAIN|WRONGTYPE) |\bsluice: /
 
-function wordsOf(error: unknown): string {
+function findWords(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error ? serverWordsIn(cause.message) : ''
 }

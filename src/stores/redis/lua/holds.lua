@@ -1,197 +1,284 @@
--- What few keys need: those with holds, and those whose clock was set back. Made when one comes, and then once: every function
--- that is made costs every call.
-local heldFunctions
-local function holding()
-  if heldFunctions then
-    return heldFunctions
+-- Holds: what was taken for a time. Each is a row of five numbers: its id, its amount, what is left of that to go back, when it was taken,
+-- and until when it lasts. Those that expire first come first. Before the rows are the latest time at which one was taken, also of those
+-- that have ended since, and mostLeft: no more than that can go back of any hold. So a take clips all of them, and touches none. As they
+-- are worked on, count rows are in rows[from..].
+local function readRow(holds, index)
+  local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', holds.rows, holds.from + 40 * (index - 1))
+  -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
+  local isRight = isWhole(id, 1) and isWhole(amount, 1) and left >= 0 and left <= EXACT
+  if not (isRight and isWhole(takenMs, -EXACT, holds.lastTakenMs) and isWhole(untilMs, takenMs + 1, 2 * EXACT)) then
+    error(FOREIGN, 0)
   end
+  return id, amount, math.min(left, holds.mostLeft), takenMs, untilMs
+end
 
-  local function read(value, at, count)
-    local holds = {}
-    for index = 1, count do
-      local id, amount, left, takenMs, untilMs = struct.unpack('<ddddd', value, at + 8 + (index - 1) * 40)
-      -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
-      local isWhole = id % 1 == 0 and amount % 1 == 0 and takenMs % 1 == 0 and untilMs % 1 == 0
-      local isCounted = id >= 1 and id <= EXACT and amount >= 1 and amount <= EXACT and left >= 0 and left <= EXACT
-      if not (isWhole and isCounted and takenMs >= -EXACT and takenMs < untilMs and untilMs <= 2 * EXACT) then
-        error(FOREIGN, 0)
-      end
-      holds[index] = { id = id, amount = amount, left = left, takenMs = takenMs, untilMs = untilMs }
+local function readUntil(holds, index)
+  return struct.unpack('<d', holds.rows, holds.from + 40 * index - 8)
+end
+
+-- The numbers of the first rows. By the hundred: one by one takes longer.
+local function readRows(holds, count)
+  local numbers = {}
+  for index = 1, count, 20 do
+    local size = 5 * math.min(20, count - index + 1)
+    local read = { struct.unpack('<' .. string.rep('d', size), holds.rows, holds.from + 40 * (index - 1)) }
+    for place = 1, size do
+      numbers[5 * (index - 1) + place] = read[place]
     end
-    return holds
   end
-
-  local function pack(holds)
-    local packed = { struct.pack('<d', -#holds - 0.5) }
-    for index, hold in ipairs(holds) do
-      packed[index + 1] = struct.pack('<ddddd', hold.id, hold.amount, hold.left, hold.takenMs, hold.untilMs)
-    end
-    return table.concat(packed)
+  for at = 3, 5 * count, 5 do
+    numbers[at] = math.min(numbers[at], holds.mostLeft)
   end
+  return numbers
+end
 
-  -- Gives back what holds took. What a lease took comes back by itself.
-  local function returned(rule, state, holds, timeMs)
-    if rule.holds == 'leased' or not state then
-      return state
-    end
-    local rest = holds
-    if rule.holds == 'pooled' then
-      -- Where it does not matter when it was taken, whole amounts go back at once: their sum is exact.
-      local sum, _, resetAfterMs, next = 0, nil, nil, nil
-      rest = {}
-      for _, hold in ipairs(holds) do
-        if hold.left % 1 == 0 then
-          sum = sum + hold.left
-        else
-          rest[#rest + 1] = hold
-        end
-      end
-      _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -sum, true)
-      state = resetAfterMs > 0 and next or nil
-    end
-    for _, hold in ipairs(rest) do
-      if not state then
-        return nil
-      end
-      local _, _, resetAfterMs, _, _, next = rule.step(state, timeMs, -hold.left, true, hold.takenMs)
-      state = resetAfterMs > 0 and next or nil
-    end
+-- The holds with other rows.
+local function withRows(holds, rows, from, count)
+  if count == 0 then
+    return nil
+  end
+  return { rows = rows, from = from, count = count, lastTakenMs = holds.lastTakenMs, mostLeft = holds.mostLeft }
+end
+
+-- The holds with other numbers in their rows.
+local function writeRows(holds, numbers)
+  local parts = {}
+  for at = 1, 5 * holds.count, 100 do
+    local size = math.min(100, 5 * holds.count - at + 1)
+    parts[#parts + 1] = struct.pack('<' .. string.rep('d', size), (table.unpack or unpack)(numbers, at, at + size - 1))
+  end
+  return withRows(holds, table.concat(parts), 1, holds.count)
+end
+
+local function readHolds(value, at, count)
+  local lastTakenMs, mostLeft = struct.unpack('<dd', value, at)
+  if not (isWhole(lastTakenMs, -EXACT) and mostLeft >= 0 and mostLeft <= EXACT) then
+    error(FOREIGN, 0)
+  end
+  local holds = { rows = value, from = at + 16, count = count, lastTakenMs = lastTakenMs, mostLeft = mostLeft }
+  -- To read all of them would take longer than to decide: the others are judged when they are read.
+  readRow(holds, 1)
+  readRow(holds, count)
+  return holds
+end
+
+local function writeHolds(holds)
+  local rows = string.sub(holds.rows, holds.from, holds.from + 40 * holds.count - 1)
+  return struct.pack('<ddd', -holds.count - 0.5, holds.lastTakenMs, holds.mostLeft) .. rows
+end
+
+-- The state after the holds in the first rows have gone back. What a lease took comes back without that.
+local function refundAll(rule, state, timeMs, numbers, count)
+  if rule.refunds == 'leased' or not state then
     return state
+  elseif rule.spanMs then
+    return refundTimeline(findLive(state, timeMs, rule.spanMs), numbers, count)
   end
-
-  -- The holds for which keep answers a hold: the same one or another.
-  local function map(holds, keep)
-    local kept = {}
-    for _, hold in ipairs(holds) do
-      kept[#kept + 1] = keep(hold)
+  state = stateAfter(rule, state, timeMs, 0)
+  if not state then
+    return nil
+  elseif rule.rate then
+    local units = 0
+    for at = 3, 5 * count, 5 do
+      local unit = numbers[at] * state.periodMs
+      units = units + (numbers[at] % 1 == 0 and unit or math.floor(unit + 0.5))
     end
-    return #kept > 0 and kept or nil
+    local used = math.max(0, state.used - units)
+    return used > 0 and { atMs = timeMs, used = used, periodMs = state.periodMs, rate = state.rate } or nil
   end
-
-  local function with(hold, left, takenMs, untilMs)
-    return { id = hold.id, amount = hold.amount, left = left, takenMs = takenMs, untilMs = untilMs }
-  end
-
-  -- The clock was set back for good: what is far ahead moves by as much as it is. Answers the time to decide at.
-  local function moveBack(rule, entry, nowMs, mostLagMs)
-    if entry.blockAtMs and entry.blockAtMs - nowMs > mostLagMs then
-      entry.changed, entry.blockAtMs, entry.untilMs = true, nowMs, nowMs + entry.untilMs - entry.blockAtMs
+  -- In windows, those of one window or slice at once. What is older than all that count has left.
+  local sums, times, unitMs = {}, {}, state.sliceMs or state.windowMs
+  local oldestMs = state.atMs - unitMs * ((state.slices or 1) + 1)
+  for at = 3, 5 * count, 5 do
+    local left, takenMs = numbers[at], numbers[at + 1]
+    if takenMs >= oldestMs then
+      local window = rule.anchor and (takenMs >= state.atMs and 1 or 0) or math.floor(takenMs / unitMs)
+      sums[window], times[window] = (sums[window] or 0) + left, takenMs
     end
-    local timeMs, backMs, takenBackMs = nowMs, 0, 0
-    local atMs = entry.state and struct.unpack('<d', entry.state) or nowMs
-    if atMs - nowMs > mostLagMs then
-      local _, _, resetAfterMs, _, _, moved = rule.step(entry.state, nowMs, 0, true)
-      entry.state, entry.changed, entry.counted = resetAfterMs > 0 and moved or nil, true, true
-      -- A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
-      backMs, takenBackMs = atMs - nowMs, moved and atMs - struct.unpack('<d', moved) or atMs - nowMs
+  end
+  if state.counts then
+    local counts, live, used = state.counts, state.slices + 1, 0
+    for window, sum in pairs(sums) do
+      local slice = math.min(live, live - (state.atMs / unitMs - window))
+      counts[slice] = counts[slice] and math.max(0, counts[slice] - sum)
+    end
+    for slice = 1, live do
+      used = used + counts[slice]
+    end
+    return used > 0 and state or nil
+  end
+  for window, sum in pairs(sums) do
+    state = state and stateAfter(rule, state, timeMs, -sum, times[window])
+  end
+  return state
+end
+
+-- What is still counted of what was taken at a time, in requests, of a state that is as it is now; of a pool, all that is used.
+local function countTaken(rule, state, takenMs)
+  if not state then
+    return 0
+  elseif rule.rate then
+    return state.used / state.periodMs
+  elseif rule.spanMs then
+    return costAt(state, takenMs)
+  elseif state.counts then
+    local live = state.slices + 1
+    return state.counts[math.min(live, live - (state.atMs / state.sliceMs - math.floor(takenMs / state.sliceMs)))] or 0
+  elseif rule.anchor then
+    return takenMs >= state.atMs and state.count or 0
+  end
+  return takenMs >= state.atMs and state.current or takenMs >= state.atMs - state.windowMs and state.previous or 0
+end
+
+-- The clock was set back for good, and the holds move with the state.
+local function moveHolds(holds, takenBackMs, backMs)
+  local numbers = readRows(holds, holds.count)
+  for at = 4, 5 * holds.count, 5 do
+    numbers[at], numbers[at + 1] = numbers[at] - takenBackMs, numbers[at + 1] - backMs
+  end
+  local moved = writeRows(holds, numbers)
+  moved.lastTakenMs = holds.lastTakenMs - takenBackMs
+  return moved
+end
+
+local function expiresFirst(one, other)
+  return one[5] < other[5] or (one[5] == other[5] and one[6] < other[6])
+end
+
+-- The holds of which those that were taken far ahead of the clock were taken at timeMs, and last as long as they did.
+local function pullHolds(holds, nowMs, timeMs)
+  local numbers, list, sorted, lastTakenMs = readRows(holds, holds.count), {}, {}, -EXACT
+  for index = 1, holds.count do
+    local row = { (table.unpack or unpack)(numbers, 5 * index - 4, 5 * index) }
+    if row[4] - nowMs > MOST_LAG_MS then
+      row[4], row[5] = timeMs, row[5] - (row[4] - timeMs)
+    end
+    row[6], lastTakenMs = index, math.max(lastTakenMs, row[4])
+    list[index] = row
+  end
+  table.sort(list, expiresFirst)
+  for index, row in ipairs(list) do
+    for place = 1, 5 do
+      sorted[5 * (index - 1) + place] = row[place]
+    end
+  end
+  local pulled = writeRows(holds, sorted)
+  pulled.lastTakenMs = lastTakenMs
+  return pulled
+end
+
+-- How many of the holds end at untilMs or before, by halves.
+local function countUntil(holds, untilMs)
+  local first, last = 1, holds.count
+  while first <= last do
+    local middle = math.floor((first + last) / 2)
+    if readUntil(holds, middle) <= untilMs then
+      first = middle + 1
     else
-      timeMs = math.max(atMs, nowMs)
+      last = middle - 1
     end
-    local isAhead = backMs > 0
-    for _, hold in ipairs(entry.holds or {}) do
-      isAhead = isAhead or hold.takenMs - nowMs > mostLagMs
-    end
-    entry.holds = isAhead
-        and entry.holds
-        and map(entry.holds, function(hold)
-          local takenMs, untilMs = hold.takenMs - takenBackMs, hold.untilMs - backMs
-          if takenMs - nowMs > mostLagMs then
-            takenMs, untilMs = timeMs, untilMs - (takenMs - timeMs)
-            entry.changed, entry.counted = true, true
-          end
-          return with(hold, hold.left, takenMs, untilMs)
-        end)
-      or entry.holds
-    -- The key was there when a hold was taken, also if nothing else tells of that any more.
-    for _, hold in ipairs(entry.holds or {}) do
-      timeMs = math.max(timeMs, hold.takenMs)
-    end
-    return timeMs
   end
+  return last
+end
 
-  local function returnExpired(rule, entry, timeMs)
-    local expired, isLive = {}, true
-    for _, hold in ipairs(entry.holds) do
-      isLive = isLive and hold.untilMs > timeMs
-    end
-    if isLive then
-      return
-    end
-    entry.holds = map(entry.holds, function(hold)
-      if hold.untilMs > timeMs then
-        return hold
-      end
-      expired[#expired + 1] = hold
-    end)
-    entry.state = returned(rule, entry.state, expired, timeMs)
+local function returnExpired(rule, entry, timeMs)
+  local holds = entry.holds
+  if readUntil(holds, 1) > timeMs then
+    return
   end
+  local expired = countUntil(holds, timeMs)
+  entry.state = refundAll(rule, entry.state, timeMs, readRows(holds, expired), expired)
+  entry.holds = withRows(holds, holds.rows, holds.from + 40 * expired, holds.count - expired)
+end
 
-  -- The holds as they are after a take: what has been refilled since they took it can no longer go back.
-  local function clip(rule, entry, timeMs)
-    if rule.holds ~= 'pooled' then
-      return
+-- The holds as they are after a take: what has been refilled since they took it can no longer go back.
+local function clipHolds(rule, entry, timeMs)
+  local holds = entry.holds
+  if rule.refunds == 'pooled' then
+    local used = countTaken(rule, entry.state and stateAfter(rule, entry.state, timeMs, 0), timeMs)
+    if used < holds.mostLeft then
+      entry.holds = withRows(holds, holds.rows, holds.from, holds.count)
+      entry.holds.mostLeft = used
     end
-    local _, _, _, _, _, _, most = rule.step(entry.state, timeMs, -EXACT, true)
-    entry.holds = map(entry.holds, function(hold)
-      return hold.left <= most and hold or with(hold, most, hold.takenMs, hold.untilMs)
-    end)
   end
+end
 
-  local function add(entry, hold)
-    local added = {}
-    for index, other in ipairs(entry.holds or {}) do
-      added[index] = other
-    end
-    added[#added + 1] = hold
-    entry.holds = added
+-- Adds a hold behind those that end no later.
+local function insertHold(entry, id, amount, left, takenMs, untilMs)
+  local holds, row = entry.holds, struct.pack('<ddddd', id, amount, left, takenMs, untilMs)
+  if not holds then
+    entry.holds = { rows = row, from = 1, count = 1, lastTakenMs = takenMs, mostLeft = left }
+    return
   end
-
-  -- When a refused cost passes if nobody comes but holds expire, from timeMs.
-  local function passesAfter(rule, entry, timeMs, cost)
-    local state, atMs, pending = entry.state, timeMs, {}
-    if rule.holds ~= 'leased' then
-      pending = map(entry.holds, function(hold)
-        return hold
-      end)
-      table.sort(pending, function(one, other)
-        return one.untilMs < other.untilMs
-      end)
-    end
-    for _, hold in ipairs(pending) do
-      local passesMs = atMs + rule.step(state, atMs, cost, false)
-      if passesMs <= hold.untilMs then
-        return passesMs - timeMs
-      end
-      atMs = hold.untilMs
-      state = returned(rule, state, { hold }, atMs)
-    end
-    return atMs + rule.step(state, atMs, cost, false) - timeMs
+  if left > holds.mostLeft then
+    -- What clips the others must not clip this one.
+    holds = writeRows(holds, readRows(holds, holds.count))
+    holds.mostLeft = left
   end
+  local at, last = holds.from + 40 * countUntil(holds, untilMs), holds.from + 40 * holds.count - 1
+  local rows = string.sub(holds.rows, holds.from, at - 1) .. row .. string.sub(holds.rows, at, last)
+  entry.holds = withRows(holds, rows, 1, holds.count + 1)
+  entry.holds.lastTakenMs = math.max(holds.lastTakenMs, takenMs)
+end
 
-  -- Time until all holds have expired and what they gave back is fresh.
-  local function freshAfter(rule, entry, timeMs)
-    local lastMs = timeMs
-    for _, hold in ipairs(entry.holds) do
-      lastMs = math.max(lastMs, hold.untilMs)
-    end
-    local emptied, resetAfterMs, _ = returned(rule, entry.state, entry.holds, timeMs), 0, nil
-    if emptied then
-      _, _, resetAfterMs = rule.step(emptied, timeMs, 0, true)
-    end
-    return math.max(lastMs - timeMs, resetAfterMs)
+-- Takes out the hold of an id, of several the first to expire. Answers its numbers, and what the holds were; or nothing.
+local function takeHold(entry, id)
+  local holds, text = entry.holds, struct.pack('<d', id)
+  local at = holds and string.find(holds.rows, text, holds.from, true)
+  while at and (at - holds.from) % 40 ~= 0 do
+    at = string.find(holds.rows, text, at + 1, true)
   end
+  local last = holds and holds.from + 40 * holds.count - 1
+  if not at or at > last then
+    return nil
+  end
+  local _, amount, left, takenMs = readRow(holds, (at - holds.from) / 40 + 1)
+  local rows = string.sub(holds.rows, holds.from, at - 1) .. string.sub(holds.rows, at + 40, last)
+  entry.holds = withRows(holds, rows, 1, holds.count - 1)
+  return amount, left, takenMs, holds
+end
 
-  heldFunctions = {
-    read = read,
-    pack = pack,
-    map = map,
-    with = with,
-    moveBack = moveBack,
-    returnExpired = returnExpired,
-    clip = clip,
-    add = add,
-    passesAfter = passesAfter,
-    freshAfter = freshAfter,
-  }
-  return heldFunctions
+-- When a cost passes at timeMs after the first holds have gone back.
+local function retryAfterRefund(rule, state, timeMs, cost, numbers, count)
+  if rule.spanMs and state then
+    return retryTimeline(rule, findLive(state, timeMs, rule.spanMs), timeMs, cost, numbers, count)
+  end
+  return (step(rule, refundAll(rule, state, timeMs, numbers, count), timeMs, cost, false))
+end
+
+-- When a cost that does not pass now passes if no one comes but holds expire, from timeMs. Looks at the 16 that expire first, and after
+-- those at the rule alone: never too early.
+local function passesAfter(rule, entry, timeMs, cost)
+  local holds, aloneMs = entry.holds, (step(rule, entry.state, timeMs, cost, false))
+  if rule.refunds == 'leased' or timeMs + aloneMs <= readUntil(holds, 1) then
+    return aloneMs
+  end
+  local least, most = 1, math.min(16, holds.count)
+  local numbers = readRows(holds, most)
+  -- A cost that passes before the next hold expires also passes after it. So the fewest that let it pass are searched by halves.
+  while least < most do
+    local middle = math.floor((least + most) / 2)
+    local atMs = numbers[5 * middle]
+    if atMs + retryAfterRefund(rule, entry.state, atMs, cost, numbers, middle) <= numbers[5 * middle + 5] then
+      most = middle
+    else
+      least = middle + 1
+    end
+  end
+  local atMs = numbers[5 * least]
+  return atMs + retryAfterRefund(rule, entry.state, atMs, cost, numbers, least) - timeMs
+end
+
+-- The holds after the rule has changed, by what it counted of each before that: state, as it is at timeMs.
+local function recountHolds(rule, counting, holds, state, timeMs)
+  local numbers, mostLeft = readRows(holds, holds.count), 0
+  for at = 3, 5 * holds.count, 5 do
+    -- What was counted by the old rule's time and is counted no more must not go back from what is counted now.
+    local counted = math.min(numbers[at], countTaken(counting, state, numbers[at + 1]))
+    numbers[at], numbers[at + 1] = math.floor(counted * rule.limit / counting.limit), timeMs
+    mostLeft = math.max(mostLeft, numbers[at])
+  end
+  local recounted = writeRows(holds, numbers)
+  recounted.lastTakenMs, recounted.mostLeft = timeMs, mostLeft
+  return recounted
 end

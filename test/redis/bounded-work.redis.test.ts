@@ -1,0 +1,164 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Rule } from '../../src/core/rule.ts'
+import {
+  concurrency,
+  fixedWindow,
+  leakyBucket,
+  slidingLog,
+  slidingWindow,
+  strictWindow,
+  tokenBucket,
+} from '../../src/rules/index.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { type Action, type OpenLimit, openLimit } from '../open-limit.ts'
+import { doubles } from '../scripts/wrong-requests.ts'
+import { type RunningServer, startServer } from '../servers/start-server.ts'
+
+// No call of a script may hold the server for a millisecond, whatever a key holds within our own limits.
+
+const SLOW_US = 1_000
+const TRIES = 12
+const NOW_MS = 1_700_000_000_000
+const HOUR_MS = 3_600_000
+
+let server: RunningServer
+let redis: Redis
+beforeAll(async () => {
+  server = await startServer()
+  redis = new Redis(server.port)
+  // All calls, with their times.
+  await redis.config('SET', 'slowlog-log-slower-than', '0')
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+const LIMIT = 1_000_000
+const START_MS = NOW_MS - (NOW_MS % HOUR_MS)
+const SLICE_MS = HOUR_MS / 1_000
+const counts = Array<number>(1_001).fill(7)
+/** The numbers of a log, or of permits, with an entry every tenth of a second. */
+const line = (entries: number): readonly number[] => [
+  ...[NOW_MS - 100, 0, HOUR_MS],
+  ...Array.from({ length: entries }, (_, index) => [NOW_MS - 100 * (entries - index), index + 1]).flat(),
+]
+
+/** The rules, how many holds a key of each may have, and the numbers of a full state. */
+const rules: readonly (readonly [title: string, rule: Rule, holds: number, state: readonly number[]])[] = [
+  ['fixed window', fixedWindow({ limit: LIMIT, window: HOUR_MS }), 1_000, [START_MS, 9_000, HOUR_MS]],
+  ['sliding window', slidingWindow({ limit: LIMIT, window: HOUR_MS }), 1_000, [START_MS, 9_000, 9_000, HOUR_MS]],
+  [
+    'strict window of 1,000 slices',
+    strictWindow({ limit: LIMIT, window: HOUR_MS, slices: 1_000 }),
+    1_000,
+    [NOW_MS - (NOW_MS % SLICE_MS), ...counts, -SLICE_MS],
+  ],
+  [
+    'token bucket',
+    tokenBucket({ capacity: LIMIT, refill: 1, period: HOUR_MS }),
+    1_000,
+    [NOW_MS, 9_000 * HOUR_MS, HOUR_MS, 1],
+  ],
+  [
+    'leaky bucket',
+    leakyBucket({ capacity: LIMIT, leak: 1, period: HOUR_MS }),
+    1_000,
+    [NOW_MS, 9_000 * HOUR_MS, HOUR_MS, 1],
+  ],
+  ['concurrency of 4,000', concurrency({ limit: 40_000, lease: HOUR_MS }), 1_000, line(4_000)],
+  ['sliding log of 4,000', slidingLog({ limit: 40_000, window: HOUR_MS }), 200, line(4_000)],
+]
+
+const actions: readonly [title: string, action: (rule: Rule) => Action, laterMs: number][] = [
+  ['a take', () => ({ type: 'consume', amount: 1 }), 0],
+  ['a refusal', ({ limit }) => ({ type: 'consume', amount: limit }), 0],
+  ['a refusal that blocks', ({ limit }) => ({ type: 'consume', amount: limit, blockMs: 1_000 }), 0],
+  ['a look', () => ({ type: 'peek', amount: 1 }), 0],
+  ['a charge', () => ({ type: 'charge', amount: 1 }), 0],
+  ['a refund', () => ({ type: 'refund', amount: 1 }), 0],
+  ['a refund by its time', () => ({ type: 'refund', amount: 1, takenMs: NOW_MS - 1_000 }), 0],
+  ['a reservation', () => ({ type: 'reserve', amount: 1, holdId: 5_000, holdMs: 110_000 }), 0],
+  ['a settlement', () => ({ type: 'settle', holdId: 100, amount: 0 }), 0],
+  ['an extension', () => ({ type: 'extend', holdId: 101, holdMs: HOUR_MS }), 0],
+  ['a block', () => ({ type: 'block', amount: 1_000 }), 0],
+  ['an unblock', () => ({ type: 'unblock' }), 0],
+  ['a take when all holds have expired', () => ({ type: 'consume', amount: 1 }), 250_000],
+  ['a refusal when all holds have expired', ({ limit }) => ({ type: 'consume', amount: limit }), 250_000],
+  ['a reset', () => ({ type: 'reset' }), 0],
+]
+
+/** Holds as the scripts keep them: one taken every second, until now. */
+function holdNumbers(count: number): readonly number[] {
+  const rows = Array.from({ length: count }, (_, index) => [
+    ...[index + 1, 1, 1],
+    ...[NOW_MS - 1_000 * (count - index), NOW_MS + 100_000 + 100 * index],
+  ])
+  return count === 0 ? [] : [-count - 0.5, NOW_MS - 1_000, 1, ...rows.flat()]
+}
+
+let count = 0
+
+/** Decides on a key with this value, several times. Answers the best of the median times of a call: load makes them longer. */
+async function measure(
+  rule: Rule,
+  value: Buffer,
+  ask: (limit: OpenLimit, nowMs: number) => Promise<unknown>,
+): Promise<number> {
+  let bestUs = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < TRIES && bestUs >= SLOW_US; tries++) {
+    const limiter = `bounded${count++}`
+    const limit = openLimit(redisStore(redis), { limiter, rule })
+    await limit.decide('warm', { type: 'charge', amount: 1 }, NOW_MS)
+    await limit.decide('warm', { type: 'consume', amount: 1 }, NOW_MS)
+    await redis.set(`sluice:${limiter}:${rule.stateName}:key`, value)
+    await redis.slowlog('RESET')
+    await ask(limit, NOW_MS)
+    const seen = (await redis.slowlog('GET', 128)) as [number, number, number, string[]][]
+    const calls = seen.filter(([, , , [name]]) => /^EVALSHA$/i.test(`${name}`)).map(([, , us]) => us)
+    bestUs = Math.min(bestUs, calls.toSorted((one, other) => one - other)[calls.length >> 1] as number)
+    await redis.del(`sluice:${limiter}:${rule.stateName}:key`)
+  }
+  return bestUs
+}
+
+describe.each(rules)('no call on a key of a %s takes a millisecond', (_, rule, holds, state) => {
+  const held = doubles(...holdNumbers(holds), ...state)
+
+  it.each(actions)('for %s', async (_, action, laterMs) => {
+    const us = await measure(rule, held, async (limit, nowMs) => limit.decide('key', action(rule), nowMs + laterMs))
+    expect(us).toBeLessThan(SLOW_US)
+  })
+
+  it.each([
+    ['takes', held, { type: 'consume', amount: 1 }],
+    ['takes without holds', doubles(...state), { type: 'consume', amount: 1 }],
+    ['refusals', held, { type: 'consume', amount: rule.limit }],
+    ['refusals without holds', doubles(...state), { type: 'consume', amount: rule.limit }],
+    ['reservations', held, undefined],
+  ] as const)('for 64 %s at once', async (_, value, action) => {
+    const us = await measure(rule, value, (limit, nowMs) =>
+      Promise.all(
+        Array.from({ length: 64 }, (_, index) => {
+          const reserve = { type: 'reserve', amount: 1, holdId: 6_000 + index, holdMs: 110_000 } as const
+          return limit.decide('key', action ?? reserve, nowMs)
+        }),
+      ),
+    )
+    expect(us).toBeLessThan(SLOW_US)
+  })
+})
+
+describe.each([
+  ['sliding log', slidingLog({ limit: 40_000, window: HOUR_MS })],
+  ['concurrency', concurrency({ limit: 40_000, lease: HOUR_MS })],
+])('no call on a key of a %s with 30,000 entries takes a millisecond', (_, rule) => {
+  it.each([
+    ['a refusal', { type: 'consume', amount: 40_000 }],
+    ['a look', { type: 'peek', amount: 1 }],
+  ] as const)('for %s', async (_, action) => {
+    const us = await measure(rule, doubles(...line(30_000)), async (limit, nowMs) => limit.decide('key', action, nowMs))
+    expect(us).toBeLessThan(SLOW_US)
+  })
+})
