@@ -53,7 +53,6 @@ export const guide: Item[] = [
     ['Command line', '/cli'],
     ['Service and dashboard', '/serve'],
     ['In front of your application', '/gateways'],
-    ['Envoy’s rate limit service', '/envoy'],
     ['Policies file', '/policies-file'],
     ['Metrics, traces, events', '/observability'],
   ]),
