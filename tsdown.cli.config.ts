@@ -11,7 +11,8 @@ const config: UserConfig = defineConfig({
   target: 'node20',
   platform: 'node',
   dts: false,
-  deps: { alwaysBundle: [/./], onlyBundle: false },
+  // Few need gRPC, and who does installs it.
+  deps: { alwaysBundle: [/^(?!@grpc\/)/], neverBundle: ['@grpc/grpc-js'], onlyBundle: false },
   plugins: [luaScripts({ writesFiles: false }), markdownTexts(), thirdPartyLicences()],
 })
 

@@ -1,5 +1,6 @@
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 export const TOKEN = 'a-token-for-the-benchmark'
@@ -20,7 +21,8 @@ async function startBare() {
   return { port, cpuUs: () => cpuUsOf(child), stop: () => ended(child, () => child.disconnect()) }
 }
 
-async function startServe(args) {
+/** Starts `sluice serve` with more arguments. `lines` are what it has logged up to its start. */
+export async function startServe(args) {
   const program = [
     '--import',
     pathOf('./report-cpu.mjs'),
@@ -33,11 +35,14 @@ async function startServe(args) {
   const options = [...program, '--policies', pathOf('./policies.yaml'), ...args]
   const env = { ...process.env, NODE_ENV: 'production', SLUICE_TOKEN: TOKEN }
   const child = spawn(process.execPath, options, { env, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
-  const [line] = await once(child.stdout, 'data')
+  const lines = []
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(JSON.parse(line))
+    if (lines.at(-1).event === 'started') break
+  }
   child.stdout.resume()
-  const { url } = JSON.parse(`${line}`.split('\n')[0])
-  const stop = () => ended(child, () => child.kill('SIGTERM'))
-  return { port: Number(new URL(url).port), cpuUs: () => cpuUsOf(child), stop }
+  const port = Number(new URL(lines.at(-1).url).port)
+  return { port, lines, cpuUs: () => cpuUsOf(child), stop: () => ended(child, () => child.kill('SIGTERM')) }
 }
 
 async function cpuUsOf(child) {

@@ -13,6 +13,8 @@ export class PendingDecision implements StoreCall, Reply {
   readonly timeoutMs: number
   /** The name of the store. */
   readonly decidedBy: string
+  /** What the store said of each operation, once it has. */
+  results: readonly LimitResult[]
   /** Whom to tell; or what came before there was a promise. */
   #waiting: Resolve | Outcome | undefined
 
@@ -27,6 +29,7 @@ export class PendingDecision implements StoreCall, Reply {
     this.idempotency = idempotency
     this.timeoutMs = timeoutMs
     this.decidedBy = decidedBy
+    this.results = NO_RESULTS
     this.#waiting = undefined
   }
 
@@ -62,12 +65,14 @@ export class PendingDecision implements StoreCall, Reply {
 type Outcome = Decision | Promise<never>
 type Resolve = (outcome: Outcome) => void
 
+const NO_RESULTS: readonly LimitResult[] = Object.freeze([])
 const NO_TIERS: Readonly<Record<string, TierResult>> = Object.freeze({})
 const NONE: readonly string[] = Object.freeze([])
 
 /** The decision on a call: what the store said of each limit, put together. */
 export function composeDecision(call: PendingDecision, results: readonly LimitResult[]): Decision {
   const { operations } = call
+  call.results = results
   const operation = operations[0] as Operation
   const result = results[0] as LimitResult
   const decidedBy = result.decidedBy ?? call.decidedBy

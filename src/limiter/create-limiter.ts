@@ -4,9 +4,10 @@ import { readDuration } from '../core/duration.ts'
 import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Health, Store, StoreEvents } from '../core/store.ts'
+import type { Store } from '../core/store.ts'
 import { forgetDenials } from '../stores/denial-cache.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { assembleLimiter } from './assemble-limiter.ts'
 import { Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import {
@@ -22,7 +23,6 @@ import {
   type TiersOptions,
 } from './options.ts'
 import { type ResolveRule, RuleResolver } from './rule-resolver.ts'
-import { TieredLimiter } from './tiered-limiter.ts'
 
 const COMMON = [
   'name',
@@ -80,29 +80,22 @@ export function createLimiter<TierName extends string = never>(
     limits.push(limit)
     if (resolveRule !== undefined) resolvers.set(limit, createResolver(resolveRule, limit, listeners))
   }
-  // What is in this process answers at once, or has a fault that no layer should hide.
-  const events = createStoreEvents(listeners)
-  const layered = base.isLocal ? undefined : base.layers?.(base, { clock, timeoutMs, instances, denialCacheMs, events })
-  for (const limit of limits) (layered ?? base).register(limit)
-  const limiter = new TieredLimiter({
+  const limiter = assembleLimiter({
     name,
     limits,
     resolvers,
-    store: layered ?? base,
-    health: () => layered?.health ?? HEALTHY,
-    // A layer is the limiter's own, and so is a store that it made itself.
-    closesStore: layered !== undefined || store === undefined,
-    timeoutMs: layered === undefined ? 0 : timeoutMs,
+    store: base,
+    ownsStore: store === undefined,
     clock,
     events: listeners,
+    timeoutMs,
+    instances,
+    denialCacheMs,
     idempotencyTtlMs: readDuration('idempotencyTtl', idempotencyTtl),
     maxQueue: wholeNumber('maxQueue', maxQueue, 1),
   })
   return limiter as unknown as Limiter<TierName>
 }
-
-/** The health of a store in this process. */
-const HEALTHY: Health = Object.freeze({ state: 'healthy', forMs: 0, error: undefined })
 
 function assertRuleOrTiers(options: LimiterOptions | TiersOptions): void {
   const { rule, tiers, hashTag } = options
@@ -134,15 +127,6 @@ function assertStore(store: Store): void {
   }
   if (!isLocal && typeof layers !== 'function')
     throw invalidOption('layers of a store', 'remoteLayers unless it isLocal', layers)
-}
-
-function createStoreEvents(listeners: Listeners): StoreEvents {
-  return {
-    has: (name) => listeners.has(name),
-    storeFailed: (error) => listeners.emit('storeFailed', { error }),
-    degraded: (error) => listeners.emit('degraded', { error }),
-    recovered: (afterMs) => listeners.emit('recovered', { afterMs }),
-  }
 }
 
 /** Checks the options of all resolvers once, and returns what makes the one of a limit. */

@@ -1,6 +1,6 @@
 import { knownOptions, wholeNumber } from '../core/check.ts'
 import { type Clock, readClock } from '../core/clock.ts'
-import type { Decision } from '../core/decision.ts'
+import type { Decision, LimitResult } from '../core/decision.ts'
 import { type Duration, readDuration } from '../core/duration.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
@@ -251,6 +251,19 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   decide(operations: readonly Operation[]): Decision | Promise<Decision> {
     const { store, timeoutMs } = this.#parts
     return this.#decide(new PendingDecision(operations, undefined, timeoutMs, store.name))
+  }
+
+  /** Decides operations that the caller has checked, and returns the result of each. With a key, listeners hear of it as of a consume. */
+  async decideEach(
+    operations: readonly Operation[],
+    key?: Key<string>,
+    cost?: Amounts<string>,
+  ): Promise<readonly LimitResult[]> {
+    const { store, timeoutMs } = this.#parts
+    this.assertOpen()
+    const call = new PendingDecision(operations, undefined, timeoutMs, store.name)
+    await (key === undefined ? this.#decide(call) : this.run(call, key, cost))
+    return call.results
   }
 
   wake(keys: readonly LimitKey[]): void {

@@ -1,9 +1,7 @@
-import { LineCounter } from 'yaml'
 import { show } from '../core/check.ts'
-import { PoliciesError, type SourceProblem } from './policies-error.ts'
 import { readPlain } from './read-fields.ts'
 import { type PolicyOptions, readPolicy } from './read-policy.ts'
-import { readSource } from './read-source.ts'
+import { readPositioned } from './read-positioned.ts'
 import type { ReportProblem, SourceNode } from './source-node.ts'
 
 /** A limiter that a file describes. */
@@ -22,17 +20,7 @@ export type Policies = readonly Policy[]
  * @param fileName only for messages.
  */
 export function readPolicies(text: string, fileName: string): Policies {
-  const lines = new LineCounter()
-  const problems = new Map<string, SourceProblem>()
-  // What is said once and used by several aliases is wrong once.
-  const reportProblem: ReportProblem = (at, reason) => {
-    const { line, col } = lines.linePos(at)
-    problems.set(`${at} ${reason}`, { line: Math.max(1, line), column: Math.max(1, col), reason })
-  }
-  const root = readSource(text, lines, reportProblem)
-  const policies = problems.size > 0 ? [] : readRoot(root, reportProblem)
-  if (problems.size > 0) throw new PoliciesError(fileName, [...problems.values()])
-  return policies
+  return readPositioned(text, fileName, readRoot)
 }
 
 const EXAMPLE = 'policies: { api: { rule: sliding-window, limit: 100, window: 1m } }'

@@ -103,9 +103,10 @@ class SourceReader {
 
   #readValue(node: Scalar | YAMLMap | YAMLSeq | Node | null | undefined, at: number, depth: number): SourceNode {
     if (isMap(node)) return this.#readMap(node, at, depth)
-    if (!isSeq(node)) return { kind: 'other', at, value: isScalar(node) ? node.value : null }
-    for (const item of node.items) this.read(item as Node | null, at, depth + 1)
-    return { kind: 'other', at, value: [] }
+    if (isScalar(node)) return { kind: 'other', at, value: node.value, source: node.source }
+    if (!isSeq(node)) return { kind: 'other', at, value: null }
+    const items = node.items.map((item) => this.read(item as Node | null, at, depth + 1))
+    return { kind: 'other', at, value: [], items }
   }
 
   #readAlias({ source }: Alias, at: number, depth: number): SourceNode {

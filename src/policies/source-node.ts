@@ -21,6 +21,10 @@ interface ValueNode {
   readonly kind: 'other'
   readonly at: number
   readonly value: unknown
+  /** How the file writes it: 1.10 is another text than 1.1. */
+  readonly source?: string | undefined
+  /** The values of a list. */
+  readonly items?: readonly SourceNode[]
 }
 
 /** Notes a problem of the file and its position. */

@@ -79,6 +79,8 @@ export interface Service {
   reloadFailed(reason: string): void
   /** The limiters in force. */
   limiters(): readonly Limiter<string>[]
+  /** Shows a limiter of another service in reports and metrics, until the function that it returns is called. */
+  watch(limiter: Limiter<string>): () => void
   /** Takes no further request, answers those under way for `graceMs` at most, and ends its limiters. */
   close(graceMs?: number): Promise<void>
 }
@@ -92,7 +94,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   wholeNumber('requestMs', requestMs, 10)
   const assertToken = createTokenCheck(options.token)
   const file = options.page === undefined ? () => undefined : await readPage(options.page)
-  const { board, policies, live, reloads, metrics } = observePolicies(options)
+  const { board, policies, live, reloads, metrics, watch } = observePolicies(options)
   const state = { isClosing: false }
   const onError = (error: unknown): void => options.onError?.(error)
   const context = { policies, onError }
@@ -117,6 +119,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     reloadFailed(reason) {
       reloads.error = reason
     },
+    watch,
     limiters: () => policies.all().map(({ limiter }) => limiter),
     async close(graceMs = GRACE_MS) {
       state.isClosing = true
@@ -142,5 +145,5 @@ function observePolicies(options: ServiceOptions) {
   const policies = new PoliciesInForce(options.policies, { store, clock, watch })
   const reloads: Reloads = { count: 0, error: null }
   const live = createLiveReports({ board, policies, store, place, version, clock: reportClock }, reloads)
-  return { board, policies, live, reloads, metrics }
+  return { board, policies, live, reloads, metrics, watch }
 }

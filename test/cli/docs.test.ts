@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
 import * as forms from '../../src/rules/forms.ts'
+import { readRlsConfig } from '../../src/service/rls/read-rls-config.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 
 const page = (name: string) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
@@ -10,6 +11,11 @@ const blocks = [...page('policies-file').matchAll(/^```yaml\n(.*?)^```$/gms)].ma
 
 it.each(blocks)('the documented file is right: %#', (text) => {
   expect(readPolicies(text, 'docs').length).toBeGreaterThan(0)
+})
+
+it('the documented rate limits of Envoy are right', () => {
+  const [, text] = /^```yaml\n(domain: .*?)^```$/ms.exec(page('envoy')) ?? []
+  expect(readRlsConfig(text as string, 'docs').rateLimits).toHaveLength(3)
 })
 
 it('there are documented files', () => {

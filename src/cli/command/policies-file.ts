@@ -6,7 +6,7 @@ import { UsageError } from '../terminal/command-failure.ts'
 
 /** Reads a file of policies. Rejects with a `UsageError` when there is none, and with a `PoliciesError` when it is wrong. */
 export async function readPoliciesFile(path: string): Promise<Policies> {
-  return readPolicies(await readText(path), path)
+  return readPolicies(await readTextFile('policies', path), path)
 }
 
 /** The policy of that name. */
@@ -18,13 +18,14 @@ export function findPolicy(policies: Policies, name: string): Policy {
   throw new UsageError(`there is no policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`)
 }
 
-async function readText(path: string): Promise<string> {
+/** Reads a file. Rejects with a `UsageError` that names what it is a file of when it cannot be read. */
+export async function readTextFile(what: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const reason = WHY.get(`${code}`) ?? message
-    throw new UsageError(`the file of policies ${show(path)} cannot be read: ${reason}`)
+    throw new UsageError(`the file of ${what} ${show(path)} cannot be read: ${reason}`)
   }
 }
 

@@ -9,6 +9,8 @@ import type { Started } from './started.ts'
 /** Tells what happens to the service, a line each: never what happens to a request, and never the token but when it starts. */
 export interface ServeLog {
   started(what: Started): void
+  /** Envoy's rate limit service has started too. */
+  rlsStarted(address: string, limiters: readonly { readonly name: string }[]): void
   reloaded(file: string, limiters: readonly { readonly name: string }[]): void
   reloadFailed(file: string, reason: string): void
   storeChanged(change: StoreChange): void
@@ -29,6 +31,11 @@ export function createServeLog(terminal: Terminal, isJson: boolean): ServeLog {
     started(what) {
       if (isJson) line(composeStartLine(what))
       else terminal.out(composeGreeting(what, chooseColors(terminal)))
+    },
+    rlsStarted(address, limiters) {
+      const domains = limiters.map(({ name }) => name)
+      const text = `Envoy's rate limit service at ${address}: ${domains.map(printable).join(', ')}`
+      tell({ event: 'rls-started', address, domains }, text)
     },
     reloaded(file, limiters) {
       const policies = limiters.map(({ name }) => name)

@@ -19,6 +19,8 @@ export const registerServe: RegisterCommand = (program, terminal) => {
     )
     .option('--no-watch', 'do not read the policies anew when the file changes, only on SIGHUP')
     .option('--max-body <bytes>', 'the longest body of a request', byteCount, 1_048_576)
+    .option('--rls <address>', "Envoy's rate limit service, over gRPC; needs @grpc/grpc-js")
+    .option('--rls-config <file...>', 'rate limits of Envoy in YAML, a file for each domain')
     .option('--demo', 'make some traffic, so that there is something to see')
     .option('--json', 'tell what happens in lines of JSON')
     .addHelpText('after', EXAMPLES)
@@ -30,6 +32,7 @@ Examples:
   sluice serve --demo
   sluice serve --policies limits.yaml
   sluice serve --policies limits.yaml --redis redis://127.0.0.1:6379 --host 0.0.0.0 --token-file token.txt
+  sluice serve --rls 127.0.0.1:8081 --rls-config envoy.yaml
 `
 
 function portNumber(text: string): number {

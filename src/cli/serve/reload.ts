@@ -11,24 +11,26 @@ export async function readServedPolicies(file: string | undefined): Promise<Poli
 }
 
 /**
- * Reads the policies anew on SIGHUP and, when it is to watch, whenever the file has changed. The log reports policies with a mistake, which leave
- * those in force that are. Returns the function that stops it.
+ * Calls `reload` on SIGHUP and, when it is to watch, whenever one of the files has changed. Returns the function that stops it.
+ *
+ * @param reload must not reject.
  */
-export function keepReloading(service: Service, file: string, isWatching: boolean, log: ServeLog): () => void {
+export function keepReloading(files: readonly string[], isWatching: boolean, reload: () => Promise<void>): () => void {
   // One after another: what was read last must be what is in force.
   let last = Promise.resolve()
-  const reload = (): void => {
-    last = last.then(() => reloadOnce(service, file, log))
+  const reloadNext = (): void => {
+    last = last.then(reload)
   }
-  process.on('SIGHUP', reload)
-  const stop = isWatching ? watchFile(file, reload) : () => {}
+  process.on('SIGHUP', reloadNext)
+  const stops = isWatching ? files.map((file) => watchFile(file, reloadNext)) : []
   return () => {
-    process.off('SIGHUP', reload)
-    stop()
+    process.off('SIGHUP', reloadNext)
+    for (const stop of stops) stop()
   }
 }
 
-async function reloadOnce(service: Service, file: string, log: ServeLog): Promise<void> {
+/** Reads the policies anew. The log reports policies with a mistake, which leave those in force that are. */
+export async function reloadPolicies(service: Service, file: string, log: ServeLog): Promise<void> {
   try {
     service.reload(await readPoliciesFile(file))
     log.reloaded(file, service.limiters())

@@ -1,21 +1,20 @@
-import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import { isLoopback } from '../../service/server/host-check.ts'
+import type { Store } from '../../core/store.ts'
 import { createService, type Service } from '../../service/service.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import { VERSION } from '../command/version.ts'
 import { resolveRedisUrl } from '../redis/redis-option.ts'
 import { type ConnectedRedis, connectRedis } from '../redis/redis-url.ts'
-import { UsageError } from '../terminal/command-failure.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { startDemoTraffic } from './demo-traffic.ts'
 import { listenOn } from './listen.ts'
 import { createServeLog, type ServeLog } from './log.ts'
 import { findPageFolder } from './page-folder.ts'
-import { keepReloading, readServedPolicies } from './reload.ts'
+import { keepReloading, readServedPolicies, reloadPolicies } from './reload.ts'
+import { planRls, type RlsPlan, startRls } from './rls.ts'
 import { describeReads, formatPageUrl, formatUrl } from './started.ts'
-import { resolveToken, type Token } from './token.ts'
+import { assertOwnToken, resolveToken, type Token } from './token.ts'
 
 /** Options of `sluice serve`. */
 export interface ServeOptions {
@@ -29,6 +28,8 @@ export interface ServeOptions {
   readonly maxBody: number
   readonly demo?: boolean
   readonly json?: boolean
+  readonly rls?: string
+  readonly rlsConfig?: readonly string[]
 }
 
 /** How long requests under way may take to be answered when the service ends. */
@@ -45,16 +46,19 @@ export async function serve(
   program: string = import.meta.url,
 ): Promise<void> {
   const token = await resolveToken(options.tokenFile, terminal)
-  await assertOwnToken(options.host, token)
+  await assertOwnToken('--host', options.host, token)
+  const rls = await planRls(options.rls, options.rlsConfig)
+  if (rls !== undefined) await assertOwnToken('--rls', rls.host, token)
   const policies = await readServedPolicies(options.policies)
   const log = createServeLog(terminal, options.json === true)
   const url = resolveRedisUrl(options.redis, terminal)
   const redis = url === undefined ? undefined : await connectRedis(url, { isPatient: true })
   try {
     const page = await findPageFolder(program)
+    const store = redis === undefined ? memoryStore() : redisStore(redis.client)
     const service = await createService({
       policies,
-      store: redis === undefined ? memoryStore() : redisStore(redis.client),
+      store,
       ...(redis !== undefined && { place: redis.place }),
       ...(page !== undefined && { page }),
       token: token.text,
@@ -64,7 +68,7 @@ export async function serve(
       onStoreChange: log.storeChanged,
       onError: log.failed,
     })
-    await serveUntilEnd(service, options, terminal, log, token, redis)
+    await serveUntilEnd(service, options, terminal, log, token, redis, rls && { plan: rls, store })
   } finally {
     await redis?.close()
   }
@@ -77,31 +81,30 @@ async function serveUntilEnd(
   log: ServeLog,
   token: Token,
   redis: ConnectedRedis | undefined,
+  rls: { readonly plan: RlsPlan; readonly store: Store } | undefined,
 ): Promise<void> {
   const stops: (() => void)[] = []
+  const ends: ((graceMs: number) => Promise<void>)[] = [(graceMs) => service.close(graceMs)]
   try {
     const address = await listenOn(service, options.host, options.port)
     const url = formatUrl(address)
     const told = { page: formatPageUrl(url, token), reads: describeReads(address, options.allowHost ?? []) }
-    if (options.policies !== undefined) stops.push(keepReloading(service, options.policies, options.watch, log))
-    log.started({ service, url, ...told, token, place: redis?.place, file: options.policies })
+    const { policies: file } = options
+    if (file !== undefined) {
+      stops.push(keepReloading([file], options.watch, () => reloadPolicies(service, file, log)))
+    }
+    if (rls !== undefined) {
+      const running = await startRls(rls.plan, { service, store: rls.store, token: token.text, log })
+      ends.unshift(running.close)
+      stops.push(keepReloading(rls.plan.files, options.watch, running.reload))
+    }
+    log.started({ service, url, ...told, token, place: redis?.place, file })
     if (options.demo === true) stops.push(startDemoTraffic(() => service.limiters()))
     if (!signal.aborted) await once(signal, 'abort')
     log.closing()
   } finally {
     for (const stop of stops) stop()
-    await service.close(GRACE_MS)
+    for (const end of ends) await end(GRACE_MS)
   }
   log.closed()
-}
-
-/** Throws when other machines can reach the service and its token is a new one: their users could not know it. */
-async function assertOwnToken(host: string, { isNew }: Token): Promise<void> {
-  if (!isNew) return
-  const addresses = await lookup(host, { all: true }).catch((error: Error) => {
-    throw new UsageError(`--host ${host} is no address of this machine: ${error.message}`)
-  })
-  if (addresses.every(({ address }) => isLoopback(address))) return
-  const rule = 'a service that others can reach needs a token of yours: --token-file or SLUICE_TOKEN'
-  throw new UsageError(`${rule}, got --host ${host} and neither`)
 }

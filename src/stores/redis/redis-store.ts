@@ -106,7 +106,8 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     if (joint.hot === undefined || !joint.hot.takes(located, nowMs)) {
       const most = batcher.mostFor(located.map(({ operation }) => operation))
       joint.hot = new TierBatch({ runner, most, decideAlone: decideOnce, handOver: addFull, flush }, nowMs)
-      for (const { keyspace } of located) keyspace.noteUnanswered(joint.hot)
+      // Two keys of one limit are of one keyspace, which hears of the answer once.
+      for (const keyspace of new Set(located.map((one) => one.keyspace))) keyspace.noteUnanswered(joint.hot)
     }
     joint.hot.add(located, untilMs, reply)
     batcher.joined(joint.hot)
