@@ -10,7 +10,7 @@ import { slotOf } from './slot-of.ts'
 import { DecisionReply, encodeOperation } from './wire.ts'
 
 /** The keys of one limit, as decisions over several of them need them. */
-export interface Keyspace {
+interface Keyspace {
   /** What was last seen to be left of this limit, by any key: how scarce it is. */
   lastRemaining: number
   nameOf(key: string): string
