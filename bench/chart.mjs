@@ -50,8 +50,8 @@ export function lineChart({ title, xName, yName, lines }) {
 }
 
 /** The text of an SVG of that height. */
-export function draw(height, option) {
-  const chart = init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height })
+export function draw(height, option, width = WIDTH) {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width, height })
   chart.setOption(option)
   const svg = chart.renderToSVGString()
   chart.dispose()

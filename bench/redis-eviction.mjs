@@ -1,4 +1,4 @@
-// What a full Redis server forgets, by its maxmemory-policy: for docs/operations/eviction.md.
+// What a full Redis server forgets, by its maxmemory-policy: for docs/operations.md.
 //
 // npm run bench:redis-eviction                 prints the table, under a minute
 // npm run bench:redis-eviction -- --write      and writes it into the page
@@ -8,8 +8,8 @@ import { redisStore } from '../dist/redis.mjs'
 import { startServer } from './redis-server.mjs'
 import { countedBy, load, markdownTable, number } from './report.mjs'
 
-const PAGE = new URL('../docs/operations/eviction.md', import.meta.url)
-const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
+const PAGE = new URL('../docs/operations.md', import.meta.url)
+const MARKED = /(?<=<!-- eviction -->\n)[\s\S]*(?=<!-- \/eviction -->)/
 const POLICIES = [
   'noeviction',
   'volatile-ttl',
@@ -86,7 +86,7 @@ async function rowOf(policy) {
 
 function writePage(report) {
   const page = readFileSync(PAGE, 'utf8')
-  if (!MARKED.test(page)) throw new Error('docs/operations/eviction.md has lost the marks around what is measured')
+  if (!MARKED.test(page)) throw new Error('docs/operations.md has lost the marks around what is measured')
   writeFileSync(
     PAGE,
     page.replace(MARKED, () => `\n${report}\n\n`),

@@ -1,4 +1,4 @@
-// What a key takes of a Redis server's memory, by rule: for docs/operations/sizing.md.
+// What a key takes of a Redis server's memory, by rule: for docs/operations.md.
 //
 // npm run bench:redis-memory                   prints the table, about two minutes
 // npm run bench:redis-memory -- --write        and writes it into the page
@@ -17,8 +17,8 @@ import { redisStore } from '../dist/redis.mjs'
 import { startServer } from './redis-server.mjs'
 import { countedBy, load, markdownTable, median, number } from './report.mjs'
 
-const PAGE = new URL('../docs/operations/sizing.md', import.meta.url)
-const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
+const PAGE = new URL('../docs/operations.md', import.meta.url)
+const MARKED = /(?<=<!-- memory -->\n)[\s\S]*(?=<!-- \/memory -->)/
 const HOUR_MS = 3_600_000
 const MANY = 100_000
 const AT_ONCE = 2_000
@@ -45,7 +45,7 @@ const SUBJECTS = [
   { name: 'concurrency, 1 at work', rule: concurrency({ limit: LIMIT, lease: HOUR_MS }) },
   { name: 'concurrency, 10 at work', rule: concurrency({ limit: LIMIT, lease: HOUR_MS }), times: 10, keys: 20_000 },
   {
-    name: 'tokenBucket, 1 hold pending',
+    name: 'tokenBucket, 1 reservation pending',
     rule: tokenBucket({ ...bucket, refill: LIMIT }),
     ask: (limiter, key) => limiter.reserve(key, { estimate: 1, expiresIn: HOUR_MS }),
   },
@@ -55,7 +55,7 @@ const SUBJECTS = [
     ask: (limiter, key) => limiter.block(key, HOUR_MS),
   },
   {
-    name: 'fixedWindow, and the answer to an id',
+    name: 'fixedWindow, and an idempotency key',
     rule: fixedWindow(window),
     ask: (limiter, key) => limiter.consume(key, { idempotencyKey: key }),
     keys: 20_000,
@@ -123,7 +123,7 @@ async function usedMemory() {
 
 function writePage(report) {
   const page = readFileSync(PAGE, 'utf8')
-  if (!MARKED.test(page)) throw new Error('docs/operations/sizing.md has lost the marks around what is measured')
+  if (!MARKED.test(page)) throw new Error('docs/operations.md has lost the marks around what is measured')
   writeFileSync(
     PAGE,
     page.replace(MARKED, () => `\n${report}\n\n`),

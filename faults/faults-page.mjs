@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { countedBy, markdownTable, number } from '../bench/report.mjs'
 
-const PAGE = new URL('../docs/faults.md', import.meta.url)
+const PAGE = new URL('../docs/faults-played.md', import.meta.url)
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
 
 /** One scenario in one line, for who watches. */
@@ -17,10 +17,10 @@ export function reportOf(rows, command, loadBefore) {
   return `${countedBy(command, loadBefore)}\n\n${markdownTable(header, cells)}`
 }
 
-/** Puts the report into docs/faults.md. */
+/** Puts the report into docs/faults-played.md. */
 export function writePage(report) {
   const page = readFileSync(PAGE, 'utf8')
-  if (!MARKED.test(page)) throw new Error('docs/faults.md has lost the marks around what is measured')
+  if (!MARKED.test(page)) throw new Error('docs/faults-played.md has lost the marks around what is measured')
   writeFileSync(
     PAGE,
     page.replace(MARKED, () => `\n${report}\n\n`),

@@ -1,6 +1,6 @@
 // Every way for Redis to fail that we know, with real servers and real clients under load, and what callers notice of it.
 //
-// npm run faults                      all of them, about ten minutes, into docs/faults.md
+// npm run faults                      all of them, about ten minutes, into docs/faults-played.md
 // npm run faults -- killed cluster    these only: printed, not written
 // npm run faults -- --quick           the short versions, as the tests run them: printed, not written
 import { startVitest } from 'vitest/node'
@@ -40,7 +40,8 @@ const vitest = await startVitest('test', FILES, {
 await vitest.close()
 const rows = byFile.flat()
 const strangers = names.filter((name) => !played.has(name))
-if (strangers.length > 0) throw new Error(`no scenario is called ${strangers.join(', ')}: docs/faults.md has all names`)
+if (strangers.length > 0)
+  throw new Error(`no scenario is called ${strangers.join(', ')}: docs/faults-played.md has all names`)
 if (broken > 0 || rows.some(({ problems }) => problems.length > 0)) process.exitCode = 1
 const report = reportOf(rows, ['npm run faults', ...(words.length > 0 ? ['--', ...words] : [])].join(' '), loadBefore)
 process.stdout.write(`\n${report}\n`)

@@ -1,7 +1,8 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Application } from 'typedoc'
 import { load as markdown } from 'typedoc-plugin-markdown'
+import { composeIndex } from './api-index.mjs'
 
 // Writes a page for every entry of the package, from its types and their comments, for the docs site: npm run docs:api
 
@@ -45,5 +46,18 @@ const points = app.getEntryPoints()
 if (points?.length !== entries.length) throw new Error('an entry of tsconfig.json cannot be read: npm run types')
 for (const [index, point] of points.entries()) point.displayName = entries[index].name
 rmSync(out, { recursive: true, force: true })
-await app.generateOutputs(app.converter.convert(points))
+const project = app.converter.convert(points)
+// Only while it renders TypeDoc knows where each name is.
+app.renderer.on('endRender', () => writeFileSync(`${out}/index.md`, composeIndex(project, app.renderer.router)))
+await app.generateOutputs(project)
+nameAfterEntries()
 if (app.logger.hasErrors()) process.exitCode = 1
+
+/** TypeDoc numbers the page `sluice/store`, because the entry `sluice` has a `Store`. The page gets the name of its entry. */
+function nameAfterEntries() {
+  renameSync(`${out}/sluice/store-1.md`, `${out}/sluice/store.md`)
+  for (const file of readdirSync(out, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))) {
+    const text = readFileSync(`${out}/${file}`, 'utf8')
+    if (text.includes('store-1.md')) writeFileSync(`${out}/${file}`, text.replaceAll('store-1.md', 'store.md'))
+  }
+}

@@ -1,5 +1,5 @@
-// The pictures and the table of docs/choose-a-rule.md, from what `sluice simulate` says: `npm run pictures`. With `--pictures` only the
-// pictures, which come out the same on every machine.
+// The pictures of the rules and the table of docs/choose-a-rule.md, by `sluice simulate`: `npm run pictures`. With `--pictures` only the
+// pictures, which are the same on every machine.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,14 +14,16 @@ import { panels } from './pictures/panels.mjs'
 const PROGRAM = fileURLToPath(new URL('../dist/cli/sluice.mjs', import.meta.url))
 const FOLDER = new URL('../docs/pictures/', import.meta.url)
 const PAGE = new URL('../docs/choose-a-rule.md', import.meta.url)
+const BURSTS = ['--traffic', 'bursts', '--duration', '10m', '--slots', '120', '--seed', '4']
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
 
 writePictures()
 if (!process.argv.includes('--pictures')) await writeTable()
 
 function writePictures() {
-  const bursts = simulated('--traffic', 'bursts', '--duration', '10m', '--slots', '120', '--seed', '4')
+  const bursts = simulated(...BURSTS)
   const same = bursts.filter(({ name }) => !name.includes('='))
+  writeRulePictures(same)
   write(
     'same-traffic',
     panels({ title: 'The same bursts through every rule: 100 a minute', results: same, minutes: 10 }),
@@ -45,6 +47,24 @@ function writePictures() {
     'burst-and-drain',
     levels({ title: 'All of 100 a minute at once, at second 20: what remains', results: drained(), seconds: 180 }),
   )
+}
+
+/** Each rule beside the exact one, on the same bursts. */
+function writeRulePictures(same) {
+  const exact = same.find(({ name }) => name === 'sliding-log')
+  const other = same.find(({ name }) => name === 'fixed-window')
+  for (const result of same) {
+    const results = [result, result === exact ? other : exact]
+    write(
+      `rule-${result.name}`,
+      panels({ title: 'Bursts of 80, limit 100 a minute', results, minutes: 10, columns: 1 }),
+    )
+  }
+  const rules = ['--rule', 'concurrency limit=20 lease=30s', '--rule', 'sliding-log limit=100 window=1m']
+  const bursts = ['--burst', '80', '--burst-length', '2400ms', '--pause', '30s', '--work', '5s']
+  const results = simulated(...BURSTS, ...bursts, ...rules)
+  const title = 'Bursts of 80, each request works for 5 s'
+  write('rule-concurrency', panels({ title, results, minutes: 10, columns: 1 }))
 }
 
 /** All at once, then nothing: somebody else ends the time line. */

@@ -5,8 +5,8 @@ import { inspect } from 'node:util'
 import ts from 'typescript'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 
-// Every block of TypeScript in the pages is compiled, and run unless its fence says ```ts compile. JavaScript is parsed.
-// What a page says that console.log prints (`console.log(x) // 5`) has to be printed.
+// Every block of TypeScript or JavaScript in the pages is compiled, and run unless its fence says so: ```ts compile.
+// Where a page says what console.log prints (`console.log(x) // 5`), the block must print it.
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const folder = join(root, '.cache', 'docs-code')
@@ -74,6 +74,6 @@ function blocksOf(page: string): Block[] {
     title: `${name}, block ${index + 1}`,
     file: join(folder, `${name.replaceAll(/\W/g, '-')}-${index + 1}.${language}`),
     source: source as string,
-    runs: language === 'ts' && compileOnly === undefined,
+    runs: compileOnly === undefined,
   }))
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -10,13 +10,10 @@ import { fakeProgram } from './servers/fake-program.ts'
 import type { ServerBinary } from './servers/server-binary.ts'
 import { startServer } from './servers/start-server.ts'
 
-// What the pages about operations tell to type is typed, each block on a server of its own. `# →` shows the reply, … stands for any words.
+// The commands of the page about operations run, each block on its own server. `# →` shows the reply, … stands for any words.
 
-const folder = new URL('../docs/operations/', import.meta.url)
-const blocks = readdirSync(folder).flatMap((name) => {
-  const text = readFileSync(new URL(name, folder), 'utf8')
-  return [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ''], index) => ({ name, index, block }))
-})
+const page = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8')
+const blocks = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block)
 
 let cli: ServerBinary
 let home: string
@@ -26,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(home, { recursive: true, force: true }))
 
-it.each(blocks)('$name, block $index', async ({ block }) => {
+it.each(blocks)('block %#', async (block) => {
   const server = await startServer()
   onTestFinished(() => server.stop())
   const env = Object.entries(cli.env).map(([name, value]) => `${name}='${value}' `)
@@ -38,12 +35,12 @@ it.each(blocks)('$name, block $index', async ({ block }) => {
   expect(stdout.replaceAll(/\s+/g, ' ').trim()).toMatch(new RegExp(`^${wanted}$`))
 })
 
-it('the user that the page about access makes is allowed what the page about the store says', () => {
+it('the user of the page about operations is allowed what the page about the store says', () => {
   const words = (text: string, pattern: RegExp) => (pattern.exec(text)?.[1] ?? '').replaceAll("'", '').split(' ')
-  const page = readFileSync(new URL('../redis.md', folder), 'utf8')
-  const allowed = words(page, /^ACL SETUSER limiter on >secret (.*)$/m)
+  const ofStore = readFileSync(new URL('../docs/redis.md', import.meta.url), 'utf8')
+  const allowed = words(ofStore, /^ACL SETUSER limiter on >secret (.*)$/m)
   expect(allowed.length).toBeGreaterThan(9)
-  expect(words(readFileSync(new URL('acl.md', folder), 'utf8'), /SETUSER limiter on '>secret' (.*)$/m)).toEqual(allowed)
+  expect(words(page, /SETUSER limiter on '>secret' (.*)$/m)).toEqual(allowed)
 })
 
 function escaped(text: string): string {

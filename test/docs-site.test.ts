@@ -1,17 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { nav, sidebar } from '../docs/.vitepress/navigation.ts'
+import { guide, nav, sidebar } from '../docs/.vitepress/navigation.ts'
 import { pageOf, siteLink, sitePath } from '../docs/.vitepress/site-path.ts'
 import packageJson from '../package.json' with { type: 'json' }
-import { ON_STORE_FAILURE } from '../src/core/limit.ts'
 import tsconfig from '../tsconfig.json' with { type: 'json' }
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
-/** Every page that somebody has written. */
+/** Every page that is written by hand. */
 const pages = [
   ...readdirSync(root).filter((name) => name.endsWith('.md')),
   ...['docs', 'src', 'examples', 'bench'].flatMap((folder) =>
@@ -20,40 +19,45 @@ const pages = [
       .filter((path) => path.endsWith('.md') && !path.startsWith('docs/api/')),
   ),
 ].filter((page) => page !== 'docs/index.md')
-const links = linksOf(sidebar)
-const [generated, written] = [true, false].map((isApi) => links.filter((link) => link.startsWith('/api/') === isApi))
+const links = linksOf(guide)
 
 describe('the sidebar', () => {
-  it('has every page once, and no page that does not exist', () => {
-    expect([...(written as string[])].sort()).toEqual(pages.map((page) => siteLink(sitePath(page))).sort())
+  it('has at most 40 links in six groups, each link once', () => {
+    expect(guide.map(({ text }) => text)).toEqual(['Start', 'Limits', 'Frameworks', 'Redis', 'Operate', 'Reference'])
+    expect(links.length).toBeLessThanOrEqual(40)
+    expect(new Set(links).size).toBe(links.length)
   })
 
-  it('has the reference of every entry of the package', () => {
+  it('links to no page that does not exist', () => {
+    const known = ['/api/', ...pages.map((page) => siteLink(sitePath(page)))]
+    expect(links.filter((link) => !known.includes(link))).toEqual([])
+  })
+
+  it('leads to every page, in at most two steps from a page that it links to', () => {
+    const reached = new Set(pages.filter((page) => links.includes(siteLink(sitePath(page)))))
+    expect(reached.size).toBeGreaterThan(30)
+    for (let step = 1; step <= 2; step++)
+      for (const page of [...reached]) for (const next of linkedPages(page)) reached.add(next)
+    expect(pages.filter((page) => !reached.has(page))).toEqual([])
+  })
+
+  it('of the reference has every entry of the package', () => {
     const entries = Object.keys(tsconfig.compilerOptions.paths)
-    expect(generated).toEqual(['/api/', ...entries.map((name) => `/api/${name}`)])
+    expect(linksOf(sidebar['/api/'])).toEqual(['/api/', ...entries.map((name) => `/api/${name}`), '/start'])
   })
 
-  it('has a page for every rule, framework, client, failure policy and example', () => {
-    const folders = (path: string): string[] =>
-      readdirSync(join(root, path), { withFileTypes: true })
-        .filter((entry) => entry.isDirectory())
-        .map(({ name }) => name)
-    // examples/start is what `npm start` runs, and the README's.
-    const examples = folders('examples').filter((name) => name !== 'start')
-    // A framework has a page of its name, and a store for somebody else's limiter tells how to move from there.
-    const adapters = Object.values(tsconfig.compilerOptions.paths)
-      .flatMap(([file]) => /adapters\/([^/]+)\//.exec(file as string)?.[1] ?? [])
-      .map((name) => (/-(rate-limit|rate-limiter|throttler)$/.test(name) ? `/from-${name}` : `/${name}`))
-    expect(adapters).toContain('/express')
-    expect(links).toEqual(
-      expect.arrayContaining([
-        ...folders('src/rules').map((name) => `/rules/${name}`),
-        ...adapters,
-        ...examples.map((name) => `/examples/${name}`),
-        ...['ioredis', 'node-redis', 'iovalkey', 'valkey-glide'].map((name) => `/clients/${name}`),
-        ...ON_STORE_FAILURE.map((name) => `/failure-policies/${name}`),
-      ]),
+  it('has a page for every rule and framework, and a page for every drop-in store is reached', () => {
+    const rules = readdirSync(join(root, 'src/rules'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    expect(links).toEqual(expect.arrayContaining(rules.map(({ name }) => `/rules/${name}`)))
+    const adapters = Object.values(tsconfig.compilerOptions.paths).flatMap(
+      ([file]) => /adapters\/([^/]+)\//.exec(file as string)?.[1] ?? [],
     )
+    const isDropIn = (name: string) => /-(rate-limit|rate-limiter|throttler)$/.test(name)
+    // `node:http` is a part of the page about fetch.
+    const frameworks = adapters.filter((name) => !isDropIn(name) && name !== 'node')
+    expect(frameworks).toContain('express')
+    expect(links).toEqual(expect.arrayContaining(frameworks.map((name) => `/${name}`)))
+    expect(pages).toEqual(expect.arrayContaining(adapters.filter(isDropIn).map((name) => `docs/from-${name}.md`)))
   })
 
   it('and the top of the page link to the same pages', () => {
@@ -72,7 +76,7 @@ describe('the sidebar', () => {
 
 describe('a file of the repository', () => {
   it.each([
-    ['docs/clients/ioredis.md', '/clients/ioredis'],
+    ['docs/clients.md', '/clients'],
     ['docs/index.md', '/'],
     ['README.md', '/overview'],
     ['CHANGELOG.md', '/changelog'],
@@ -95,7 +99,7 @@ describe('a file of the repository', () => {
   })
 })
 
-describe('a command that a page tells to type', () => {
+describe('a command of a page', () => {
   const commands = pages.flatMap((page) =>
     [...read(page).matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = '']) =>
       block.split('\n').map((line) => [page, line] as const),
@@ -121,6 +125,13 @@ describe('a command that a page tells to type', () => {
   })
 })
 
-function linksOf(items: typeof sidebar): string[] {
+/** The pages that a page links to. */
+function linkedPages(page: string): string[] {
+  const paths = [...read(page).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path]) => path as string)
+  const targets = paths.map((path) => relative(root, join(root, dirname(page), path)))
+  return targets.filter((target) => pages.includes(target))
+}
+
+function linksOf(items: typeof guide): string[] {
   return items.flatMap(({ link, items: below = [] }) => [...(link === undefined ? [] : [link]), ...linksOf(below)])
 }

@@ -18,7 +18,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 
 const config: UserConfig = defineConfig({
   title: 'Sluice',
-  description: 'Rate limits, quotas, budgets and concurrency limits for Node, in memory and on Redis.',
+  description: 'Exact, fast rate limiting for Node: in memory or on Redis, for any framework.',
   lang: 'en',
   base,
   head: [['link', { rel: 'icon', href: ICON }]],
@@ -34,9 +34,9 @@ const config: UserConfig = defineConfig({
     config: (markdown) => repositoryLinks(markdown, root, base),
   },
   vite: {
-    // The index of the search is one file, fetched when somebody searches.
+    // The search index is one large file, which the browser fetches at the first search.
     build: { chunkSizeWarningLimit: 2_000 },
-    // The HTML of other parts of the repository is none of the site's.
+    // VitePress must not read the HTML of other folders.
     optimizeDeps: { entries: [] },
   },
   themeConfig: {
@@ -47,9 +47,9 @@ const config: UserConfig = defineConfig({
     externalLinkIcon: true,
     notFound: {
       title: 'No such page',
-      quote: 'It may have another name by now: the search finds it.',
-      linkLabel: 'go to the first page',
-      linkText: 'To the first page',
+      quote: 'It may have moved: try the search.',
+      linkLabel: 'go to the start page',
+      linkText: 'Start page',
     },
   },
   buildEnd({ outDir }) {

@@ -4,135 +4,78 @@ import tsconfig from '../../tsconfig.json' with { type: 'json' }
 
 type Item = DefaultTheme.SidebarItem
 
-/** What stands at the top of every page. */
+/** The links at the top of every page. */
 export const nav: DefaultTheme.NavItem[] = [
   { text: 'Start', link: '/start' },
   { text: 'Rules', link: '/choose-a-rule' },
   { text: 'Frameworks', link: '/http' },
   { text: 'Redis', link: '/redis' },
-  { text: 'Numbers', link: '/numbers' },
+  { text: 'Compare', link: '/compare' },
   { text: 'API', link: '/api/' },
 ]
 
-/** The pages in the order in which one would read them. Every page is here. */
-export const sidebar: Item[] = [
+/** At most 40 links in six groups. Every other page is linked from one of these. */
+export const guide: Item[] = [
   group('Start', [
     ['Five minutes', '/start'],
     ['Choose a rule', '/choose-a-rule'],
-    ['Overview', '/overview'],
+    ['Compare, and move here', '/compare'],
     ['Examples', '/examples'],
-    ['Versions', '/versions'],
   ]),
-  group('Rules', rulePages()),
   group('Limits', [
-    ['Several limits, one decision', '/tiers'],
-    ['Budgets', '/budgets'],
+    ['The limiter', '/limiter'],
+    ...rulePages(),
+    ['Tiers: several limits', '/tiers'],
+    ['Budgets: reserve and settle', '/budgets'],
     ['Waiting for a turn', '/waiting'],
-    ['Limits by customer', '/policies'],
-    ['Blocking', '/blocking'],
-    ['Ids: count a retry once', '/ids'],
-    ['Rolling out: the shadow', '/shadow'],
-    ['Time', '/time'],
+    ['A rule per customer', '/resolve-rule'],
+    ['Blocks, refunds, retries', '/blocking'],
+    ['Shadow mode', '/shadow'],
   ]),
   group('Frameworks', [
-    ['What all have in common', '/http'],
+    ['What all share', '/http'],
     ['Express', '/express'],
     ['Fastify', '/fastify'],
     ['NestJS', '/nestjs'],
     ['Hono', '/hono'],
     ['Koa', '/koa'],
-    ['Next.js, Bun, Deno, Workers', '/fetch'],
-    ['node:http', '/node'],
+    ['Next.js, Bun, Deno, node:http', '/fetch'],
     ['WebSockets, Socket.IO', '/websockets'],
   ]),
-  group('Stores', [
-    ['Memory', '/memory-store'],
-    ['Redis', '/redis'],
-    ['Your own', '/stores'],
-  ]),
-  group('Redis clients', [
-    ['ioredis', '/clients/ioredis'],
-    ['node-redis', '/clients/node-redis'],
-    ['iovalkey', '/clients/iovalkey'],
-    ['Valkey GLIDE', '/clients/valkey-glide'],
-  ]),
-  group('When Redis fails', [
-    ['What happens, and what passes', '/faults'],
-    ['fallback', '/failure-policies/fallback'],
-    ['allow', '/failure-policies/allow'],
-    ['refuse', '/failure-policies/refuse'],
-    ['throw', '/failure-policies/throw'],
-  ]),
-  group('Redis operations', [
-    ['Sizing', '/operations/sizing'],
-    ['Access: the user’s ACL', '/operations/acl'],
-    ['Full memory and eviction', '/operations/eviction'],
-    ['Cluster', '/operations/cluster'],
-    ['Script upgrades', '/operations/script-upgrades'],
+  group('Redis', [
+    ['The Redis store', '/redis'],
+    ['Clients', '/clients'],
+    ['When Redis fails', '/faults'],
+    ['Operating Redis', '/operations'],
     ['The Lua scripts', '/lua'],
   ]),
-  group('Running it', [
+  group('Operate', [
     ['Command line', '/cli'],
     ['Simulate', '/simulate'],
+    ['Service and dashboard', '/serve'],
     ['Policies file', '/policies-file'],
-    ['The service', '/serve'],
-    ['Its page in the browser', '/page'],
-    ['Metrics, traces, live view', '/observability'],
-  ]),
-  group('Moving here', [
-    ['from express-rate-limit', '/from-express-rate-limit'],
-    ['from @nestjs/throttler', '/from-nestjs-throttler'],
-    ['from @fastify/rate-limit', '/from-fastify-rate-limit'],
-    ['from hono-rate-limiter', '/from-hono-rate-limiter'],
-    ['from rate-limiter-flexible', '/from-rate-limiter-flexible'],
-  ]),
-  group('Numbers', [
-    ['All of them, with their commands', '/numbers'],
-    ['Speed', '/speed'],
-    ['Costs on Redis', '/redis-costs'],
-    closed('Reports', [
-      ['On Redis', '/results/redis'],
-      ['The server', '/results/redis-server'],
-      ['One hot key', '/results/hot-key'],
-      ['An attack', '/results/attack'],
-      ['One at a time', '/results/alone'],
-      ['Tiers', '/results/tiers'],
-      ['Growth', '/results/growth'],
-      ['Accuracy', '/results/accuracy'],
-      ['In memory', '/results/memory'],
-      ['HTTP', '/results/http'],
-      ['The service', '/results/serve'],
-    ]),
-  ]),
-  closed('Example applications', [
-    ['Express', '/examples/express'],
-    ['Fastify', '/examples/fastify'],
-    ['NestJS', '/examples/nestjs'],
-    ['Hono', '/examples/hono'],
-    ['Koa', '/examples/koa'],
-    ['Next.js', '/examples/next'],
-    ['node:http', '/examples/node'],
-    ['WebSocket', '/examples/websocket'],
-    ['Socket.IO', '/examples/socket-io'],
-    ['Chat, metered by tokens', '/examples/chat'],
+    ['Metrics, traces, events', '/observability'],
   ]),
   group('Reference', [
-    ['Error codes', '/errors'],
-    ['Warnings', '/warnings'],
-    closed('API, from the types', [
-      ['All entries', '/api/'],
-      ...Object.keys(tsconfig.compilerOptions.paths).map((name) => [name, `/api/${name}`] as const),
-    ]),
-  ]),
-  closed('Project', [
-    ['Contributing', '/contributing'],
-    ['Changelog', '/changelog'],
-    ['Security', '/security'],
-    ['Code of conduct', '/code-of-conduct'],
+    ['API', '/api/'],
+    ['Errors and warnings', '/errors'],
+    ['Memory store, your own store', '/stores'],
+    ['Time and tests', '/time'],
   ]),
 ]
 
-type Entry = readonly [text: string, link: string] | Item
+/** The reference has a page for each entry of the package, and its own sidebar. */
+const reference: Item[] = [
+  group('API', [
+    ['All names', '/api/'],
+    ...Object.keys(tsconfig.compilerOptions.paths).map((name) => [name, `/api/${name}`] as const),
+  ]),
+  group('Guide', [['All pages', '/start']]),
+]
+
+export const sidebar: Record<'/' | '/api/', Item[]> = { '/api/': reference, '/': guide }
+
+type Entry = readonly [text: string, link: string]
 
 /** The page of every rule, under its own title: first those that most people read first, then all others. */
 function rulePages(): readonly Entry[] {
@@ -148,14 +91,5 @@ function rulePages(): readonly Entry[] {
 }
 
 function group(text: string, entries: readonly Entry[]): Item {
-  const items = entries.map((entry) => (isItem(entry) ? entry : { text: entry[0], link: entry[1] }))
-  return { text, collapsed: false, items }
-}
-
-function isItem(entry: Entry): entry is Item {
-  return 'text' in entry
-}
-
-function closed(text: string, entries: readonly Entry[]): Item {
-  return { ...group(text, entries), collapsed: true }
+  return { text, collapsed: false, items: entries.map(([title, link]) => ({ text: title, link })) }
 }

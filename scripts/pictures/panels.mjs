@@ -1,7 +1,7 @@
 import { axis, draw, frame, INK, WIDTH } from '../../bench/chart.mjs'
 
-const PASSED = '#2f81f7'
-const REFUSED = '#db6d28'
+const ALLOWED = '#2f81f7'
+const REJECTED = '#db6d28'
 const LEFT = 44
 const GAP = 56
 const TOP = 122
@@ -9,23 +9,28 @@ const PANEL = 108
 const ROOM = 66
 const STEP = 50
 
-/** What passed and what was refused over time, a panel for each result and all on one scale, two in a row, as the text of an SVG. */
-export function panels({ title, results, minutes }) {
-  const width = (WIDTH - LEFT - GAP - 16) / 2
+/**
+ * Passed and rejected requests over time as the text of an SVG: a panel for each result, all on one scale.
+ *
+ * @param columns how many panels stand in a row. With one the picture is narrow enough for a phone.
+ */
+export function panels({ title, results, minutes, columns = 2 }) {
+  const whole = columns === 1 ? WIDTH / 2 + LEFT : WIDTH
+  const width = (whole - LEFT - (columns - 1) * GAP - 16) / columns
   const most = Math.max(...results.flatMap(({ slots }) => slots.map(({ admitted, refused }) => admitted + refused)))
   const top = Math.ceil(most / STEP) * STEP
   const places = results.map((_, index) => ({
-    left: LEFT + (index % 2) * (width + GAP),
-    top: TOP + Math.floor(index / 2) * (PANEL + ROOM),
+    left: LEFT + (index % columns) * (width + GAP),
+    top: TOP + Math.floor(index / columns) * (PANEL + ROOM),
     width,
     height: PANEL,
   }))
-  const rows = Math.ceil(results.length / 2)
-  return draw(TOP + rows * (PANEL + ROOM) - 20, {
+  const rows = Math.ceil(results.length / columns)
+  const option = {
     ...frame(title),
     title: [frame(title).title, ...results.map((result, index) => panelTitle(result, places[index]))],
-    legend: { top: 42, left: 0, itemGap: 28, textStyle: { color: INK }, data: ['passed', 'refused'] },
-    color: [PASSED, REFUSED],
+    legend: { top: 42, left: 0, itemGap: 28, textStyle: { color: INK }, data: ['allowed', 'rejected'] },
+    color: [ALLOWED, REJECTED],
     grid: places,
     xAxis: results.map((_, gridIndex) => ({
       type: 'value',
@@ -45,13 +50,14 @@ export function panels({ title, results, minutes }) {
       ...axis(),
     })),
     series: results.flatMap((result, index) => areas(result, index)),
-  })
+  }
+  return draw(TOP + rows * (PANEL + ROOM) - 20, option, whole)
 }
 
 function panelTitle({ name, admitted, refused }, { left, top }) {
   return {
     text: name,
-    subtext: `${admitted.toLocaleString('en-US')} passed, ${refused.toLocaleString('en-US')} refused`,
+    subtext: `${admitted.toLocaleString('en-US')} allowed, ${refused.toLocaleString('en-US')} rejected`,
     left: left - 6,
     top: top - 40,
     itemGap: 3,
@@ -76,7 +82,7 @@ function areas({ slots }, index) {
     data: slots.map((slot) => [slot.fromMs / 60_000, heightOf(slot)]),
   })
   return [
-    series('passed', ({ admitted }) => admitted, `panel ${index}`),
-    series('refused', ({ refused }) => refused, `panel ${index}`),
+    series('allowed', ({ admitted }) => admitted, `panel ${index}`),
+    series('rejected', ({ refused }) => refused, `panel ${index}`),
   ]
 }

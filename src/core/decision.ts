@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** Why a request was refused. */
+/** Why a request was rejected. */
 export type Reason =
   /** The rule has not enough left. */
   | 'limit'
@@ -15,7 +15,7 @@ export type Reason =
   /** The store gave no answer, and the limiter is told to refuse then. */
   | 'store-unavailable'
 
-/** What a store says of one limit. All times are durations in whole milliseconds, rounded up. */
+/** The result of one operation on one limit. All times are durations in whole milliseconds, rounded up. */
 export interface LimitResult {
   readonly allowed: boolean
   /** How many requests of cost 1 would pass right now. */

@@ -4,7 +4,7 @@ import type { Limit } from './limit.ts'
 import { LimiterError } from './limiter-error.ts'
 
 /**
- * Whom a limit applies to: a name, or a name of a kind.
+ * The client that a limit counts: a name, or a kind and a name.
  * A user named `1.2.3.4` and the address `1.2.3.4` are different subjects when their kinds differ.
  */
 export type Subject = string | { readonly kind: string; readonly name: string }

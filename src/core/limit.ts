@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** What to do with a decision that the store did not make. */
+/** How a limiter decides when the store does not. */
 export type OnStoreFailure =
   /** Decide here, by the same rule with this instance's share. */
   | 'fallback'
@@ -33,7 +33,7 @@ export interface Limit {
   readonly onStoreFailure: OnStoreFailure
 }
 
-/** A limit with everything at its default but what is given. */
+/** Makes a limit, with defaults for all that is not given. */
 export function createLimit(given: Pick<Limit, 'limiter' | 'rule'> & Partial<Limit>): Limit {
   return {
     name: given.tier ?? given.limiter,

@@ -1,7 +1,7 @@
 import { addExplainHint } from './explain-hint.ts'
 
 /**
- * Every way in which Sluice can fail, one section each in `docs/errors.md`.
+ * The codes of all errors. `npx sluice explain CODE` explains each.
  * A refused request is not among them: that is a `Decision`.
  */
 export type LimiterErrorCode =

@@ -10,7 +10,7 @@ export interface LimitKey {
   readonly key: string
 }
 
-/** What can be done to a key. */
+/** The types of operations on a key. */
 export type OperationType =
   /** Takes `amount` if it passes. A refusal changes nothing, but for `blockMs`: it blocks the key for so long. */
   | 'consume'
@@ -21,8 +21,8 @@ export type OperationType =
   /** Returns `amount`: the newest that was taken, or what is still counted of what was taken at `takenMs`. */
   | 'refund'
   /**
-   * As `consume`, but what was taken comes back after `holdMs` unless the reservation is settled before. Of a leased rule it comes back
-   * anyway, and `holdMs` is its lease.
+   * As `consume`, but what was taken comes back after `holdMs` unless the reservation is settled before. Of a leased rule it comes
+   * back anyway, and `holdMs` is its lease.
    */
   | 'reserve'
   /** Ends a reservation: of what it took, `amount` was used. Gives back the rest, or takes what was used beyond it. */
@@ -37,8 +37,8 @@ export type OperationType =
   | 'reset'
 
 /**
- * One thing to do to one key. Amounts and times are whole numbers that the limiter has checked. All operations have the same shape, so
- * that every path stays monomorphic: `createConsume` and `createOperation` are the only ways to make one.
+ * One thing to do to one key. Amounts and times are whole numbers that the limiter has checked. All operations have the same shape,
+ * so that every path stays monomorphic: `createConsume` and `createOperation` are the only ways to make one.
  */
 export interface Operation extends LimitKey {
   readonly type: OperationType
@@ -58,7 +58,7 @@ export interface Operation extends LimitKey {
   readonly replaces: boolean
 }
 
-/** What an operation does beyond its type. Absent: 0, false, undefined, the limit's own rule. */
+/** The parts of an operation beyond its type. Absent: 0, false, undefined, the limit's own rule. */
 export type OperationParts = Partial<Omit<Operation, 'type' | 'limit' | 'subject' | 'key'>>
 
 /** An operation on a key. */

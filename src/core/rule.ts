@@ -19,8 +19,8 @@ export interface Rule<State extends RuleState = RuleState> {
   readonly compactCodec?: CompactCodec<State>
   /**
    * How a refund finds what it gives back. `'pool'`: everything comes from and goes back to one pool, so units taken at different
-   * times cannot be told apart. `'by-time'`: what was taken at a time leaves with that time. `'lease'`: the same, and what was taken
-   * comes back after the lease.
+   * times cannot be told apart. `'by-time'`: what was taken at a time leaves with that time. `'lease'`: the same, and what was
+   * taken comes back after the lease.
    */
   readonly refunds: 'pool' | 'by-time' | 'lease'
   /** The time in which `limit` passes at the rule's lasting rate, maybe not whole. Absent where no time brings anything back. */
@@ -31,13 +31,13 @@ export interface Rule<State extends RuleState = RuleState> {
    */
   readonly replenishes: 'at-window-end' | 'gradually' | 'continuously' | 'on-release'
   /**
-   * The same rule for one of several that know nothing of each other: all of them together let no more pass than this one, or one each
-   * where they are more than `limit`. Absent: there is no such rule, and each of them takes this one.
+   * The same rule for one of several that know nothing of each other: all of them together let no more pass than this one, or one
+   * each where they are more than `limit`. Absent: there is no such rule, and each of them takes this one.
    */
   readonly share?: (instances: number) => Rule
   /**
-   * Says what taking `cost` would do; zero looks. Pure: `state` is never changed, and what is not wanted (a peek, a refusal) is simply
-   * not stored.
+   * Says what taking `cost` would do; zero looks. Pure: `state` is never changed, and what is not wanted (a peek, a refusal) is
+   * simply not stored.
    *
    * @param state absent when the key is untouched.
    * @param nowMs the time of the decision. Earlier than `state.atMs` only when the clock was set back for good:
@@ -53,19 +53,19 @@ export interface Rule<State extends RuleState = RuleState> {
    */
   adjust(state: State | undefined, nowMs: number, amount: number, takenMs?: number): AdjustResult<State>
   /**
-   * A state that other parameters of the same kind of rule have counted, as if what is used of it had just been used: only when it is
-   * fresh sooner so. That is kept even when nothing is taken. Absent: such a state is read as it is.
+   * A state that other parameters of the same kind of rule have counted, as if what is used of it had just been used: only when it
+   * is fresh sooner so. That is kept even when nothing is taken. Absent: such a state is read as it is.
    */
   adopt?(state: State, nowMs: number): State | undefined
 }
 
-/** What a rule remembers of a key. */
+/** The state that a rule keeps for a key. */
 export interface RuleState {
   /** The state's own time, in milliseconds. No decision on this state is made earlier. */
   readonly atMs: number
 }
 
-/** What one step says. */
+/** The result of one `step` of a rule. */
 export interface StepResult<State extends RuleState = RuleState> {
   /** Zero when the cost passes, otherwise the time until it would if nobody else came. */
   readonly retryAfterMs: number
@@ -81,7 +81,7 @@ export interface StepResult<State extends RuleState = RuleState> {
   readonly state: State
 }
 
-/** What one adjustment comes to. */
+/** The result of one `adjust` of a rule. */
 export interface AdjustResult<State extends RuleState = RuleState> {
   /** The state to store, absent when it is as if the key had never been used. */
   readonly state: State | undefined

@@ -35,7 +35,7 @@ export interface Store {
   close?(): Promise<void>
 }
 
-/** What a store decides at once. */
+/** One call to a store: operations that it decides at one instant. */
 export interface StoreCall {
   /** At least one. */
   readonly operations: readonly Operation[]
@@ -84,7 +84,7 @@ export interface LayeredStore extends Store {
   readonly health: Health
 }
 
-/** How a store is doing, as far as this process can tell. */
+/** The health of a store, as this process sees it. */
 export interface Health {
   /** `'degraded'`: the store is not asked, and decisions are made without it. */
   readonly state: 'healthy' | 'degraded'

@@ -1,7 +1,7 @@
 import type { LimitResult } from './decision.ts'
 import type { Rule } from './rule.ts'
 
-/** What a rule answers, calculated by hand. Every store has to give these answers. */
+/** A sequence of calls with results calculated by hand. Every store has to give these answers. */
 export interface WorkedExample {
   readonly title: string
   readonly rule: Rule

@@ -4,7 +4,7 @@ import { consume, peek } from './consume.ts'
 import { type KeyState, type Transition, UNTOUCHED } from './key-state.ts'
 import { extend, reserve, settle } from './reserve.ts'
 
-/** Decides one operation on what is stored of its key. */
+/** Decides one operation on the stored state of its key. */
 export function decide(operation: Operation, stored: KeyState, nowMs: number): Transition {
   const { rule, amount } = operation
   switch (operation.type) {

@@ -1,6 +1,6 @@
 import type { Rule, RuleState } from '../core/rule.ts'
 
-/** What was taken for a time: it goes back by itself at `untilMs` unless it is settled before. */
+/** The stored part of a reservation: it is refunded at `untilMs` unless it is settled before. */
 export interface Hold {
   readonly id: number
   readonly amount: number

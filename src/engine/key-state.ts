@@ -10,7 +10,7 @@ export interface Block extends RuleState {
   readonly untilMs: number
 }
 
-/** What is kept of one key. All absent: untouched. */
+/** The stored state of one key. All absent: untouched. */
 export interface KeyState {
   readonly state: RuleState | undefined
   readonly block: Block | undefined
@@ -21,7 +21,7 @@ export interface KeyState {
   readonly convertedOnRefusal?: boolean | undefined
 }
 
-/** A key that nobody has used. */
+/** The state of an unused key. */
 export const UNTOUCHED: KeyState = {
   state: undefined,
   block: undefined,
@@ -30,7 +30,7 @@ export const UNTOUCHED: KeyState = {
   convertedOnRefusal: undefined,
 }
 
-/** An answer, and what the key is afterwards. The parts are the ones that went in when they need not be stored. */
+/** A result, and the state of the key afterwards. The parts are the ones that went in when they need not be stored. */
 export interface Transition extends LimitResult, KeyState {}
 
 /** A stored state as it is at the time of a decision. */

@@ -23,9 +23,9 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Makes what finds the client's address. Each proxy appends the address of its own peer to the header. The header is therefore read
- * from its end, and only as far as its writers are trusted: a client cannot spoof its address by sending the header. Reading stops at
- * a text that is no address.
+ * Makes a function that finds the client's address. Each proxy appends the address of its own peer to the header. The header is
+ * therefore read from its end, and only as far as its writers are trusted: a client cannot spoof its address by sending the header.
+ * Reading stops at a text that is no address.
  */
 export function clientAddress(trust: TrustProxy | undefined): ClientAddress {
   if (trust === undefined) return (peer) => peer

@@ -5,7 +5,7 @@ import type { Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Amounts, Key } from './options.ts'
 
-/** What a limiter tells its listeners, after it has happened. Keys and amounts are as they were given. */
+/** The events of a limiter and their fields. Keys and amounts are as they were given. */
 export interface LimiterEvents {
   /** `consume`, `reserve`, `acquire`, `wait` or `schedule` was answered, either way. */
   readonly decided: Decided

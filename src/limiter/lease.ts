@@ -8,7 +8,7 @@ import type { AcquireOptions, Key } from './options.ts'
 import { assertFlag, COST, parseOperations } from './parse-call.ts'
 import { createHoldId, isLeased, type LimiterHost, readLeaseMs, settleHold } from './reservation.ts'
 
-/** A place among those at work, until it is released. Refused: there is nothing to release. */
+/** A permit of `concurrency()` rules, until it is released. Refused: there is nothing to release. */
 export interface Lease<Tier extends string = string> extends AsyncDisposable {
   readonly allowed: boolean
   /** The answer to `acquire`. */

@@ -9,7 +9,7 @@ import type { Signal } from '../core/signal.ts'
 import type { Store } from '../core/store.ts'
 import type { ResolveRule } from './rule-resolver.ts'
 
-/** What every limiter may be told. */
+/** Options of every limiter. */
 export interface CommonOptions extends FailureOptions {
   /** Names the limiter in keys, decisions and events, 1 to 100 characters. Limiters of one name on one store share their keys. */
   readonly name: string
@@ -78,7 +78,7 @@ export interface TiersOptions<TierName extends string = string> extends CommonOp
   readonly resolveRule?: undefined
 }
 
-/** A limit: a rule, and what to do beyond it. */
+/** Options of one limit: its rule, and more. */
 export interface LimitOptions {
   /** How much may pass: `slidingWindow()`, `tokenBucket()` or another rule. */
   readonly rule: Rule
@@ -104,7 +104,7 @@ export interface LimitOptions {
   readonly onStoreFailure?: OnStoreFailure
 }
 
-/** What to do about a store that does not answer. */
+/** Options for a store that does not answer. */
 export interface FailureOptions {
   /**
    * How long a decision waits for the store, 1 ms to 10 years. After that `onStoreFailure` decides.
@@ -112,8 +112,8 @@ export interface FailureOptions {
    */
   readonly timeout?: Duration
   /**
-   * What to do when the store gives no answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`: let
-   * it pass, uncounted. `'refuse'`: refuse it with the reason `store-unavailable`. `'throw'`: reject with the error.
+   * What to do when the store gives no answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`:
+   * let it pass, uncounted. `'refuse'`: refuse it with the reason `store-unavailable`. `'throw'`: reject with the error.
    * @default 'fallback'
    */
   readonly onStoreFailure?: OnStoreFailure
@@ -125,8 +125,8 @@ export interface FailureOptions {
 }
 
 /**
- * Whom a decision is about. For a limiter of tiers: one subject for all of them, or a subject for each tier by its name; a tier
- * that is left out or `undefined` takes no part.
+ * The subject of a decision, or a subject for each tier. For a limiter of tiers: one subject for all of them, or a subject for each
+ * tier by its name; a tier that is left out or `undefined` takes no part.
  */
 export type Key<Tier extends string = never> = [Tier] extends [never]
   ? Subject
@@ -196,7 +196,7 @@ export interface WaitOptions<Tier extends string = never> extends CostOptions<Ti
   readonly signal?: Signal
 }
 
-/** What came of a scheduled function: it ran, or there was no turn for it. */
+/** The result of `schedule`: the function ran, or there was no turn for it. */
 export type Scheduled<Value, Tier extends string = string> =
   | { readonly ran: true; readonly value: Value; readonly decision: Decision<Tier> }
   | { readonly ran: false; readonly value: undefined; readonly decision: Decision<Tier> }

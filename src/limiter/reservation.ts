@@ -10,7 +10,7 @@ import type { Listeners } from './events.ts'
 import type { Amounts, Key, ReserveOptions } from './options.ts'
 import { type AmountRule, composeKey, parseAmounts, parseOperations } from './parse-call.ts'
 
-/** What was taken by `reserve`, here or by another process, until it is ended. Going out of scope cancels it, unless it was settled. */
+/** A reservation of this or another process that has not ended. Going out of scope cancels it, unless it was settled. */
 export interface OpenReservation<Tier extends string = never> extends AsyncDisposable {
   /**
    * Ends the hold: what was not used goes back, what was used beyond the estimate is charged, down to the rule's `maxDebt`.
@@ -24,14 +24,14 @@ export interface OpenReservation<Tier extends string = never> extends AsyncDispo
   cancel(): Promise<Decision<Tier>>
 }
 
-/** What `reserve` has taken, until it is settled. Refused: nothing was taken, and there is nothing to settle. */
+/** The result of `reserve`: settle or cancel it. Refused: nothing was taken, and there is nothing to settle. */
 export interface Reservation<Tier extends string = never> extends OpenReservation<Tier> {
   readonly allowed: boolean
   /** The answer to the reservation. */
   readonly decision: Decision<Tier>
   /**
-   * The reservation as text, to end it elsewhere or later by `resumeReservation` of a limiter of the same name on the same store; `undefined` when
-   * refused. It names the key and the estimate, and whoever has it can end the hold.
+   * The reservation as text, to end it elsewhere or later by `resumeReservation` of a limiter of the same name on the same store;
+   * `undefined` when refused. It names the key and the estimate, and whoever has it can end the hold.
    */
   readonly token: string | undefined
 }

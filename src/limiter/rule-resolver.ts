@@ -3,7 +3,7 @@ import type { Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 
-/** Says which rule a subject has, at once or later. `undefined` stands for the limiter's default rule. */
+/** Picks the rule of a subject, directly or by a promise. `undefined` stands for the limiter's default rule. */
 export type ResolveRule = (subject: Subject) => Rule | undefined | Promise<Rule | undefined>
 
 /** What a `RuleResolver` works with. Trusted: whoever takes them from a user checks them. */

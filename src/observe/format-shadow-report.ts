@@ -1,6 +1,6 @@
 import { timeText } from '../core/clock.ts'
 
-/** What a limiter's limits refused or would have refused. Times are whole milliseconds since 1970. */
+/** The rejections of a limiter's limits, real or in shadow mode. Times are whole milliseconds since 1970. */
 export interface ShadowReport {
   readonly limiter: string
   readonly fromMs: number
@@ -10,7 +10,7 @@ export interface ShadowReport {
   readonly tiers: readonly ShadowTier[]
 }
 
-/** What one limit refused or, in the shadow, would have refused. */
+/** The rejections of one limit, real or in shadow mode. */
 export interface ShadowTier {
   readonly name: string
   /** As the rule calls itself, such as `token-bucket`. */

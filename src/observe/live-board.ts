@@ -10,11 +10,11 @@ import { RecentKeys } from './recent-keys.ts'
 import type { KeyCount } from './top-keys.ts'
 import { assertLimiter, type WatchedLimiter } from './watched-limiter.ts'
 
-/** What has happened lately in the limiters that it watches. Of fixed size, whatever number of keys there are. */
+/** The last ten minutes of the limiters that it watches. Of fixed size, whatever number of keys there are. */
 export interface LiveBoard {
   /**
-   * Watches a limiter as the policy of its name, until the function that it returns is called. Limiters of one name, such as one that
-   * takes over from another, are one policy: the last of them says what its rules are, and counts go on.
+   * Watches a limiter as the policy of its name, until the function that it returns is called. Limiters of one name, such as one
+   * that takes over from another, are one policy: the last of them says what its rules are, and counts go on.
    */
   watch(limiter: WatchedLimiter): () => void
   report(): BoardReport

@@ -34,7 +34,7 @@ export interface LiveReport {
   readonly outages: readonly { readonly fromMs: number; readonly toMs: number | null; readonly error: string }[]
 }
 
-/** A policy and what it has decided since the start. */
+/** A policy and its decisions since the start. */
 export interface LivePolicy {
   readonly name: string
   readonly tiers: readonly LiveTier[]
@@ -83,7 +83,7 @@ export interface LiveRefusal extends Pick<Decision, 'limit' | 'remaining' | 'ret
   readonly atMs: number
 }
 
-/** A key and what was decided about it lately. At most `error` requests are missing, and none is too many. */
+/** A key and its recent decisions. At most `error` requests are missing, and none is too many. */
 export interface LiveKey {
   readonly policy: string
   /** As text: `user:42`, `ip~203.0.113.7` of a kind, or `user=42, ip=203.0.113.7` for a key of several tiers. */

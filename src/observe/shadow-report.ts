@@ -21,7 +21,7 @@ export interface ShadowReportOptions {
   readonly clock?: Clock
 }
 
-/** What limits refused, and what those in the shadow would have refused, since they are watched. Of fixed size. */
+/** A running shadow report. Of fixed size. */
 export interface ShadowWatch {
   report(): ShadowReport
   /** The report as lines for people. */
@@ -41,8 +41,8 @@ interface TierCounts {
 const COUNTERS = 1_000
 
 /**
- * Watches what a limiter decides, and reports what its limits in the shadow would have refused, and whom, beside what the others did
- * refuse. Made for the days before a limit is enforced.
+ * Watches a limiter, and reports which keys its limits rejected, or would have rejected in shadow mode. Made for the days before a
+ * limit is enforced.
  */
 export function shadowReport(limiter: WatchedLimiter, options: ShadowReportOptions = {}): ShadowWatch {
   knownOptions('shadowReport()', options, ['topKeys', 'clock'])

@@ -1,7 +1,7 @@
 import { wholeNumber } from '../core/check.ts'
 import type { Clock } from '../core/clock.ts'
 
-/** A clock that moves only when it is told to. */
+/** A clock that moves only when you move it. */
 export interface ManualClock extends Clock {
   /**
    * Moves the clock on and rings the timers that fall due on the way, each at its own time, those of one time in the order in which
@@ -11,8 +11,8 @@ export interface ManualClock extends Clock {
   /** Sets the clock to a time. Later: as `advance`. Earlier: no time passes, so no timer rings or comes nearer. */
   set(toMs: number): void
   /**
-   * As `advance`, but lets all promises settle first, and after every ring: `await clock.run(1_000)` is a second in the life of code
-   * that waits. It does not wait for input and output such as the answer of a server.
+   * As `advance`, but lets all promises settle first, and after every ring: `await clock.run(1_000)` is a second in the life of
+   * code that waits. It does not wait for input and output such as the answer of a server.
    */
   run(byMs: number): Promise<void>
   timer(afterMs: number, ring: () => void): () => void

@@ -14,21 +14,22 @@ export interface FastifyOptions<Tier extends string = never> extends MiddlewareO
 /** Options of one route. What is not given is as the plugin was told. */
 export interface FastifyRouteOptions<Tier extends string = never> extends Partial<FastifyOptions<Tier>> {
   /**
-   * When to decide: before the body is read, or later, when `key` or `cost` need the body or the user whom an earlier hook has found.
+   * When to decide: before the body is read, or later, when `key` or `cost` need the body or the user whom an earlier hook has
+   * found.
    * @default 'onRequest'
    */
   readonly hook?: 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'
 }
 
 /**
- * Options of the plugin. With `global: false` only routes are limited whose config has options under `rateLimit`, and each of them may
- * bring its own limiter; otherwise every route is.
+ * Options of the plugin. With `global: false` only routes are limited whose config has options under `rateLimit`, and each of them
+ * may bring its own limiter; otherwise every route is.
  */
 export type FastifyPluginOptions<Tier extends string = never> =
   | (FastifyRouteOptions<Tier> & Pick<FastifyOptions<Tier>, 'limiter'> & { readonly global?: true })
   | (FastifyRouteOptions<Tier> & { readonly global: false })
 
-/** What the config of a route says to the plugin. */
+/** Options of a route, in its `config.rateLimit`. */
 export interface RateLimitConfig {
   /** Options of this route, merged over those of the plugin, a limiter of its own among them; `false`: it is not limited. */
   readonly rateLimit?: FastifyRouteOptions<string> | false

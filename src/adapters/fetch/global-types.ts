@@ -1,11 +1,11 @@
-/** What a `Request` has, for projects that have no types of it. */
+/** The shape of a `Request`, for projects without its types. */
 export interface RequestLike {
   readonly method: string
   readonly url: string
   readonly headers: { get(name: string): string | null }
 }
 
-/** What a `Response` has, for projects that have no types of it. */
+/** The shape of a `Response`, for projects without its types. */
 export interface ResponseLike {
   readonly status: number
   readonly headers: { get(name: string): string | null }

@@ -8,8 +8,8 @@ import type { MiddlewareOptions } from '../middleware/options.ts'
 export type LimiterChoice<Tier extends string = never> = string | Limiter<Tier>
 
 /**
- * Options of `@RateLimit()`. What is left out is taken from `RateLimitModule.forRoot()`. Functions get Nest's `ExecutionContext`, in
- * which `requestOf(context)` finds the request.
+ * Options of `@RateLimit()`. What is left out is taken from `RateLimitModule.forRoot()`. Functions get Nest's `ExecutionContext`,
+ * in which `requestOf(context)` finds the request.
  */
 export interface RateLimitOptions<Tier extends string = never>
   extends Omit<MiddlewareOptions<ExecutionContext, Tier>, 'limiter'> {
@@ -22,8 +22,8 @@ export interface RateLimitOptions<Tier extends string = never>
     | LimiterChoice<Tier>
     | ((context: ExecutionContext) => LimiterChoice<Tier> | undefined | Promise<LimiterChoice<Tier> | undefined>)
   /**
-   * Makes the body of the answer to a refused request; the status and the headers are set already. It may also throw an exception of
-   * your own. `undefined`: a problem. Of WebSocket messages: the error of the `WsException`.
+   * Makes the body of the answer to a refused request; the status and the headers are set already. It may also throw an exception
+   * of your own. `undefined`: a problem. Of WebSocket messages: the error of the `WsException`.
    * @default a problem
    */
   readonly onRefused?: (
@@ -32,7 +32,7 @@ export interface RateLimitOptions<Tier extends string = never>
   ) => string | object | undefined | Promise<string | object | undefined>
 }
 
-/** Options of `RateLimitModule.forRoot()`: what holds wherever `@RateLimit()` says nothing else. */
+/** Options of `RateLimitModule.forRoot()`: the defaults of every `@RateLimit()`. */
 export interface RateLimitModuleOptions<Tier extends string = never> extends Omit<RateLimitOptions<Tier>, 'limiter'> {
   /**
    * Limits every handler that no `@RateLimit()` and no `@SkipRateLimit()` is on: a limiter, a name, or a function that picks.
@@ -49,7 +49,8 @@ export interface RateLimitModuleOptions<Tier extends string = never> extends Omi
    */
   readonly trustProxy?: TrustProxy
   /**
-   * Closes `limiter` and `limiters` when the application has shut down, after its last request. Leave it off when others use them too.
+   * Closes `limiter` and `limiters` when the application has shut down, after its last request. Leave it off when others use them
+   * too.
    * @default false
    */
   readonly closeLimiters?: boolean

@@ -25,7 +25,7 @@ export interface MetricsOptions {
 }
 
 /**
- * Counts what limiters decide in metrics of prom-client, until the function that it returns is called: what was counted stays.
+ * Counts the decisions of limiters in metrics of prom-client, until you call the function that it returns.
  * Limiters may be added to a registry at any time, and each is counted once.
  */
 export function collectMetrics(

@@ -20,9 +20,8 @@ export interface ConcurrencyOptions {
 }
 
 /**
- * At most `limit` at work at once: `consume` takes a place, `refund` returns it, and a place that nobody returns
- * (a process that died) comes back by itself after `lease`. A give-back ends the lease that is the first to expire,
- * so the leases that stay never end before the work of their holders could.
+ * At most `limit` at once: `consume` takes a permit, `refund` returns it, and a permit that is not returned expires after `lease`.
+ * A refund ends the lease that is the first to expire, so the leases that stay never end before the work of their holders could.
  */
 export function concurrency(options: ConcurrencyOptions): Rule {
   knownOptions('concurrency()', options, ['limit', 'lease', 'maxDebt'])

@@ -20,7 +20,7 @@ export interface MemoryStoreOptions {
   readonly maxKeys?: number
 }
 
-/** What a memory store holds and has had to do, over all its limiters. */
+/** Counts of a memory store, over all its limiters. */
 export interface MemoryStats {
   /** Keys held, expired ones that were not yet reclaimed included. */
   readonly keys: number

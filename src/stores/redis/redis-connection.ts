@@ -8,8 +8,8 @@ export interface RedisConnection {
    */
   readonly isCluster?: boolean
   /**
-   * Whether different keys of a Cluster are best sent by themselves, even those of one slot. For clients that keep `TRYAGAIN` to themselves,
-   * with which a server answers a call on several keys while their slot moves: it cannot be sent apart then.
+   * Whether different keys of a Cluster are best sent by themselves, even those of one slot. For clients that keep `TRYAGAIN` to
+   * themselves, with which a server answers a call on several keys while their slot moves: it cannot be sent apart then.
    */
   readonly keepsKeysApart?: boolean
   /** What keeps the client from its servers, where it tells that apart from commands. */
@@ -37,7 +37,7 @@ export interface Delivery {
   onWithdraw(withdraw: () => void): void
 }
 
-/** What a client says of its connections, and not of a command. */
+/** A problem of the client's connections. */
 export interface Trouble {
   /** Why no server lets the client in, as far as it has said so since a server has answered: in the server's own words. */
   readonly error: Error | undefined

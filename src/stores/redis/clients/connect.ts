@@ -7,8 +7,7 @@ import { type IoredisLike, ioredisConnection, isIoredis, isIoredis4 } from './io
 import { isNodeRedis, isNodeRedis3, type NodeRedisLike, nodeRedisConnection } from './node-redis.ts'
 
 /**
- * What may be given as a client: one of ioredis, node-redis, iovalkey or Valkey GLIDE, for a single server, Sentinel or a
- * cluster, or an object of your own with `send` and `sendToAll`.
+ * A client of ioredis, node-redis, iovalkey or Valkey GLIDE, or your own object with `send` and `sendToAll`.
  */
 export type RedisClient = IoredisLike | NodeRedisLike | GlideLike | RedisConnection
 
