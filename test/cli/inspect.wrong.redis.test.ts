@@ -58,6 +58,12 @@ describe('inspect tells what is wrong', () => {
     expect(result).toMatchObject({ code, out: '', err: expect.stringContaining(`sluice: ${message}`) })
   })
 
+  it('an empty key', async () => {
+    const result = await said('inspect', '', '--policies', await writePolicies(RULES), '--redis', url)
+    const message = 'key must be a non-empty string or { kind, name }, got "" (npx sluice explain INVALID_KEY)'
+    expect(result).toMatchObject({ code: 2, out: '', err: `sluice: ${message}\n` })
+  })
+
   it('a tier that does not exist, of a policy that is named, of all of them, and to reset', async () => {
     const file = await writePolicies(TIERS)
     const at = ['--policies', file, '--redis', url]

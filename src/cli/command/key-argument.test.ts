@@ -75,7 +75,7 @@ describe('a key on the command line', () => {
     expect(() => parseKey('usr=42', [], ['user', 'ip', 'org'])).toThrow('there is no tier "usr", did you mean "user"?')
   })
 
-  const name = fc.string({ unit: 'binary', maxLength: 60 })
+  const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 })
   const subject: fc.Arbitrary<Subject> = fc.oneof(
     name,
     fc.record({ kind: fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), name }),
