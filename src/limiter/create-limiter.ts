@@ -1,13 +1,15 @@
 import { invalidOption, knownOptions, show, trueOrFalse, wholeNumber } from '../core/check.ts'
 import { startTimer, timerNowMs } from '../core/clock.ts'
+import { describeError } from '../core/describe-error.ts'
 import { readDuration } from '../core/duration.ts'
+import { logWarning } from '../core/explain-hint.ts'
 import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Health, Store, StoreEvents } from '../core/store.ts'
 import { forgetDenials } from '../stores/denial-cache.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { Listeners } from './events.ts'
+import { type LimiterEvents, Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import {
   assertMethod,
@@ -146,9 +148,18 @@ function createStoreEvents(listeners: Listeners): StoreEvents {
 }
 
 /** Checks the options of all resolvers once, and returns what makes the one of a limit. */
-function prepareResolvers({ clock, ruleCache = 10_000, ruleCacheSize = 10_000 }: CommonOptions) {
+function prepareResolvers({ name: limiter, clock, ruleCache = 10_000, ruleCacheSize = 10_000 }: CommonOptions) {
   const freshMs = readDuration('ruleCache', ruleCache)
   const maxSubjects = wholeNumber('ruleCacheSize', ruleCacheSize, 1)
+  let isWarned = false
+  const report = (listeners: Listeners, event: LimiterEvents['resolveRuleFailed']): void => {
+    listeners.emit('resolveRuleFailed', event)
+    if (isWarned || listeners.has('resolveRuleFailed')) return
+    isWarned = true
+    const then = 'Each subject keeps its last rule, or the default. Listen to resolveRuleFailed for every failure'
+    const message = `resolveRule of the limiter "${limiter}" failed: ${describeError(event.error)}. ${then}`
+    logWarning(message, 'RESOLVE_RULE_FAILED')
+  }
   return (resolveRule: ResolveRule, { name, rule }: Limit, listeners: Listeners): RuleResolver =>
     new RuleResolver({
       resolveRule,
@@ -157,7 +168,7 @@ function prepareResolvers({ clock, ruleCache = 10_000, ruleCacheSize = 10_000 }:
       maxSubjects,
       nowMs: () => timerNowMs(clock),
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
-      onFailure: (error, subject) => listeners.emit('resolveRuleFailed', { error, subject, tier: name }),
+      onFailure: (error, subject) => report(listeners, { error, subject, tier: name }),
     })
 }
 

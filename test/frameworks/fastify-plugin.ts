@@ -156,6 +156,19 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(await statuses(await asking(bare), '/', '/', '/brings', '/brings')).toEqual([200, 200, 200, 429])
     })
 
+    it('takes the keys of tiers from the routes, when it is not global', async () => {
+      const app = make()
+      const rule = fixedWindow({ limit: 1, window: '1d' })
+      const limiter = createLimiter({ name: 'tiers', tiers: { user: rule, ip: rule } })
+      await app.register(rateLimit as never, { global: false, limiter } as never)
+      app.get('/', { config: limited({ key: { user: () => 'ann', ip: () => 'x' } } as never) }, ok)
+      expect(await statuses(await asking(app), '/', '/')).toEqual([200, 429])
+      const all = make()
+      await expect(all.register(rateLimit as never, { limiter } as never)).rejects.toThrow(
+        'key is missing for the tiers',
+      )
+    })
+
     it('limits routes, also when nobody waited for it to be there', async () => {
       const app = make()
       void app.register(rateLimit, { limiter: daily(1) })

@@ -17,7 +17,7 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
     | ((request: Request) => Limiter<Tier> | undefined | Promise<Limiter<Tier> | undefined>)
   /**
    * Finds the key that a request counts for; for a limiter of tiers also one function for each tier.
-   * @default byIp()
+   * @default byIp(), except for a limiter of several tiers, which needs a key
    */
   readonly key?: KeyOption<Request, Tier>
   /**
@@ -80,6 +80,8 @@ export type WarningCode =
   | 'COUNTED_TWICE'
   | 'LIMITER_IN_HANDLER'
   | 'NOT_SETTLED'
+  | 'TIERS_SHARE_KEY'
+  | 'UNUSABLE_KEY'
 
 /** The names of the options that every adapter has. */
 export const MIDDLEWARE_OPTIONS: readonly string[] = [
