@@ -86,11 +86,11 @@ describe('createLimiter', () => {
     [{ name: 'a', rule, store: memoryStore }, 'store must be a store such as memoryStore(), got a function'],
     [
       { name: 'a', rule, store: { ...memoryStore(), name: undefined, isLocal: undefined } },
-      'store must have a name and say whether it isLocal, got name undefined and isLocal undefined',
+      'store must have a string name and a boolean isLocal, got name undefined and isLocal undefined',
     ],
     [
       { name: 'a', rule, store: { ...memoryStore(), isLocal: false } },
-      'layers of a store must be remoteLayers unless it isLocal, got undefined',
+      'store.layers must be remoteLayers when isLocal is false, got undefined',
     ],
     [{ name: 'a', rule, clock: Date }, 'clock must be an object with nowMs(), got a function'],
     [{ name: 'a', rule, clock: 5 }, 'clock must be an object with nowMs(), got 5'],

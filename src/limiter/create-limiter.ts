@@ -111,11 +111,14 @@ function assertRuleOrTiers(options: LimiterOptions | TiersOptions): void {
   if (rule !== undefined && tiers !== undefined) {
     throw new LimiterError(
       'INVALID_OPTION',
-      'createLimiter() takes rule or tiers, got both: make the rule one of the tiers',
+      'createLimiter() takes rule or tiers, got both. Make the rule one of the tiers',
     )
   }
   if (tiers === undefined && hashTag !== undefined) {
-    throw new LimiterError('INVALID_OPTION', 'hashTag is for tiers: a limiter of one rule has one key for each subject')
+    throw new LimiterError(
+      'INVALID_OPTION',
+      'hashTag needs tiers: a limiter of one rule has one key per subject. Remove hashTag',
+    )
   }
   const misplaced = LIMIT.find(
     (name) => name !== 'onStoreFailure' && tiers !== undefined && options[name] !== undefined,
@@ -123,7 +126,7 @@ function assertRuleOrTiers(options: LimiterOptions | TiersOptions): void {
   if (misplaced === undefined) return
   throw new LimiterError(
     'INVALID_OPTION',
-    `${misplaced} belongs to one of the tiers, such as tiers: { user: { rule, ${misplaced} } }`,
+    `${misplaced} belongs inside a tier: write tiers: { user: { rule, ${misplaced} } }`,
   )
 }
 
@@ -132,10 +135,10 @@ function assertStore(store: Store): void {
   const { name, isLocal, layers } = store
   if (typeof name !== 'string' || typeof isLocal !== 'boolean') {
     const got = `name ${show(name)} and isLocal ${show(isLocal)}`
-    throw new LimiterError('INVALID_OPTION', `store must have a name and say whether it isLocal, got ${got}`)
+    throw new LimiterError('INVALID_OPTION', `store must have a string name and a boolean isLocal, got ${got}`)
   }
   if (!isLocal && typeof layers !== 'function')
-    throw invalidOption('layers of a store', 'remoteLayers unless it isLocal', layers)
+    throw invalidOption('store.layers', 'remoteLayers when isLocal is false', layers)
 }
 
 function createStoreEvents(listeners: Listeners): StoreEvents {
@@ -179,9 +182,8 @@ function checkTiers(tiers: unknown): Readonly<Record<string, LimitOptions>> {
   const limits: Record<string, LimitOptions> = {}
   for (const [name, given] of Object.entries(tiers as Record<string, Rule | LimitOptions>)) {
     if (name.length < 1 || name.length > 100 || NO_TIERS.includes(name)) {
-      const rule =
-        'of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__"'
-      throw invalidOption('the name of a tier', `a string ${rule}`, name)
+      const rule = 'a string of 1 to 100 characters other than "kind", "name" and "__proto__"'
+      throw invalidOption('the name of a tier', rule, name)
     }
     const hasRule = typeof given === 'object' && given !== null && 'rule' in given
     if (hasRule) knownOptions(`tiers.${name}`, given, LIMIT)

@@ -99,7 +99,7 @@ export function parseOperations(
     if (amount !== undefined) operations.push(create(keys[index] as LimitKey, amount))
   }
   if (operations.length > 0) return operations
-  throw new LimiterError('INVALID_ARGUMENT', `${rule.what} must name a tier that the key names`)
+  throw new LimiterError('INVALID_ARGUMENT', `${rule.what} must name at least one tier of the key`)
 }
 
 /** Makes operations of one type that need nothing but an amount. */

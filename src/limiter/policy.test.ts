@@ -105,7 +105,7 @@ describe('a limiter with a policy', () => {
     const seen: unknown[] = []
     limiter.on('resolveRuleFailed', ({ error }) => seen.push((error as Error).message))
     expect((await limiter.acquire('luis', { heartbeat: false })).decision.limit).toBe(1)
-    expect(seen).toEqual(["policy must return rules of the default's leaseMs, 9000, got 60000"])
+    expect(seen).toEqual(["resolveRule must return a rule with the limiter's lease of 9000 ms, got 60000"])
   })
 
   it('does not hang with a policy that never answers', async () => {

@@ -145,7 +145,7 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   [
     'options that do not go together',
     'policies:\n  api: { rule: leaky-bucket, capacity: 1, leak: 1, period: 1s, maxWait: 1s }\n',
-    ["2:73: maxWait is for mode 'shape': with mode 'police' nothing waits"],
+    ["2:73: maxWait needs mode: 'shape'; mode 'police' never waits. Remove maxWait"],
   ],
   [
     'a choice that is none',

@@ -225,7 +225,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { used: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a hold must be the token that reserve() gave, got undefined',
+      'token must be one that reserve() returned, got undefined',
     ],
     [
       'a hold of nobody',
@@ -233,7 +233,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { reservation: 'abc', used: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a hold must be the token that reserve() gave, got "abc"',
+      'token must be one that reserve() returned, got "abc"',
     ],
     [
       'a cancelled cost',
