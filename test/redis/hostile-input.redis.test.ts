@@ -50,7 +50,6 @@ const HOSTILE = [
   'short:0',
   'changing:shadow:block:1',
   'naïve 𝕏 \ud800 ‮',
-  '',
 ]
 
 // One word without control characters, and with no braces but ours around the key that an id is kept beside.

@@ -35,7 +35,7 @@ export function redisKey(prefix: string, limit: Limit, key: string): string {
 }
 
 function nameKey(start: string, { hashTag }: Limit, key: string): string {
-  return hashTag && key !== '' ? `${start}{${key}}` : start + key
+  return hashTag ? `${start}{${key}}` : start + key
 }
 
 /** The keys of one limit on Redis. */
@@ -215,7 +215,7 @@ function findScript(kind: string): Script {
         .map(({ name }) => name),
     ),
   ].join(', ')
-  throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(kind)}: it has ${known}`)
+  throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(kind)}; rules are ${known}`)
 }
 
 // A limit of whose last decisions so many were handed over starts at the full script for its next ones.

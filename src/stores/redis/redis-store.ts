@@ -69,7 +69,10 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   const keyspaceOf = (limit: Limit): RedisKeyspace => {
     const known = keyspaces.get(limit)
     if (known !== undefined) return known
-    throw new LimiterError('INVALID_ARGUMENT', `the limit "${limit.name}" has not been registered with this store`)
+    throw new LimiterError(
+      'INVALID_ARGUMENT',
+      `the limit "${limit.name}" is not registered with this store. Call store.register(limit) first`,
+    )
   }
   let hasSlots = false
   const decideAlone = async (

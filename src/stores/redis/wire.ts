@@ -140,7 +140,7 @@ function reasonOf(type: Operation['type'], retryAfterMs: number, blockedMs: numb
 const NEVER = -1
 
 function wrongReply(reply: unknown, expected: string): never {
-  throw new LimiterError('STORE_FAILED', `Redis answered something else than ${expected}: ${String(reply)}`)
+  throw new LimiterError('STORE_FAILED', `Redis must answer with ${expected}, got ${String(reply)}`)
 }
 
 function allowed(remaining: number, resetAfterMs: number, nextAfterMs: number, delayMs: number): LimitResult {
