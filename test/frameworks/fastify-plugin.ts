@@ -185,7 +185,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(await (await askSome('/asks')).json()).toMatchObject({
         statusCode: 500,
         message:
-          'GET /asks: a route with config.rateLimit must be added after the plugin is there: await app.register(rateLimit, …)',
+          'GET /asks: config.rateLimit needs the plugin first. Write await app.register(rateLimit, …) before the route',
       })
     })
 

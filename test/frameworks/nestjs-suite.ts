@@ -234,7 +234,9 @@ function ownTests(nest: Nest): void {
       expect(given({ closeLimiters: 1 })).toThrow('closeLimiters must be true or false, got 1')
       expect(given({ limiters, onRefused: 418 })).toThrow('onRefused must be a function, got 418')
       expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
-      expect(() => RateLimit([])).toThrow('@RateLimit() must have at least one limiter: @SkipRateLimit() says none')
+      expect(() => RateLimit([])).toThrow(
+        '@RateLimit() must have at least one limiter, got none. Use @SkipRateLimit() for no limit',
+      )
     })
 
     it('of a decorator stop the start, with the place where they stand', async () => {

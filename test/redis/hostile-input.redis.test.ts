@@ -61,7 +61,7 @@ it('no name, key or id that anybody sends becomes part of a script, or leaves it
   const rule = fixedWindow({ limit: 5, window: 60_000 })
   const bucket = tokenBucket({ capacity: 5, refill: 1, period: 60_000 })
   for (const text of HOSTILE) {
-    const name = text || 'empty'
+    const name = text
     const single = askingLimiter({ name, rule, store })
     const tiered = askingLimiter({
       name,

@@ -76,8 +76,8 @@ function limitRoutes(app: FastifyInstance, base: Place, everywhere: LimitHook | 
     if (seen in config || request.is404) return done()
     if (config.rateLimit === undefined) return everywhere === undefined ? done() : everywhere(request, reply)
     const { method, url } = request.routeOptions
-    const rule = 'must be added after the plugin is there: await app.register(rateLimit, …)'
-    throw new LimiterError('INVALID_OPTION', `${method} ${url}: a route with config.rateLimit ${rule}`)
+    const fix = 'Write await app.register(rateLimit, …) before the route'
+    throw new LimiterError('INVALID_OPTION', `${method} ${url}: config.rateLimit needs the plugin first. ${fix}`)
   })
 }
 

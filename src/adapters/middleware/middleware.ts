@@ -154,8 +154,8 @@ function skipsPreflight<Request>({ options, accessor }: Setup<Request>, request:
 
 function resolveMissingKey<Request>({ options }: Setup<Request>, name: string): MiddlewareResult {
   if (options.onMissingKey !== undefined) return options.onMissingKey === 'skip' ? SKIPPED : REFUSED_WITHOUT_KEY
-  const choices = "onMissingKey says what to do then: 'refuse', 'skip' or { shared: 'a name' }"
-  throw new LimiterError('NO_KEY', `the limiter "${name}" found no key for a request: ${choices}`)
+  const fix = "Set onMissingKey: 'refuse', 'skip' or { shared: 'a name' }"
+  throw new LimiterError('NO_KEY', `a request has no key for the limiter "${name}". ${fix}`)
 }
 
 /** Treats a request like one without a key when its key cannot be used. Without `onMissingKey` it is refused, since it has one. */

@@ -38,7 +38,7 @@ describe('options of middleware', () => {
     [{ expiresIn: 0 }, 'expiresIn must be from 1 ms to 10 years (3653d), got 0'],
     [
       { idempotencyKey: () => 'x', count: 'failed' },
-      'idempotencyKey must not be given with count: a reservation has an id of its own',
+      'idempotencyKey cannot be combined with count: a reservation has its own id',
     ],
     [
       { headers: 'draft-8' },
@@ -60,7 +60,7 @@ describe('options of middleware', () => {
       { headers: ['legacy', 'legacy'] },
       'headers must be at most one of the drafts and \'legacy\', got ["legacy", "legacy"]',
     ],
-    [{ count: false, idempotencyKey: () => 'x' }, 'idempotencyKey must not be given with count: nothing is counted'],
+    [{ count: false, idempotencyKey: () => 'x' }, 'idempotencyKey cannot be combined with count: nothing is counted'],
     [{ unit: 5 }, 'unit must be a string, or one for each tier by its name, got 5'],
     [{ unit: { user: null } }, 'unit must be a string, or one for each tier by its name, got null'],
     [{ partitionSecret: 'short' }, 'partitionSecret must be a string of at least 16 characters'],

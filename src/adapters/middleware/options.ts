@@ -117,8 +117,8 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
   assertCount(given.count)
   if (given.expiresIn !== undefined) readDuration('expiresIn', given.expiresIn)
   if (given.idempotencyKey !== undefined && given.count !== undefined) {
-    const reason = given.count === false ? 'nothing is counted' : 'a reservation has an id of its own'
-    throw new LimiterError('INVALID_OPTION', `idempotencyKey must not be given with count: ${reason}`)
+    const reason = given.count === false ? 'nothing is counted' : 'a reservation has its own id'
+    throw new LimiterError('INVALID_OPTION', `idempotencyKey cannot be combined with count: ${reason}`)
   }
   assertHeaders(given.headers)
   assertUnit(given.unit)
