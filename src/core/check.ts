@@ -83,5 +83,6 @@ export function show(value: unknown): string {
 }
 
 function joinChoices(choices: readonly string[]): string {
-  return choices.map((choice) => `'${choice}'`).join(' or ')
+  const quoted = choices.map((choice) => `'${choice}'`)
+  return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
 }

@@ -29,9 +29,9 @@ describe('inspect tells what is wrong', () => {
       `there is no policy "x": there are bucket, fixed, ${ruleNames.join(', ')}`,
     ],
     [['--policies', 'FILE', '--policy', 'fixed'], 2, '--redis is missing, such as --redis redis://127.0.0.1:6379'],
-    [['--policies', 'missing.yaml'], 2, 'the file of policies "missing.yaml" cannot be read: there is no such file'],
-    [['--policies', '.'], 2, 'the file of policies "." cannot be read: it is a folder'],
-    [['--policies', '\0'], 2, 'the file of policies "\\u0000" cannot be read: '],
+    [['--policies', 'missing.yaml'], 2, 'the policies file "missing.yaml" cannot be read: there is no such file'],
+    [['--policies', '.'], 2, 'the policies file "." cannot be read: it is a folder'],
+    [['--policies', '\0'], 2, 'the policies file "\\u0000" cannot be read: '],
     [
       ['--policies', 'FILE', '--cost', '0'],
       2,

@@ -234,7 +234,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       const rule = 'a limiter made by createLimiter(), or a function of the request that picks one'
       await expect(register({})).rejects.toThrow(`limiter must be ${rule}, got undefined`)
       await expect(register({ limiter: daily(1), hook: 'onSend' })).rejects.toThrow(
-        `hook must be 'onRequest' or 'preParsing' or 'preValidation' or 'preHandler', got "onSend"`,
+        `hook must be 'onRequest', 'preParsing', 'preValidation' or 'preHandler', got "onSend"`,
       )
       await expect(register({ limiter: daily(1), global: 'no' })).rejects.toThrow(
         'global must be true or false, got "no"',

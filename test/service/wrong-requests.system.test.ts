@@ -33,7 +33,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'apy', key: 'a' },
       404,
       'UNKNOWN_POLICY',
-      'there is no policy "apy": GET /v1/policies lists those in force',
+      'unknown policy "apy"; GET /v1/policies lists all',
     ],
     [
       'a policy of every object',
@@ -41,7 +41,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'constructor', key: 'a' },
       404,
       'UNKNOWN_POLICY',
-      'there is no policy "constructor": GET /v1/policies lists those in force',
+      'unknown policy "constructor"; GET /v1/policies lists all',
     ],
     [
       'no key',
@@ -169,7 +169,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 'a', costs: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a request has no option "costs": it takes policy, key, cost, idempotencyKey',
+      'a request has no option "costs", did you mean "cost"?',
     ],
     [
       'an id that is no text',
@@ -274,7 +274,7 @@ describe('a batch with one bad request counts none of them:', () => {
       [good, { policy: 'x', key: 'a' }],
       400,
       'UNKNOWN_POLICY',
-      'requests[1]: there is no policy "x": GET /v1/policies lists those in force',
+      'requests[1]: unknown policy "x"; GET /v1/policies lists all',
     ],
     [
       'a bad key',

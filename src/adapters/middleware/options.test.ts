@@ -42,15 +42,12 @@ describe('options of middleware', () => {
     ],
     [
       { headers: 'draft-8' },
-      "headers, unless it is false, must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got \"draft-8\"",
+      "headers, unless it is false, must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got \"draft-8\"",
     ],
-    [
-      { headers: true },
-      "headers, unless it is false, must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got true",
-    ],
+    [{ headers: true }, "headers, unless it is false, must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got true"],
     [
       { headers: ['draft-6', 'draft-9'] },
-      "headers[1] must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got \"draft-9\"",
+      "headers[1] must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got \"draft-9\"",
     ],
     [
       { headers: ['draft-11', 'draft-7'] },

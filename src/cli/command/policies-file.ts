@@ -24,7 +24,7 @@ async function readText(path: string): Promise<string> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const reason = WHY.get(`${code}`) ?? message
-    throw new UsageError(`the file of policies ${show(path)} cannot be read: ${reason}`)
+    throw new UsageError(`the policies file ${show(path)} cannot be read: ${reason}`)
   }
 }
 

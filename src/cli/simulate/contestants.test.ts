@@ -77,7 +77,7 @@ describe('the rules of a simulation', () => {
 
   it('are refused when one is there twice', async () => {
     expect(await simulateMistake('--rule', RULE, '--rule', ` ${RULE}`)).toBe(
-      `sluice: the rule "${RULE}" is there twice\n`,
+      `sluice: the rule "${RULE}" is given twice. Remove one\n`,
     )
   })
 

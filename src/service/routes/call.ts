@@ -46,5 +46,5 @@ function readPolicy(policies: PolicyLookup, name: unknown): PolicyInForce {
   }
   const policy = policies.get(name)
   if (policy !== undefined) return policy
-  throw new RequestError('UNKNOWN_POLICY', `there is no policy ${show(name)}: GET /v1/policies lists those in force`)
+  throw new RequestError('UNKNOWN_POLICY', `unknown policy ${show(name)}; GET /v1/policies lists all`)
 }

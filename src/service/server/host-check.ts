@@ -10,7 +10,7 @@ export function isLoopback(address: string): boolean {
 export function assertOneHost(rawHeaders: readonly string[]): void {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (/^host$/i.test(rawHeaders[at] as string)) count++
-  if (count > 1) throw new RequestError('INVALID_REQUEST', `a request names its host once, got ${count} Host headers`)
+  if (count > 1) throw new RequestError('INVALID_REQUEST', `a request must have one Host header, got ${count}`)
 }
 
 /**

@@ -232,13 +232,13 @@ describe('wrong options', () => {
   it.each<[object, string]>([
     [{ timeout: 0 }, 'timeout must be from 1 ms to 10 years (3653d), got 0'],
     [{ instances: 0 }, 'instances must be a whole number from 1 to 1000000, got 0'],
-    [{ onStoreFailure: 'open' }, `onStoreFailure must be 'fallback' or 'allow' or 'refuse' or 'throw', got "open"`],
+    [{ onStoreFailure: 'open' }, `onStoreFailure must be 'fallback', 'allow', 'refuse' or 'throw', got "open"`],
   ])('%o', (options, message) => {
     expect(() => limiterWith(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message }))
   })
 
   it('of a tier are refused too', () => {
     const given = { name: 'api', tiers: { user: { rule, onStoreFailure: 'open' as 'allow' } } }
-    expect(() => createLimiter(given)).toThrow(`onStoreFailure must be 'fallback' or`)
+    expect(() => createLimiter(given)).toThrow(`onStoreFailure must be 'fallback', 'allow'`)
   })
 })
