@@ -82,9 +82,9 @@ describe('top tells', () => {
     [
       'is no Sluice',
       (_, response) => response.end('<html>'),
-      /^sluice: what answers at http.* is no Sluice: status 200\n$/,
+      /^sluice: http.* is not a Sluice service: status 200\n$/,
     ],
-    ['has other JSON', (_, response) => response.end('null'), /is no Sluice: it told no live report\n$/],
+    ['has other JSON', (_, response) => response.end('null'), /is not a Sluice service: it sent no live report\n$/],
     [
       'refuses',
       (_, response) => response.writeHead(421).end('{"error":{"code":"MISDIRECTED","message":"not here"}}'),

@@ -15,7 +15,7 @@ export function findPolicy(policies: Policies, name: string): Policy {
   if (found !== undefined) return found
   const names = policies.map((policy) => policy.name)
   const hint = didYouMean(name, names)
-  throw new UsageError(`there is no policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`)
+  throw new UsageError(`unknown policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`)
 }
 
 async function readText(path: string): Promise<string> {

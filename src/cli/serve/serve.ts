@@ -99,9 +99,9 @@ async function serveUntilEnd(
 async function assertOwnToken(host: string, { isNew }: Token): Promise<void> {
   if (!isNew) return
   const addresses = await lookup(host, { all: true }).catch((error: Error) => {
-    throw new UsageError(`--host ${host} is no address of this machine: ${error.message}`)
+    throw new UsageError(`--host ${host} is not an address of this machine: ${error.message}`)
   })
   if (addresses.every(({ address }) => isLoopback(address))) return
-  const rule = 'a service that others can reach needs a token of yours: --token-file or SLUICE_TOKEN'
+  const rule = 'a service that others can reach needs a token in --token-file or SLUICE_TOKEN'
   throw new UsageError(`${rule}, got --host ${host} and neither`)
 }
