@@ -259,7 +259,9 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(add({ rateLimit: { limiter: daily(1), limit: 5 } })).toThrow(
         'GET /x: config.rateLimit has no option "limit", did you mean "limiter"?',
       )
-      expect(add({ rateLimit: { limiter: daily(1), hook: 'later' } })).toThrow(`GET /x: hook must be 'onRequest', 'preParsing'`)
+      expect(add({ rateLimit: { limiter: daily(1), hook: 'later' } })).toThrow(
+        `GET /x: hook must be 'onRequest', 'preParsing'`,
+      )
       const several = { method: ['PUT', 'POST'], url: '/x', handler: ok, config: { rateLimit: { key: 1 } } }
       expect(() => app.route(several as never)).toThrow(/^PUT, POST \/x: limiter must be /)
       expect(() => app.rateLimit({ cots: 1 } as never)).toThrow('app.rateLimit() has no option "cots"')
