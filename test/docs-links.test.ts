@@ -32,6 +32,8 @@ it('every error code has a section of its own', () => {
 it('every warning has a section of its own', () => {
   const codes = [...read('src/adapters/middleware/options.ts').matchAll(/\| '([A-Z_]+)'/g)].map(([, code]) => code)
   expect(codes.length).toBeGreaterThan(0)
+  const [, ofLimiters] = /logWarning\(message, '([A-Z_]+)'/.exec(read('src/limiter/create-limiter.ts')) ?? []
+  codes.push(`${ofLimiters}`)
   const ofStores = [...read('src/stores/failover/circuit-breaker.ts').matchAll(/#warn\('([A-Z_]+)'/g)].map(
     ([, code]) => code,
   )

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { byUserOrIp } from '../src/adapters/node/index.ts'
+import { byUserOrIp, type KeyOf, type NodeOptions } from '../src/adapters/node/index.ts'
 import { createLimiter, type Decision, type Duration, fixedWindow, type Limiter } from '../src/index.ts'
 
 const rule = fixedWindow({ limit: 1, window: '1h30m' })
@@ -37,6 +37,12 @@ describe('the types of', () => {
   it('a hoisted key keep the type of its request', () => {
     const key = byUserOrIp((request: { readonly user?: string; readonly headers: object }) => request.user)
     expectTypeOf(key).parameter(0).toEqualTypeOf<{ readonly user?: string; readonly headers: object }>()
+  })
+
+  it('a key take whole numbers, alone and in a tier', () => {
+    expectTypeOf<() => number | bigint | undefined>().toExtend<KeyOf<unknown>>()
+    expectTypeOf<() => boolean>().not.toExtend<KeyOf<unknown>>()
+    expectTypeOf<{ user: () => Promise<number>; ip: () => string }>().toExtend<NodeOptions<'user' | 'ip'>['key']>()
   })
 })
 

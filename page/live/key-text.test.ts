@@ -15,8 +15,8 @@ it.each<[string, RequestKey]>([
 
 it('reads back every key that a report can write', () => {
   const subject = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 30 }),
-    fc.record({ kind: fc.string({ minLength: 1, maxLength: 10 }), name: fc.string({ maxLength: 20 }) }),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 30 }),
+    fc.record({ kind: fc.string({ minLength: 1, maxLength: 10 }), name: fc.string({ minLength: 1, maxLength: 20 }) }),
   )
   const byTier = fc.record({ user: subject, ip: subject })
   fc.assert(

@@ -60,11 +60,9 @@ it('says that it is locked when the token is missing or wrong', async () => {
 
 it("gives the service's own words for a failure", async () => {
   const client = await createClient((_request, response) => {
-    response
-      .writeHead(404)
-      .end(JSON.stringify({ error: { code: 'UNKNOWN_POLICY', message: 'there is no policy "x"' } }))
+    response.writeHead(404).end(JSON.stringify({ error: { code: 'UNKNOWN_POLICY', message: 'unknown policy "x"' } }))
   })
-  expect(await client.live(undefined)).toEqual({ kind: 'failed', why: 'there is no policy "x"' })
+  expect(await client.live(undefined)).toEqual({ kind: 'failed', why: 'unknown policy "x"' })
 })
 
 it('gives the status when there are no words', async () => {

@@ -35,7 +35,7 @@ it.each([
 })
 
 it('knows no rule of an unknown name', () => {
-  expect(makeRule({ rule: 'magic', values: {} })).toEqual({ problem: 'there is no rule "magic"' })
+  expect(makeRule({ rule: 'magic', values: {} })).toEqual({ problem: 'unknown rule "magic"' })
 })
 
 it('leaves out what is not filled in', () => {

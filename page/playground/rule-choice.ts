@@ -75,7 +75,7 @@ export function makeRule({ tiers = [], ...choice }: RuleChoice): Made {
 
 function makeOneRule(choice: RuleChoice): Made {
   const form = findForm(choice.rule)
-  if (form === undefined) return { problem: `there is no rule ${JSON.stringify(choice.rule)}` }
+  if (form === undefined) return { problem: `unknown rule ${JSON.stringify(choice.rule)}` }
   try {
     return { rule: form.make(composeOptions(form, choice)) }
   } catch (error) {

@@ -42,7 +42,7 @@ it.each([
   ['rubbish', ['it is of version none, and this page reads version 1']],
   ['v=2&r=gcra&t=steady', ['it is of version 2, and this page reads version 1']],
   ['v=1', ['it names no rule', 'there is no traffic ""']],
-  ['v=1&r=magic~limit-5&t=bursts', ['there is no rule "magic"']],
+  ['v=1&r=magic~limit-5&t=bursts', ['unknown rule "magic"']],
   ['v=1&t=rain', ['it names no rule', 'there is no traffic "rain"']],
   ['v=1&t=toString', ['it names no rule', 'there is no traffic "toString"']],
 ])('falls back on the start for %j, and says why', (query, problems) => {
@@ -65,7 +65,7 @@ it('keeps what it can read of a link that is partly wrong', () => {
     'it has 5 rules, and only 4 fit',
     'fixed-window has no "anchor" of "moon"',
     'fixed-window has no "colour" of ""',
-    'there is no rule "magic"',
+    'unknown rule "magic"',
     'traffic has no "burst"',
   ])
 })

@@ -55,7 +55,7 @@ function readRule(text: string, problems: string[]): RuleChoice[] {
   const { name, values } = unpack(text)
   const form = findForm(name)
   if (form !== undefined) return [{ rule: name, values: pickKnownValues(form, values, problems) }]
-  problems.push(`there is no rule ${JSON.stringify(name)}`)
+  problems.push(`unknown rule ${JSON.stringify(name)}`)
   return []
 }
 

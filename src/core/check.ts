@@ -57,6 +57,12 @@ export function knownOptions(
   }
 }
 
+/** Describes a tier in `what` that the limiter does not have, with the nearest name or all of them. */
+export function describeUnknownTier(what: string, name: string, tiers: readonly string[]): string {
+  const hint = didYouMean(name, tiers) || `; tiers are ${tiers.join(', ')}`
+  return `unknown tier ${show(name)} in ${what}${hint}`
+}
+
 /** Throws when a product that the rule computes could leave the exact integers, 2^53 and above. */
 export function exactProduct(what: string, left: number, right: number): void {
   if (left * right <= Number.MAX_SAFE_INTEGER) return
@@ -77,5 +83,6 @@ export function show(value: unknown): string {
 }
 
 function joinChoices(choices: readonly string[]): string {
-  return choices.map((choice) => `'${choice}'`).join(' or ')
+  const quoted = choices.map((choice) => `'${choice}'`)
+  return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
 }

@@ -21,11 +21,11 @@ const LONGEST_KIND = 40
  * `'user:42'` → `user:42` · `{ kind: 'ip', name: '::1' }` → `ip~::1` · `'a{b}'` → `a%7Bb%7D` · 10 MB → `#` and a SHA-256
  */
 export function encodeSubject(subject: Subject): string {
-  if (typeof subject === 'string') return encodeText(subject)
-  if (typeof subject !== 'object' || subject === null) {
-    throw new LimiterError('INVALID_KEY', `a key must be a string or { kind, name }, got ${show(subject)}`)
+  if (typeof subject === 'string' && subject !== '') return encodeText(subject)
+  if (typeof subject !== 'object' || subject === null || !('kind' in subject)) {
+    throw new LimiterError('INVALID_KEY', `key must be a non-empty string or { kind, name }, got ${show(subject)}`)
   }
-  return `${encodeText(text('kind', subject.kind, 1, LONGEST_KIND))}~${encodeText(text('name', subject.name, 0))}`
+  return `${encodeText(assertText('kind', subject.kind, LONGEST_KIND))}~${encodeText(assertText('name', subject.name))}`
 }
 
 /**
@@ -66,8 +66,8 @@ function escapeUnit(unit: string): string {
   return code < 0x80 ? `%${hex.padStart(2, '0')}` : `%u${hex}`
 }
 
-function text(what: string, value: unknown, shortest: number, longest = Number.POSITIVE_INFINITY): string {
-  if (typeof value === 'string' && value.length >= shortest && value.length <= longest) return value
-  const rule = longest === Number.POSITIVE_INFINITY ? 'a string' : `a string of ${shortest} to ${longest} characters`
-  throw new LimiterError('INVALID_KEY', `the ${what} of a key must be ${rule}, got ${show(value)}`)
+function assertText(what: string, value: unknown, longest = Number.POSITIVE_INFINITY): string {
+  if (typeof value === 'string' && value !== '' && value.length <= longest) return value
+  const rule = longest === Number.POSITIVE_INFINITY ? 'a non-empty string' : `a string of 1 to ${longest} characters`
+  throw new LimiterError('INVALID_KEY', `${what} of a key must be ${rule}, got ${show(value)}`)
 }

@@ -86,11 +86,11 @@ describe('createLimiter', () => {
     [{ name: 'a', rule, store: memoryStore }, 'store must be a store such as memoryStore(), got a function'],
     [
       { name: 'a', rule, store: { ...memoryStore(), name: undefined, isLocal: undefined } },
-      'store must have a name and say whether it isLocal, got name undefined and isLocal undefined',
+      'store must have a string name and a boolean isLocal, got name undefined and isLocal undefined',
     ],
     [
       { name: 'a', rule, store: { ...memoryStore(), isLocal: false } },
-      'layers of a store must be remoteLayers unless it isLocal, got undefined',
+      'store.layers must be remoteLayers when isLocal is false, got undefined',
     ],
     [{ name: 'a', rule, clock: Date }, 'clock must be an object with nowMs(), got a function'],
     [{ name: 'a', rule, clock: 5 }, 'clock must be an object with nowMs(), got 5'],
@@ -160,14 +160,22 @@ describe('wrong calls', () => {
       'no key',
       (limiter) => limiter.consume(undefined as never),
       'INVALID_KEY',
-      'a key must be a string or { kind, name }, got undefined',
+      'key must be a non-empty string or { kind, name }, got undefined',
     ],
     [
       'a number as key',
       (limiter) => limiter.peek(7 as never),
       'INVALID_KEY',
-      'a key must be a string or { kind, name }, got 7',
+      'key must be a non-empty string or { kind, name }, got 7',
     ],
+    ...(['consume', 'peek', 'charge', 'refund', 'reset', 'unblock', 'wait', 'acquire'] as const).map(
+      (name): [string, (limiter: ReturnType<typeof createLimiter>) => Promise<unknown>, string, string] => [
+        `an empty key of ${name}()`,
+        (limiter) => limiter[name](''),
+        'INVALID_KEY',
+        'key must be a non-empty string or { kind, name }, got ""',
+      ],
+    ),
     [
       'cost 0',
       (limiter) => limiter.consume('a', { cost: 0 }),
@@ -226,7 +234,7 @@ describe('wrong calls', () => {
       'a key that is no key',
       (limiter) => limiter.reset(null as never),
       'INVALID_KEY',
-      'a key must be a string or { kind, name }, got null',
+      'key must be a non-empty string or { kind, name }, got null',
     ],
   ])('%s rejects and changes nothing', async (_, call, code, message) => {
     const store = memoryStore()

@@ -1,6 +1,8 @@
 import { invalidOption, knownOptions, show, trueOrFalse, wholeNumber } from '../core/check.ts'
 import { startTimer, timerNowMs } from '../core/clock.ts'
+import { describeError } from '../core/describe-error.ts'
 import { readDuration } from '../core/duration.ts'
+import { logWarning } from '../core/explain-hint.ts'
 import { createLimit, type Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { Rule } from '../core/rule.ts'
@@ -8,7 +10,7 @@ import type { Store } from '../core/store.ts'
 import { forgetDenials } from '../stores/denial-cache.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import { assembleLimiter } from './assemble-limiter.ts'
-import { Listeners } from './events.ts'
+import { type LimiterEvents, Listeners } from './events.ts'
 import type { Limiter } from './limiter.ts'
 import {
   assertMethod,
@@ -102,11 +104,14 @@ function assertRuleOrTiers(options: LimiterOptions | TiersOptions): void {
   if (rule !== undefined && tiers !== undefined) {
     throw new LimiterError(
       'INVALID_OPTION',
-      'createLimiter() takes rule or tiers, got both: make the rule one of the tiers',
+      'createLimiter() takes rule or tiers, got both. Make the rule one of the tiers',
     )
   }
   if (tiers === undefined && hashTag !== undefined) {
-    throw new LimiterError('INVALID_OPTION', 'hashTag is for tiers: a limiter of one rule has one key for each subject')
+    throw new LimiterError(
+      'INVALID_OPTION',
+      'hashTag needs tiers: a limiter of one rule has one key per subject. Remove hashTag',
+    )
   }
   const misplaced = LIMIT.find(
     (name) => name !== 'onStoreFailure' && tiers !== undefined && options[name] !== undefined,
@@ -114,7 +119,7 @@ function assertRuleOrTiers(options: LimiterOptions | TiersOptions): void {
   if (misplaced === undefined) return
   throw new LimiterError(
     'INVALID_OPTION',
-    `${misplaced} belongs to one of the tiers, such as tiers: { user: { rule, ${misplaced} } }`,
+    `${misplaced} belongs inside a tier: write tiers: { user: { rule, ${misplaced} } }`,
   )
 }
 
@@ -123,16 +128,25 @@ function assertStore(store: Store): void {
   const { name, isLocal, layers } = store
   if (typeof name !== 'string' || typeof isLocal !== 'boolean') {
     const got = `name ${show(name)} and isLocal ${show(isLocal)}`
-    throw new LimiterError('INVALID_OPTION', `store must have a name and say whether it isLocal, got ${got}`)
+    throw new LimiterError('INVALID_OPTION', `store must have a string name and a boolean isLocal, got ${got}`)
   }
   if (!isLocal && typeof layers !== 'function')
-    throw invalidOption('layers of a store', 'remoteLayers unless it isLocal', layers)
+    throw invalidOption('store.layers', 'remoteLayers when isLocal is false', layers)
 }
 
 /** Checks the options of all resolvers once, and returns what makes the one of a limit. */
-function prepareResolvers({ clock, ruleCache = 10_000, ruleCacheSize = 10_000 }: CommonOptions) {
+function prepareResolvers({ name: limiter, clock, ruleCache = 10_000, ruleCacheSize = 10_000 }: CommonOptions) {
   const freshMs = readDuration('ruleCache', ruleCache)
   const maxSubjects = wholeNumber('ruleCacheSize', ruleCacheSize, 1)
+  let isWarned = false
+  const report = (listeners: Listeners, event: LimiterEvents['resolveRuleFailed']): void => {
+    listeners.emit('resolveRuleFailed', event)
+    if (isWarned || listeners.has('resolveRuleFailed')) return
+    isWarned = true
+    const then = 'Each subject keeps its last rule, or the default. Listen to resolveRuleFailed for every failure'
+    const message = `resolveRule of the limiter "${limiter}" failed: ${describeError(event.error)}. ${then}`
+    logWarning(message, 'RESOLVE_RULE_FAILED')
+  }
   return (resolveRule: ResolveRule, { name, rule }: Limit, listeners: Listeners): RuleResolver =>
     new RuleResolver({
       resolveRule,
@@ -141,7 +155,7 @@ function prepareResolvers({ clock, ruleCache = 10_000, ruleCacheSize = 10_000 }:
       maxSubjects,
       nowMs: () => timerNowMs(clock),
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
-      onFailure: (error, subject) => listeners.emit('resolveRuleFailed', { error, subject, tier: name }),
+      onFailure: (error, subject) => report(listeners, { error, subject, tier: name }),
     })
 }
 
@@ -152,9 +166,8 @@ function checkTiers(tiers: unknown): Readonly<Record<string, LimitOptions>> {
   const limits: Record<string, LimitOptions> = {}
   for (const [name, given] of Object.entries(tiers as Record<string, Rule | LimitOptions>)) {
     if (name.length < 1 || name.length > 100 || NO_TIERS.includes(name)) {
-      const rule =
-        'of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__"'
-      throw invalidOption('the name of a tier', `a string ${rule}`, name)
+      const rule = 'a string of 1 to 100 characters other than "kind", "name" and "__proto__"'
+      throw invalidOption('the name of a tier', rule, name)
     }
     const hasRule = typeof given === 'object' && given !== null && 'rule' in given
     if (hasRule) knownOptions(`tiers.${name}`, given, LIMIT)

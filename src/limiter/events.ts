@@ -91,9 +91,9 @@ export class Listeners {
 
   /** Adds a listener and returns the function that removes it. */
   add<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
-    oneOf('an event', name, NAMES)
+    oneOf('event', name, NAMES)
     if (typeof listener !== 'function') {
-      throw new LimiterError('INVALID_OPTION', `a listener must be a function, got ${show(listener)}`)
+      throw new LimiterError('INVALID_OPTION', `listener must be a function, got ${show(listener)}`)
     }
     const entry: Listener = (event) => listener(event)
     this.#byName.set(name, [...this.#find(name), entry])

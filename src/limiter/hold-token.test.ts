@@ -116,7 +116,7 @@ describe('a hold over tiers is ended by its token', () => {
     const { common, one } = tiered()
     const { token } = await one.reserve('luis', { estimate: 2 })
     const later = createLimiter({ ...common, tiers: { tokens } })
-    const message = 'the hold is none of this limiter: a key names the tier "requests", which is not among tokens'
+    const message = 'the token does not fit this limiter: unknown tier "requests" in key; tiers are tokens'
     expect(() => later.resumeReservation(token as string)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
     )
@@ -151,26 +151,22 @@ describe('resume', () => {
     ['the same number in other words', Buffer.from('["tokens","a",1.0,1e0]').toString('base64url'), ''],
   ])('takes no %s for a token', (_, token, shown) => {
     const { one } = setUp()
-    const message = expect.stringContaining(`a hold must be the token that reserve() gave, got ${shown}`)
+    const message = expect.stringContaining(`token must be one that reserve() returned, got ${shown}`)
     expect(() => one.resumeReservation(token as string)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
     )
   })
 
   it.each<[string, readonly unknown[], string]>([
-    ['a key', ['tokens', null, 1, 1], 'a key must be a string or { kind, name }, got null'],
+    ['a key', ['tokens', null, 1, 1], 'key must be a non-empty string or { kind, name }, got null'],
     [
       'a key of tiers',
       ['tokens', { user: 'a' }, 1, 1],
-      'the kind of a key must be a string of 1 to 40 characters, got undefined',
+      'key must be a non-empty string or { kind, name }, got an object',
     ],
     ['an estimate', ['tokens', 'a', 0, 1], 'estimate must be a whole number of at least 1, got 0'],
     ['no estimate', ['tokens', 'a', null, 1], 'estimate must be a whole number of at least 1, got null'],
-    [
-      'an estimate of other tiers',
-      ['tokens', 'a', { x: 1 }, 1],
-      'estimate names the tier "x", which is not among tokens',
-    ],
+    ['an estimate of other tiers', ['tokens', 'a', { x: 1 }, 1], 'unknown tier "x" in estimate; tiers are tokens'],
     ['an id', ['tokens', 'a', 1, 0.5], `id must be a whole number from 1 to ${2 ** 48 - 2}, got 0.5`],
     [
       'an id beyond all',
@@ -179,7 +175,7 @@ describe('resume', () => {
     ],
   ])('finds what is wrong with %s that somebody made up', (_, parts, reason) => {
     const { one } = setUp()
-    const message = `the hold is none of this limiter: ${reason}`
+    const message = `the token does not fit this limiter: ${reason}`
     expect(() => one.resumeReservation(made(parts))).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
     )
@@ -197,7 +193,7 @@ describe('resume', () => {
     const { token } = await one.reserve('user:42', { estimate: 10 })
     const another = createLimiter({ name: 'api', rule: tokens, store })
     expect(() => another.resumeReservation(token as string)).toThrow(
-      'the hold is one of the limiter "tokens", and this is "api"',
+      'the token belongs to the limiter "tokens", not to "api"',
     )
   })
 

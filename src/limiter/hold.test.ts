@@ -163,10 +163,10 @@ describe('wrong reservations reject and change nothing', () => {
   })
 
   it.each<[unknown, string]>([
-    [undefined, 'used must be amounts by tier, as the estimate was, got undefined'],
-    [5, 'used must be amounts by tier, as the estimate was, got 5'],
+    [undefined, 'used must be amounts by tier, like the estimate, got undefined'],
+    [5, 'used must be amounts by tier, like the estimate, got 5'],
     [{ tokens: -1 }, 'used.tokens must be a whole number of at least 0, got -1'],
-    [{ bytes: 1 }, 'used names the tier "bytes", which is not among requests, tokens'],
+    [{ bytes: 1 }, 'unknown tier "bytes" in used; tiers are requests, tokens'],
   ])('settled with %o, and can be settled rightly afterwards', async (used, message) => {
     const hold = await limiter.reserve('luis', { estimate: { tokens: 5 } })
     await expect(hold.settle(used as never)).rejects.toThrow(

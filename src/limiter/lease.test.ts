@@ -34,7 +34,7 @@ describe('a lease', () => {
     expect(await lease.renew()).toMatchObject({ allowed: false, reason: 'hold-ended' })
     expect(lease.signal.reason).toMatchObject({
       code: 'LEASE_LOST',
-      message: 'the lease ended before it was renewed: its place may be taken',
+      message: 'the lease expired before it was renewed. End the work: another caller may have the permit',
     })
     await using _ = lease
   })

@@ -28,7 +28,7 @@ export async function acquire(host: LimiterHost, key: Key<string>, options: Acqu
   assertFlag('heartbeat', heartbeat)
   const keys = host.parseKey(key)
   if (!keys.some(isLeased)) {
-    const message = 'acquire() takes a place of a concurrency() rule, and the key names none: use consume()'
+    const message = 'acquire() needs a concurrency() rule; this limiter has none for the given key. Use consume()'
     throw new LimiterError('INVALID_ARGUMENT', message)
   }
   const startedMs = host.events.startedMs()
@@ -73,7 +73,12 @@ export async function takeLease(
     const answer = await host.decide(renewals)
     if (isHeld && answer.reason === 'hold-ended') {
       end()
-      lost.abort(new LimiterError('LEASE_LOST', 'the lease ended before it was renewed: its place may be taken'))
+      lost.abort(
+        new LimiterError(
+          'LEASE_LOST',
+          'the lease expired before it was renewed. End the work: another caller may have the permit',
+        ),
+      )
     }
     return answer
   }

@@ -1,4 +1,4 @@
-import { show, wholeNumber } from '../core/check.ts'
+import { describeUnknownTier, show, wholeNumber } from '../core/check.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
@@ -25,10 +25,10 @@ export function parseKey<Of extends NamedLimit>(limits: readonly Of[], key: unkn
   if (typeof key !== 'object' || key === null) {
     throw new LimiterError(
       'INVALID_KEY',
-      `a key must be a string, { kind, name } or a subject by tier, got ${show(key)}`,
+      `key must be a non-empty string, { kind, name } or keys by tier, got ${show(key)}`,
     )
   }
-  assertTiers(limits, key, 'INVALID_KEY', 'a key')
+  assertTiers(limits, key, 'INVALID_KEY', 'key')
   const subjects = key as Readonly<Record<string, Subject | undefined>>
   const keys: KeyOf<Of>[] = []
   for (const limit of limits) {
@@ -36,7 +36,7 @@ export function parseKey<Of extends NamedLimit>(limits: readonly Of[], key: unkn
     if (subject !== undefined) keys.push({ limit, subject, key: encodeSubject(subject) })
   }
   if (keys.length > 0) return keys
-  throw new LimiterError('INVALID_KEY', `a key must have a subject for one tier at least, of ${joinNames(limits)}`)
+  throw new LimiterError('INVALID_KEY', `key must name at least one tier of ${listNames(limits).join(', ')}`)
 }
 
 /** The key that names these limits and no other, whatever tiers come later. */
@@ -99,7 +99,7 @@ export function parseOperations(
     if (amount !== undefined) operations.push(create(keys[index] as LimitKey, amount))
   }
   if (operations.length > 0) return operations
-  throw new LimiterError('INVALID_ARGUMENT', `${rule.what} must name a tier that the key names`)
+  throw new LimiterError('INVALID_ARGUMENT', `${rule.what} must name at least one tier of the key`)
 }
 
 /** Makes operations of one type that need nothing but an amount. */
@@ -147,10 +147,10 @@ function assertTiers(
 ): void {
   for (const name of Object.keys(given)) {
     if (limits.some((limit) => limit.name === name)) continue
-    throw new LimiterError(code, `${what} names the tier ${show(name)}, which is not among ${joinNames(limits)}`)
+    throw new LimiterError(code, describeUnknownTier(what, name, listNames(limits)))
   }
 }
 
-function joinNames(limits: readonly NamedLimit[]): string {
-  return limits.map(({ name }) => name).join(', ')
+function listNames(limits: readonly NamedLimit[]): readonly string[] {
+  return limits.map(({ name }) => name)
 }

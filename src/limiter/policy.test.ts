@@ -47,6 +47,30 @@ describe('a limiter with a policy', () => {
     createLimiter({ name: 'api', rule: perMinute(5) }).forgetRules('a')
   })
 
+  it('logs its first failure once where the application does not listen', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const clock = manualClock()
+    const failing = (name: string, resolveRule: () => Rule | Promise<Rule>) =>
+      createLimiter({ name, rule: perMinute(5), resolveRule, clock, ruleCache: 1_000 })
+    const rejecting = failing('api', () => Promise.reject(new Error('no database')))
+    const throwing = failing('chat', () => {
+      throw 'no plan'
+    })
+    const heard = failing('heard', () => Promise.reject(new Error('no database')))
+    heard.on('resolveRuleFailed', () => {})
+    for (const _ of [1, 2]) {
+      for (const limiter of [rejecting, throwing, heard]) {
+        for (const subject of ['luis', 'ana']) expect((await limiter.consume(subject)).limit).toBe(5)
+      }
+      clock.advance(1_000)
+    }
+    const then = 'Each subject keeps its last rule, or the default. Listen to resolveRuleFailed for every failure'
+    const compose = (name: string, why: string) =>
+      `sluice: resolveRule of the limiter "${name}" failed: ${why}. ${then} (npx sluice explain RESOLVE_RULE_FAILED)`
+    expect(warn.mock.calls).toEqual([[compose('api', 'no database')], [compose('chat', 'no plan')]])
+    vi.restoreAllMocks()
+  })
+
   it('goes on with the last known rule when it fails, and says so', async () => {
     const clock = manualClock()
     let policy: () => Rule = () => perMinute(50)
@@ -81,7 +105,7 @@ describe('a limiter with a policy', () => {
     const seen: unknown[] = []
     limiter.on('resolveRuleFailed', ({ error }) => seen.push((error as Error).message))
     expect((await limiter.acquire('luis', { heartbeat: false })).decision.limit).toBe(1)
-    expect(seen).toEqual(["policy must return rules of the default's leaseMs, 9000, got 60000"])
+    expect(seen).toEqual(["resolveRule must return a rule with the limiter's lease of 9000 ms, got 60000"])
   })
 
   it('does not hang with a policy that never answers', async () => {

@@ -91,7 +91,7 @@ export function resume(host: LimiterHost, token: unknown): OpenReservation<strin
   host.assertOpen()
   const { limiterName, key, estimate, id } = readHoldToken(token)
   if (limiterName !== name) {
-    const message = `the hold is one of the limiter ${show(limiterName)}, and this is ${show(name)}`
+    const message = `the token belongs to the limiter ${show(limiterName)}, not to ${show(name)}`
     throw new LimiterError('INVALID_ARGUMENT', message)
   }
   try {
@@ -103,7 +103,7 @@ export function resume(host: LimiterHost, token: unknown): OpenReservation<strin
   } catch (error) {
     // The tiers may have changed since, or the token is made up.
     const { message } = error as Error
-    throw new LimiterError('INVALID_ARGUMENT', `the hold is none of this limiter: ${message}`, { cause: error })
+    throw new LimiterError('INVALID_ARGUMENT', `the token does not fit this limiter: ${message}`, { cause: error })
   }
 }
 
@@ -185,7 +185,7 @@ export function createHoldId(): number {
 function assertAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {
   if (byTier && (typeof given !== 'object' || given === null)) {
     const got = show(given)
-    throw new LimiterError('INVALID_ARGUMENT', `${what} must be amounts by tier, as the estimate was, got ${got}`)
+    throw new LimiterError('INVALID_ARGUMENT', `${what} must be amounts by tier, like the estimate, got ${got}`)
   }
   if (given === undefined) {
     throw new LimiterError('INVALID_ARGUMENT', `${what} must be a whole number of at least ${least}, got undefined`)
@@ -210,7 +210,7 @@ export function readHoldToken(token: unknown): HoldToken {
   const read = typeof token === 'string' ? parse(token) : undefined
   // What is written anew and comes out otherwise was not written here: one hold has one token.
   if (read !== undefined && writeHoldToken(read) === token) return read
-  throw new LimiterError('INVALID_ARGUMENT', `a hold must be the token that reserve() gave, got ${show(token)}`)
+  throw new LimiterError('INVALID_ARGUMENT', `token must be one that reserve() returned, got ${show(token)}`)
 }
 
 function parse(token: string): HoldToken | undefined {

@@ -76,7 +76,7 @@ describe('a policy that fails', () => {
   })
 
   const noRule =
-    'policy must return a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), or undefined for the default'
+    "resolveRule must return a rule such as slidingWindow({ limit: 100, window: '1m' }), or undefined for the default"
   it.each<[unknown, string]>([
     [null, `${noRule}, got null`],
     [100, `${noRule}, got 100`],
@@ -89,11 +89,11 @@ describe('a policy that fails', () => {
     [{ ...fallback, parameters: null }, `${noRule}, got an object`],
     [
       tokenBucket({ capacity: 1, refill: 1, period: 1 }),
-      'policy must return rules of the default\'s kind, "sliding-window@1", got "token-bucket@1"',
+      'resolveRule must return a rule of the limiter\'s kind, "sliding-window@1", got "token-bucket@1"',
     ],
     [
       { ...fallback, stateName: undefined },
-      'policy must return rules of the default\'s kind, "sliding-window@1", got undefined',
+      'resolveRule must return a rule of the limiter\'s kind, "sliding-window@1", got undefined',
     ],
   ])('by its answer is told so: %#', async (wrong, message) => {
     for (const wrongly of [() => wrong, async () => wrong]) {
@@ -120,7 +120,7 @@ describe('a policy that does not answer', () => {
     expect(failures).toEqual([])
     advance(1)
     expect(await Promise.all(askers)).toEqual([fallback, fallback])
-    const message = 'policy must answer within 50 ms, got no answer yet'
+    const message = 'resolveRule must answer within 50 ms, got no answer'
     expect(failures).toEqual([[expect.objectContaining({ code: 'INVALID_OPTION', message }), 'a']])
     advance(99)
     expect(cache.ruleFor('a', 'a')).toBe(fallback)

@@ -99,7 +99,7 @@ export class RuleResolver {
     // Whenever it comes: an answer that is too late for those who waited is used from then on.
     const learnt = Promise.resolve(answer).then((value) => this.#learn(lookUp, value))
     const inTime = new Promise<void>((resolve, reject) => {
-      const message = `policy must answer within ${timeoutMs} ms, got no answer yet`
+      const message = `resolveRule must answer within ${timeoutMs} ms, got no answer`
       const cancel = timer(timeoutMs, () => reject(new LimiterError('INVALID_OPTION', message)))
       learnt.finally(cancel).then(resolve, reject)
     })
@@ -195,9 +195,9 @@ function checkRule(value: unknown, { stateName, parameters }: Rule): Rule {
   const leaseMs = isOfKind ? rule.parameters?.leaseMs : undefined
   if (isOfKind && leaseMs === parameters.leaseMs) return rule as Rule
   const [wanted, got] = isOfKind
-    ? [`rules of the default's leaseMs, ${parameters.leaseMs}`, leaseMs]
+    ? [`a rule with the limiter's lease of ${parameters.leaseMs} ms`, leaseMs]
     : isRule
-      ? [`rules of the default's kind, "${stateName}"`, rule.stateName]
-      : ['a rule such as slidingWindow({ limit: 100, windowMs: 60_000 }), or undefined for the default', value]
-  throw new LimiterError('INVALID_OPTION', `policy must return ${wanted}, got ${show(got)}`)
+      ? [`a rule of the limiter's kind, "${stateName}"`, rule.stateName]
+      : ["a rule such as slidingWindow({ limit: 100, window: '1m' }), or undefined for the default", value]
+  throw new LimiterError('INVALID_OPTION', `resolveRule must return ${wanted}, got ${show(got)}`)
 }

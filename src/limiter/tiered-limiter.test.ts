@@ -74,9 +74,9 @@ describe('events', () => {
   it('refuse an unknown name and a listener that is none', () => {
     const limiter = createLimiter({ name: 'api', rule })
     expect(() => limiter.on('refuse' as 'refused', () => {})).toThrow(
-      `an event must be 'decided' or 'refused' or 'nearLimit' or 'charged' or 'refunded' or 'settled' or 'blocked' or 'unblocked' or 'reset' or 'resolveRuleFailed' or 'storeFailed' or 'degraded' or 'recovered', got "refuse"`,
+      `event must be 'decided', 'refused', 'nearLimit', 'charged', 'refunded', 'settled', 'blocked', 'unblocked', 'reset', 'resolveRuleFailed', 'storeFailed', 'degraded' or 'recovered', got "refuse"`,
     )
-    expect(() => limiter.on('refused', 'log' as never)).toThrow('a listener must be a function, got "log"')
+    expect(() => limiter.on('refused', 'log' as never)).toThrow('listener must be a function, got "log"')
   })
 })
 
@@ -85,7 +85,7 @@ describe('closing', () => {
     const limiter = createLimiter({ name: 'api', rule })
     await limiter.close()
     await limiter.close()
-    const message = 'the limiter "api" is closed: it decides nothing any more'
+    const message = 'the limiter "api" is closed. Call close() after the last request'
     for (const call of [
       limiter.consume('a'),
       limiter.peek('a'),

@@ -240,7 +240,10 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
 
   assertOpen(): void {
     if (this.#isOpen) return
-    throw new LimiterError('LIMITER_CLOSED', `the limiter "${this.name}" is closed: it decides nothing any more`)
+    throw new LimiterError(
+      'LIMITER_CLOSED',
+      `the limiter "${this.name}" is closed. Call close() after the last request`,
+    )
   }
 
   parseKey(key: unknown): readonly LimitKey[] {

@@ -36,11 +36,11 @@ describe('createLimiter refuses tiers', () => {
     [{ user: { rule: user, resolveRule: {} } }, 'resolveRule must be a function of the subject, got an object'],
     [
       { name: user },
-      'the name of a tier must be a string of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__", got "name"',
+      'the name of a tier must be a string of 1 to 100 characters other than "kind", "name" and "__proto__", got "name"',
     ],
     [
       JSON.parse('{ "__proto__": {} }'),
-      'the name of a tier must be a string of 1 to 100 characters, and neither "kind" nor "name", which are the parts of a subject, nor "__proto__", got "__proto__"',
+      'the name of a tier must be a string of 1 to 100 characters other than "kind", "name" and "__proto__", got "__proto__"',
     ],
   ])('%#', (tiers, message) => {
     expect(() => createLimiter({ name: 'x', tiers } as TiersOptions)).toThrow(
@@ -49,12 +49,12 @@ describe('createLimiter refuses tiers', () => {
   })
 
   it.each<[object, string]>([
-    [{ rule: user }, 'createLimiter() takes rule or tiers, got both: make the rule one of the tiers'],
+    [{ rule: user }, 'createLimiter() takes rule or tiers, got both. Make the rule one of the tiers'],
     [{ hashTag: 'yes' }, 'hashTag must be true or false, got "yes"'],
-    [{ shadow: true }, 'shadow belongs to one of the tiers, such as tiers: { user: { rule, shadow } }'],
+    [{ shadow: true }, 'shadow belongs inside a tier: write tiers: { user: { rule, shadow } }'],
     [
       { tiers: undefined, rule: user, hashTag: true },
-      'hashTag is for tiers: a limiter of one rule has one key for each subject',
+      'hashTag needs tiers: a limiter of one rule has one key per subject. Remove hashTag',
     ],
     [{ idempotencyTtl: 0 }, 'idempotencyTtl must be from 1 ms to 10 years (3653d), got 0'],
     [{ maxQueue: 0 }, 'maxQueue must be a whole number of at least 1, got 0'],
@@ -74,37 +74,37 @@ describe('wrong calls over tiers', () => {
       'no key',
       (limiter) => limiter.consume(5 as never),
       'INVALID_KEY',
-      'a key must be a string, { kind, name } or a subject by tier, got 5',
+      'key must be a non-empty string, { kind, name } or keys by tier, got 5',
     ],
     [
       'null',
       (limiter) => limiter.consume(null as never),
       'INVALID_KEY',
-      'a key must be a string, { kind, name } or a subject by tier, got null',
+      'key must be a non-empty string, { kind, name } or keys by tier, got null',
     ],
     [
       'an unknown tier',
       (limiter) => limiter.consume({ usr: 'a' } as never),
       'INVALID_KEY',
-      'a key names the tier "usr", which is not among user, ip, global',
+      'unknown tier "usr" in key, did you mean "user"?',
     ],
     [
       'no tier',
       (limiter) => limiter.consume({ user: undefined }),
       'INVALID_KEY',
-      'a key must have a subject for one tier at least, of user, ip, global',
+      'key must name at least one tier of user, ip, global',
     ],
     [
       'a wrong subject',
       (limiter) => limiter.consume({ user: 7 } as never),
       'INVALID_KEY',
-      'a key must be a string or { kind, name }, got 7',
+      'key must be a non-empty string or { kind, name }, got 7',
     ],
     [
       'an unknown cost',
       (limiter) => limiter.consume('a', { cost: { tokens: 1 } } as never),
       'INVALID_ARGUMENT',
-      'cost names the tier "tokens", which is not among user, ip, global',
+      'unknown tier "tokens" in cost; tiers are user, ip, global',
     ],
     [
       'a wrong cost',
@@ -128,7 +128,7 @@ describe('wrong calls over tiers', () => {
       'nothing to charge',
       (limiter) => limiter.charge({ user: 'a' }, { ip: 5 }),
       'INVALID_ARGUMENT',
-      'amount must name a tier that the key names',
+      'amount must name at least one tier of the key',
     ],
     [
       'a wrong id',
@@ -140,7 +140,7 @@ describe('wrong calls over tiers', () => {
       'no place to take',
       (limiter) => limiter.acquire('a'),
       'INVALID_ARGUMENT',
-      'acquire() takes a place of a concurrency() rule, and the key names none: use consume()',
+      'acquire() needs a concurrency() rule; this limiter has none for the given key. Use consume()',
     ],
   ])('%s reject and change nothing', async (_, call, code, message) => {
     const limiter = messages()

@@ -11,28 +11,28 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
     'an empty file',
     '',
     [
-      '1:1: a file of policies starts with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
+      '1:1: a policies file must start with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
     ],
   ],
   [
     'only a comment',
     '# soon\n',
     [
-      '1:1: a file of policies starts with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
+      '1:1: a policies file must start with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
     ],
   ],
   [
     'a list',
     '- api\n',
     [
-      '1:1: a file of policies starts with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
+      '1:1: a policies file must start with "policies:", such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }',
     ],
   ],
   [
     'no policies',
     'limits: {}\n',
     [
-      '1:1: a file of policies has no "limits": it has policies and, for what aliases repeat, names that start with x-',
+      '1:1: unknown name "limits" in a policies file; use policies, or x- in front of what aliases repeat',
       '1:1: policies must be at least one policy by its name, such as policies: { api: { rule: sliding-window, limit: 100, window: 1m } }, got nothing',
     ],
   ],
@@ -58,9 +58,9 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   [
     'two documents',
     'policies: { a: { rule: fixed-window, limit: 1, window: 1s } }\n---\npolicies: {}\n',
-    ['2:1: a file has one document: what comes after this line is another'],
+    ['2:1: a policies file has one document. Remove everything from this line on'],
   ],
-  ['a tag', 'policies: !secret x\n', ['1:11: tags such as "!secret" are not taken']],
+  ['a tag', 'policies: !secret x\n', ['1:11: tags such as "!secret" are not supported. Remove the tag']],
   [
     'a policy that is not there',
     'policies:\n  ? api\n',
@@ -117,7 +117,7 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   [
     'a name twice',
     'policies:\n  api: { rule: fixed-window, limit: 1, window: 1s }\n  api: { rule: fixed-window, limit: 2, limit: 3, window: 1s }\n',
-    ['3:3: "api" is there twice', '3:40: "limit" is there twice'],
+    ['3:3: duplicate name "api". Remove one', '3:40: duplicate name "limit". Remove one'],
   ],
   [
     'numbers that are no numbers',
@@ -145,14 +145,14 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   [
     'options that do not go together',
     'policies:\n  api: { rule: leaky-bucket, capacity: 1, leak: 1, period: 1s, maxWait: 1s }\n',
-    ["2:73: maxWait is for mode 'shape': with mode 'police' nothing waits"],
+    ["2:73: maxWait needs mode: 'shape'; mode 'police' never waits. Remove maxWait"],
   ],
   [
     'a choice that is none',
     'policies:\n  api: { rule: leaky-bucket, capacity: 1, leak: 1, period: 1s, mode: shapes, onStoreFailure: ignore }\n',
     [
       "2:70: mode must be 'police' or 'shape', got \"shapes\"",
-      "2:94: onStoreFailure must be 'fallback' or 'allow' or 'refuse' or 'throw', got \"ignore\"",
+      "2:94: onStoreFailure must be 'fallback', 'allow', 'refuse' or 'throw', got \"ignore\"",
     ],
   ],
   [
@@ -186,7 +186,7 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
     'tiers with mistakes',
     'policies:\n  api:\n    rule: fixed-window\n    limit: 3\n    timeoutMs: 1\n    tiers:\n      user: 100\n      ip: { rule: fixed-window, limit: 1, window: 1s, timeout: 1s }\n      kind: { limit: 1 }\n',
     [
-      '2:3: the policy "api" has a rule and tiers: one of them must go',
+      '2:3: the policy "api" has a rule and tiers. Remove one',
       '4:5: the policy "api", which has tiers, has no option "limit": it takes tiers, onStoreFailure, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt, hashTag',
       '5:5: the policy "api", which has tiers, has no option "timeoutMs", did you mean "timeout"?',
       '7:13: the tier "user" of policy "api" must be a limit, such as { rule: sliding-window, limit: 100, window: 1m }',
@@ -206,10 +206,18 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   [
     'names that are no texts',
     'policies:\n  ? [a, b]\n  : { rule: fixed-window, limit: 1, window: 1s }\n  "": 1\n',
-    ['2:5: a name must be a text, and must not be empty', '4:3: a name must be a text, and must not be empty'],
+    ['2:5: a name must be a non-empty string', '4:3: a name must be a non-empty string'],
   ],
-  ['an alias of nothing', 'policies:\n  api: *defaults\n', ['2:8: nothing before this has the anchor "defaults"']],
-  ['a value that contains itself', 'policies: &all\n  api: *all\n', ['2:8: nothing before this has the anchor "all"']],
+  [
+    'an alias of nothing',
+    'policies:\n  api: *defaults\n',
+    ['2:8: unknown anchor "defaults". Define it above this line'],
+  ],
+  [
+    'a value that contains itself',
+    'policies: &all\n  api: *all\n',
+    ['2:8: unknown anchor "all". Define it above this line'],
+  ],
   [
     'a mistake that several aliases use',
     'x-d: &d { rule: fixed-window, limit: 0, window: 1s }\npolicies:\n  a: *d\n  b: *d\n',

@@ -27,14 +27,14 @@ const EXAMPLE = 'policies: { api: { rule: sliding-window, limit: 100, window: 1m
 
 function readRoot(root: SourceNode | undefined, reportProblem: ReportProblem): Policies {
   if (root?.kind !== 'map') {
-    reportProblem(root?.at ?? 0, `a file of policies starts with "policies:", such as ${EXAMPLE}`)
+    reportProblem(root?.at ?? 0, `a policies file must start with "policies:", such as ${EXAMPLE}`)
     return []
   }
   for (const [name, { at }] of root.entries) {
     if (name === 'policies' || name.startsWith('x-')) continue
     reportProblem(
       at,
-      `a file of policies has no ${show(name)}: it has policies and, for what aliases repeat, names that start with x-`,
+      `unknown name ${show(name)} in a policies file; use policies, or x- in front of what aliases repeat`,
     )
   }
   const given = root.entries.get('policies')

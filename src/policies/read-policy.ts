@@ -62,7 +62,7 @@ export function readPolicy(name: string, entry: MappingEntry, reportProblem: Rep
   }
   const tiers = value.entries.get('tiers')
   if (tiers === undefined) return readSingle(name, what, at, value, reportProblem)
-  if (value.entries.has('rule')) reportProblem(at, `${what} has a rule and tiers: one of them must go`)
+  if (value.entries.has('rule')) reportProblem(at, `${what} has a rule and tiers. Remove one`)
   const names = ['tiers', ...TIERS_FIELDS.map((field) => field.name)]
   refuseUnknown(`${what}, which has tiers,`, value, ['rule', ...names], reportProblem, names)
   const options = readFields(value, TIERS_FIELDS, reportProblem)

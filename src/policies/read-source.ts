@@ -49,7 +49,7 @@ export function readSource(text: string, lines: LineCounter, reportProblem: Repo
   const mistakes = [...errors, ...warnings]
   for (const { message, pos } of mistakes) reportProblem(pos[0], plainly(message))
   if (another !== undefined)
-    reportProblem(another.range[0], 'a file has one document: what comes after this line is another')
+    reportProblem(another.range[0], 'a policies file has one document. Remove everything from this line on')
   if (mistakes.length > 0 || another !== undefined || contents === null) return undefined
   return new SourceReader(reportProblem).read(contents, 0)
 }
@@ -73,7 +73,8 @@ function readTokens(text: string, lines: LineCounter, reportProblem: ReportProbl
 }
 
 function plainly(message: string): string {
-  if (message.startsWith('Unresolved tag: ')) return `tags such as ${show(message.slice(16))} are not taken`
+  if (message.startsWith('Unresolved tag: '))
+    return `tags such as ${show(message.slice(16))} are not supported. Remove the tag`
   return message.replaceAll(/\p{Cc}/gu, ' ')
 }
 
@@ -112,7 +113,7 @@ class SourceReader {
   #readAlias({ source }: Alias, at: number, depth: number): SourceNode {
     const found = this.#anchors.get(source)
     if (found === undefined || this.#repeated > MOST_REPEATED) {
-      const missing = `nothing before this has the anchor ${show(source)}`
+      const missing = `unknown anchor ${show(source)}. Define it above this line`
       this.#reportProblem(
         at,
         found === undefined ? missing : `aliases must not repeat more than ${MOST_REPEATED} values`,
@@ -132,9 +133,9 @@ class SourceReader {
       const keyAt = (key as Node | null)?.range?.[0] ?? at
       const name = readName(key)
       const read = this.read(value as Node | null, keyAt, depth + 1)
-      if (name === undefined) this.#reportProblem(keyAt, 'a name must be a text, and must not be empty')
+      if (name === undefined) this.#reportProblem(keyAt, 'a name must be a non-empty string')
       else if (name === '<<') merged.push(read)
-      else if (entries.has(name)) this.#reportProblem(keyAt, `${show(name)} is there twice`)
+      else if (entries.has(name)) this.#reportProblem(keyAt, `duplicate name ${show(name)}. Remove one`)
       else entries.set(name, { at: keyAt, value: read })
     }
     for (const part of merged) this.#merge(entries, part)

@@ -93,7 +93,7 @@ describe('choices', () => {
       `mode must be 'police' or 'shape', got null`,
     )
     expect(() => rules.leakyBucket({ capacity: 1, leak: 1, period: 1, maxWait: 5 })).toThrow(
-      `maxWait is for mode 'shape': with mode 'police' nothing waits`,
+      `maxWait needs mode: 'shape'; mode 'police' never waits. Remove maxWait`,
     )
     expect(() => rules.leakyBucket({ capacity: 1, leak: 1, period: 1, mode: 'shape', maxWait: -1 })).toThrow(
       'maxWait must be at least 0 ms, got -1',

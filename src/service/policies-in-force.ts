@@ -50,7 +50,8 @@ export class PoliciesInForce implements PolicyLookup {
    * what the limiter knows. Requests under way are answered by the limiters that they asked.
    */
   replace(policies: Policies): void {
-    if (policies.length === 0) throw new LimiterError('INVALID_OPTION', 'policies must be one at least, got none')
+    if (policies.length === 0)
+      throw new LimiterError('INVALID_OPTION', 'policies must have at least one policy, got none')
     const before = this.#entries
     const after = new Map<string, ManagedPolicy>()
     const made: ManagedPolicy[] = []

@@ -24,5 +24,5 @@ export async function checkReadiness(policies: PoliciesInForce, isClosing: boole
 function composeUnavailable(error: unknown): Readiness {
   // What has failed once only is no reason to leave a store alone: there is no error to tell then.
   const why = error === undefined ? 'the store gave no answer' : describeError(error)
-  return { status: 'store-unavailable', message: `decisions are made as onStoreFailure says: ${why}` }
+  return { status: 'store-unavailable', message: `onStoreFailure decides until the store answers: ${why}` }
 }

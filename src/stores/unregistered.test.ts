@@ -15,6 +15,9 @@ it.each([
   const call = { operations, nowMs: 0, idempotency: undefined, timeoutMs: 0 }
   const reply = { done: () => expect.fail('decided'), failed: () => expect.fail('failed later') }
   expect(() => createStore().decide(call, reply)).toThrow(
-    new LimiterError('INVALID_ARGUMENT', 'the limit "api" has not been registered with this store'),
+    new LimiterError(
+      'INVALID_ARGUMENT',
+      'the limit "api" is not registered with this store. Call store.register(limit) first',
+    ),
   )
 })

@@ -124,13 +124,13 @@ describe('inspect for people', () => {
     const text = 'policies:\n  mail: { rule: leaky-bucket, capacity: 5, leak: 1, period: 1h, mode: shape }\n'
     const file = await writePolicies(text)
     const limiter = stage.limiterNamed(text, 'mail')
-    await limiter.consume('')
-    const { out } = await said('inspect', '', '--policies', file, '--policy', 'mail', '--redis', url)
+    await limiter.consume('luis')
+    const { out } = await said('inspect', 'luis', '--policies', file, '--policy', 'mail', '--redis', url)
     expect(out).toMatch(
-      /^"" by the policy mail.*\nwould pass now with a cost of 1, after waiting (?:1 h|59 m 59 s) for its turn$/m,
+      /^luis by the policy mail.*\nwould pass now with a cost of 1, after waiting (?:1 h|59 m 59 s) for its turn$/m,
     )
-    await limiter.consume('', { cost: 4 })
-    const full = await said('inspect', '', '--policies', file, '--policy', 'mail', '--redis', url)
+    await limiter.consume('luis', { cost: 4 })
+    const full = await said('inspect', 'luis', '--policies', file, '--policy', 'mail', '--redis', url)
     expect(full.out).toContain('\nis refused now with a cost of 1: the limit is used up\n')
   })
 

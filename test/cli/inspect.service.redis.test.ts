@@ -70,11 +70,9 @@ describe('a running service', () => {
     )
     expect(await said(...args, '--token-file', 'missing.txt')).toMatchObject({
       code: 2,
-      err: 'sluice: the file of the token cannot be read: there is no "missing.txt"\n',
+      err: 'sluice: the token file cannot be read: there is no "missing.txt"\n',
     })
-    expect((await said(...args, '--token-file', '.')).err).toMatch(
-      /^sluice: the file of the token cannot be read: EISDIR/,
-    )
+    expect((await said(...args, '--token-file', '.')).err).toMatch(/^sluice: the token file cannot be read: EISDIR/)
   })
 
   it('says that it has no such policy', async () => {

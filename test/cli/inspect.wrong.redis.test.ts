@@ -18,39 +18,43 @@ afterAll(() => stage?.stop())
 describe('inspect tells what is wrong', () => {
   it.each([
     [['--policy', 'fixed'], 2, '--policies is missing, such as --policies limits.yaml, or --url of a service'],
-    [
-      ['--policies', 'FILE', '--policy', 'fixd', '--redis', 'URL'],
-      2,
-      'there is no policy "fixd", did you mean "fixed"?',
-    ],
+    [['--policies', 'FILE', '--policy', 'fixd', '--redis', 'URL'], 2, 'unknown policy "fixd", did you mean "fixed"?'],
     [
       ['--policies', 'FILE', '--policy', 'x', '--redis', 'URL'],
       2,
-      `there is no policy "x": there are bucket, fixed, ${ruleNames.join(', ')}`,
+      `unknown policy "x": there are bucket, fixed, ${ruleNames.join(', ')}`,
     ],
     [['--policies', 'FILE', '--policy', 'fixed'], 2, '--redis is missing, such as --redis redis://127.0.0.1:6379'],
-    [['--policies', 'missing.yaml'], 2, 'the file of policies "missing.yaml" cannot be read: there is no such file'],
-    [['--policies', '.'], 2, 'the file of policies "." cannot be read: it is a folder'],
-    [['--policies', '\0'], 2, 'the file of policies "\\u0000" cannot be read: '],
+    [['--policies', 'missing.yaml'], 2, 'the policies file "missing.yaml" cannot be read: there is no such file'],
+    [['--policies', '.'], 2, 'the policies file "." cannot be read: it is a folder'],
+    [['--policies', '\0'], 2, 'the policies file "\\u0000" cannot be read: '],
     [
       ['--policies', 'FILE', '--cost', '0'],
       2,
       '--cost must be a whole number of at least 1, got 0 (npx sluice explain INVALID_ARGUMENT)',
     ],
-    [['--policies', 'FILE', '--url', 'http://127.0.0.1'], 2, '--url asks a service, which has policies and a store'],
+    [
+      ['--policies', 'FILE', '--url', 'http://127.0.0.1'],
+      2,
+      '--url asks a service, which has its own policies and store. Remove --policies and --redis',
+    ],
     [['--name', 'api'], 2, "--rule is missing, such as --rule 'sliding-window limit=100 window=1m'"],
     [['--rule', 'gcra limit=5 period=1h'], 2, '--name is missing: the name of the limiter, which is part of its keys'],
-    [['--name', 'api', '--rule', 'gcr limit=5'], 2, 'the rule "gcr limit=5" is wrong: there is no rule "gcr", did you'],
+    [['--name', 'api', '--rule', 'gcr limit=5'], 2, 'the rule "gcr limit=5" is wrong: unknown rule "gcr", did you'],
     [['--name', 'api', '--rule', 'gcra limit=5 period=1h'], 2, '--redis is missing, such as --redis'],
     [['--name', '', '--rule', 'gcra limit=5 period=1h', '--redis', 'URL'], 2, 'name must'],
     ...['--policies', '--policy', '--url'].map((option): [string[], number, string] => [
       ['--name', 'api', '--rule', 'gcra limit=5 period=1h', option, 'x'],
       2,
-      '--name and --rule say what --policies, --policy and --url would say: leave those out',
+      '--name and --rule replace --policies, --policy and --url. Remove those',
     ]),
-    [['--url', 'http://127.0.0.1'], 2, '--policy is missing: a service is asked about one of its policies'],
-    [['--url', 'ftp://h', '--policy', 'a'], 2, 'the URL of a service looks like http://127.0.0.1:8080, got "ftp://h"'],
-    [['--url', 'h', '--policy', 'a'], 2, 'the URL of a service looks like http://127.0.0.1:8080, got "h"'],
+    [['--url', 'http://127.0.0.1'], 2, '--policy is missing, such as --policy api'],
+    [
+      ['--url', 'ftp://h', '--policy', 'a'],
+      2,
+      'the URL of a service must look like http://127.0.0.1:8080, got "ftp://h"',
+    ],
+    [['--url', 'h', '--policy', 'a'], 2, 'the URL of a service must look like http://127.0.0.1:8080, got "h"'],
   ])('%j', async (args, code, message) => {
     const file = await writePolicies(RULES)
     const given = args.map((arg) => (arg === 'FILE' ? file : arg === 'URL' ? url : arg))
@@ -58,11 +62,16 @@ describe('inspect tells what is wrong', () => {
     expect(result).toMatchObject({ code, out: '', err: expect.stringContaining(`sluice: ${message}`) })
   })
 
+  it('an empty key', async () => {
+    const result = await said('inspect', '', '--policies', await writePolicies(RULES), '--redis', url)
+    const message = 'key must be a non-empty string or { kind, name }, got "" (npx sluice explain INVALID_KEY)'
+    expect(result).toMatchObject({ code: 2, out: '', err: `sluice: ${message}\n` })
+  })
+
   it('a tier that does not exist, of a policy that is named, of all of them, and to reset', async () => {
     const file = await writePolicies(TIERS)
     const at = ['--policies', file, '--redis', url]
-    const err =
-      'sluice: there is no tier "usr", did you mean "user"? Write %3D where = is part of a name, got "usr=1"\n'
+    const err = 'sluice: unknown tier "usr", did you mean "user"? Write %3D where = is part of a name, got "usr=1"\n'
     const wrong = { code: 2, out: '', err }
     expect(await said('inspect', 'usr=1', ...at, '--policy', 'messages')).toEqual(wrong)
     expect(await said('inspect', 'usr=1', ...at)).toEqual(wrong)

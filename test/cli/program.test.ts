@@ -87,7 +87,7 @@ it('tells all that is wrong with a file of policies, and ends with 2', async () 
 
 it('what stands behind -- is no option', async () => {
   const { err } = await said('reset', '--', '--no-color')
-  expect(err).toBe('sluice: --policy is missing: a key is reset for one policy\n')
+  expect(err).toBe('sluice: --policy is missing, such as --policy api\n')
 })
 
 it('a group of commands alone tells what is in it', async () => {

@@ -79,12 +79,8 @@ describe('top tells', () => {
 
   it.each<[string, RequestListener, RegExp]>([
     ['hangs up', (request) => request.socket.destroy(), /^sluice: no service answers at http.*: /],
-    [
-      'is no Sluice',
-      (_, response) => response.end('<html>'),
-      /^sluice: what answers at http.* is no Sluice: status 200\n$/,
-    ],
-    ['has other JSON', (_, response) => response.end('null'), /is no Sluice: it told no live report\n$/],
+    ['is no Sluice', (_, response) => response.end('<html>'), /^sluice: http.* is not a Sluice service: status 200\n$/],
+    ['has other JSON', (_, response) => response.end('null'), /is not a Sluice service: it sent no live report\n$/],
     [
       'refuses',
       (_, response) => response.writeHead(421).end('{"error":{"code":"MISDIRECTED","message":"not here"}}'),

@@ -138,7 +138,7 @@ describe.each(versions)('fastifyRateLimitStore and the options of @fastify/rate-
       const nobody = await ask(app, 'nobody')
       expect([nobody.status, await nobody.json()]).toMatchObject([
         500,
-        { message: 'a key must be a string, got undefined' },
+        { message: 'key must be a string, got undefined' },
       ])
     })
   })

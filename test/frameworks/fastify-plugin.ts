@@ -156,6 +156,19 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(await statuses(await asking(bare), '/', '/', '/brings', '/brings')).toEqual([200, 200, 200, 429])
     })
 
+    it('takes the keys of tiers from the routes, when it is not global', async () => {
+      const app = make()
+      const rule = fixedWindow({ limit: 1, window: '1d' })
+      const limiter = createLimiter({ name: 'tiers', tiers: { user: rule, ip: rule } })
+      await app.register(rateLimit as never, { global: false, limiter } as never)
+      app.get('/', { config: limited({ key: { user: () => 'ann', ip: () => 'x' } } as never) }, ok)
+      expect(await statuses(await asking(app), '/', '/')).toEqual([200, 429])
+      const all = make()
+      await expect(all.register(rateLimit as never, { limiter } as never)).rejects.toThrow(
+        'key is missing for the tiers',
+      )
+    })
+
     it('limits routes, also when nobody waited for it to be there', async () => {
       const app = make()
       void app.register(rateLimit, { limiter: daily(1) })
@@ -172,7 +185,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(await (await askSome('/asks')).json()).toMatchObject({
         statusCode: 500,
         message:
-          'GET /asks: a route with config.rateLimit must be added after the plugin is there: await app.register(rateLimit, …)',
+          'GET /asks: config.rateLimit needs the plugin first. Write await app.register(rateLimit, …) before the route',
       })
     })
 
@@ -221,7 +234,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       const rule = 'a limiter made by createLimiter(), or a function of the request that picks one'
       await expect(register({})).rejects.toThrow(`limiter must be ${rule}, got undefined`)
       await expect(register({ limiter: daily(1), hook: 'onSend' })).rejects.toThrow(
-        `hook must be 'onRequest' or 'preParsing' or 'preValidation' or 'preHandler', got "onSend"`,
+        `hook must be 'onRequest', 'preParsing', 'preValidation' or 'preHandler', got "onSend"`,
       )
       await expect(register({ limiter: daily(1), global: 'no' })).rejects.toThrow(
         'global must be true or false, got "no"',
@@ -246,7 +259,9 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(add({ rateLimit: { limiter: daily(1), limit: 5 } })).toThrow(
         'GET /x: config.rateLimit has no option "limit", did you mean "limiter"?',
       )
-      expect(add({ rateLimit: { limiter: daily(1), hook: 'later' } })).toThrow(`GET /x: hook must be 'onRequest' or`)
+      expect(add({ rateLimit: { limiter: daily(1), hook: 'later' } })).toThrow(
+        `GET /x: hook must be 'onRequest', 'preParsing'`,
+      )
       const several = { method: ['PUT', 'POST'], url: '/x', handler: ok, config: { rateLimit: { key: 1 } } }
       expect(() => app.route(several as never)).toThrow(/^PUT, POST \/x: limiter must be /)
       expect(() => app.rateLimit({ cots: 1 } as never)).toThrow('app.rateLimit() has no option "cots"')

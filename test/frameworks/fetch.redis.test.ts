@@ -128,7 +128,9 @@ describe('handlers of fetch', () => {
     expect([left(await bun(request(), server)), left(await bun(request(), server))]).toEqual([4, 3])
     expect(left(await bun(request(), { ...server, requestIP: () => ({ address: '192.0.2.2' }) }))).toBe(4)
     expect(await bun(request(), { ...server, upgrade: () => true })).toBeUndefined()
-    await expect(bun(request(), { ...server, requestIP: () => null })).rejects.toThrow('found no key for a request')
+    await expect(bun(request(), { ...server, requestIP: () => null })).rejects.toThrow(
+      'a request has no key for the limiter',
+    )
 
     const deno = rateLimit({
       limiter: limiterOf(5),
@@ -161,7 +163,7 @@ describe('handlers of fetch', () => {
     expect(await ask('203.0.113.1, 192.0.2.1, 10.0.0.1')).toBe(4)
     expect(await ask('203.0.113.2, 192.0.2.1, 10.0.0.2')).toBe(3)
     expect(await ask('192.0.2.2, 10.0.0.1')).toBe(4)
-    await expect(handler(request())).rejects.toThrow('found no key for a request')
+    await expect(handler(request())).rejects.toThrow('a request has no key for the limiter')
   })
 
   it('believe networks of proxies only of a peer that is in them', async () => {
@@ -172,7 +174,7 @@ describe('handlers of fetch', () => {
     expect(await ask('10.0.0.1', '203.0.113.1, 192.0.2.1')).toBe(4)
     expect(await ask('10.0.0.2', '203.0.113.2, 192.0.2.1, 10.0.0.1')).toBe(3)
     expect(await ask('192.0.2.1', '203.0.113.3')).toBe(2)
-    await expect(ask(undefined, '203.0.113.4')).rejects.toThrow('found no key for a request')
+    await expect(ask(undefined, '203.0.113.4')).rejects.toThrow('a request has no key for the limiter')
   })
 
   it('see the decision of the nearest limiter, and the headers of all in their order', async () => {
@@ -196,9 +198,7 @@ describe('handlers of fetch', () => {
 describe('rateLimit() refuses at the start', () => {
   const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 1, window: 60_000 }) })
   const given = (options: object) => () => rateLimit({ limiter, ...options } as never)
-  const noAddress =
-    'rateLimit() counts by address, and a Request has none: address says how to find it, trustProxy how many proxies ' +
-    'tell it, and key whom else to count for'
+  const noAddress = 'rateLimit() counts by address, and a Request has none. Set address, trustProxy or key'
 
   it('to count by an address that nobody tells', async () => {
     expect(given({})).toThrow(noAddress)
@@ -209,7 +209,7 @@ describe('rateLimit() refuses at the start', () => {
 
   it('wrong options', () => {
     expect(given({ trustProxy: ['10.0.0.0/8'] })).toThrow(
-      'trustProxy must be a number of hops unless address tells who is connected, got networks',
+      'trustProxy must be a number of hops without the option address, got networks',
     )
     expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
     expect(given({ address: '1.2.3.4' })).toThrow('address must be a function, got "1.2.3.4"')

@@ -115,6 +115,37 @@ export function identity<Request>(stage: Stage<Request>): void {
       expect(await ask({ 'x-key': 'attacker' })).toBe(429)
     })
 
+    it('counts a key that is a number as its text', async () => {
+      const numbered = daily(2)
+      const { url } = await stage.start({ app: { limiter: numbered, key: () => 42 } })
+      expect(await asking(url)({})).toBe(1)
+      expect((await numbered.peek('42')).remaining).toBe(1)
+    })
+
+    it('refuses a key that it cannot use with 403, and says so once', async () => {
+      const warnings: string[] = []
+      const onWarning = (_: string, code: string) => warnings.push(code)
+      const wrong = [() => '', () => Number.NaN, () => ({ id: 42 }) as never, async () => '' as string]
+      for (const key of wrong) {
+        const { url } = await stage.start({ app: { limiter: daily(2), key, onWarning } })
+        for (const _ of [1, 2]) expect(await asking(url)({})).toBe(403)
+      }
+      expect(warnings).toEqual(wrong.map(() => 'UNUSABLE_KEY'))
+      const tiers = limiter({ name: name(), tiers: { user: fixedWindow({ limit: 1, window: '1d' }) } })
+      const misspelt = await stage.start({ app: { limiter: tiers, key: () => ({ usr: 'ann' }) as never, onWarning } })
+      expect(await asking(misspelt.url)({})).toBe(403)
+      expect(warnings).toHaveLength(wrong.length + 1)
+    })
+
+    it('does not start with several tiers and no key, nor with a key of a tier that does not exist', async () => {
+      const rule = fixedWindow({ limit: 1, window: '1d' })
+      const tiers = limiter({ name: name(), tiers: { user: rule, ip: rule } })
+      const starting = async (key: object) => stage.start({ app: { limiter: tiers, ...key } })
+      await expect(starting({})).rejects.toThrow('key is missing for the tiers user, ip of the limiter')
+      const unknown = 'unknown tier "usr" in key, did you mean "user"?'
+      await expect(starting({ key: { usr: byIp(), ip: byIp() } })).rejects.toThrow(unknown)
+    })
+
     it('has nobody without a key go unnoticed: what then is a choice', async () => {
       const key = (request: Request): string | undefined => frame.header(request, 'x-user')
       const unsaid = await stage.start({ app: { limiter: daily(1), key } })

@@ -39,7 +39,7 @@ async function handlerOf(options: Parameters<typeof RateLimit>[0], method: 'hand
 
 it('has no key for a message of a microservice unless a function finds one', async () => {
   const handle = await handlerOf({ limiter: daily('rpc', 9) })
-  await expect(handle({ user: 'ann' }, {})).rejects.toThrow('the limiter "rpc" found no key for a request')
+  await expect(handle({ user: 'ann' }, {})).rejects.toThrow('a request has no key for the limiter "rpc"')
   const byHeader = await handlerOf({ limiter: daily('rpc', 9), key: byApiKey('x-api-key'), onMissingKey: 'refuse' })
   await expect(byHeader({ user: 'ann' }, {})).rejects.toThrow('The request does not say whom it is to be counted for.')
 })

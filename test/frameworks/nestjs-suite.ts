@@ -226,10 +226,17 @@ function ownTests(nest: Nest): void {
       expect(given({ limiters: [] })).toThrow('limiters must be an object of limiters by name, got an array')
       expect(given({ limiters: null })).toThrow('limiters must be an object of limiters by name, got null')
       expect(given({ limiters, key: 'ip' })).toThrow('key must be a function of the request such as byIp()')
+      const rule = fixedWindow({ limit: 1, window: '1d' })
+      const tiers = createLimiter({ name: 'tiers', tiers: { user: rule, ip: rule } })
+      expect(given({ limiter: tiers })).toThrow('key is missing for the tiers user, ip of the limiter "tiers"')
+      // A decorator may bring the keys.
+      expect(given({ limiters: { tiers } })).not.toThrow()
       expect(given({ closeLimiters: 1 })).toThrow('closeLimiters must be true or false, got 1')
       expect(given({ limiters, onRefused: 418 })).toThrow('onRefused must be a function, got 418')
       expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
-      expect(() => RateLimit([])).toThrow('@RateLimit() must have at least one limiter: @SkipRateLimit() says none')
+      expect(() => RateLimit([])).toThrow(
+        '@RateLimit() must have at least one limiter, got none. Use @SkipRateLimit() for no limit',
+      )
     })
 
     it('of a decorator stop the start, with the place where they stand', async () => {

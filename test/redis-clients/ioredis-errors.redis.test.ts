@@ -7,7 +7,7 @@ import { fixedWindow } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { startServer } from '../servers/start-server.ts'
 
-const HINT = 'and the application does not listen to its errors (npx sluice explain CLIENT_ERROR)'
+const HINT = "Listen to its errors with client.on('error', …) (npx sluice explain CLIENT_ERROR)"
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -43,7 +43,7 @@ describe.each([
   it('prints one warning, however often it tries and however many stores are on it', async () => {
     const { refused, error, warn } = await loseServer(Client)
     expect(error.mock.calls).toEqual([])
-    expect(warn.mock.calls).toEqual([[`sluice: the Redis client reports "${refused}", ${HINT}`]])
+    expect(warn.mock.calls).toEqual([[`sluice: the Redis client failed: ${refused}. ${HINT}`]])
   })
 
   it('leaves every error to the listener of the application', async () => {

@@ -257,7 +257,8 @@ it('an id whose key a keyPrefix of the client pulls away is a mistake, and said 
   })
   await expect(limiter.consume('key', { idempotencyKey: 'request' })).rejects.toMatchObject({
     code: 'INVALID_OPTION',
-    message: "a keyPrefix of the client pulls the keys of one decision apart: use redisStore's prefix instead",
+    message:
+      "the client's keyPrefix puts the keys of one decision in different slots. Remove it, and set redisStore's prefix",
   })
   expect((await limiter.consume('key')).remaining).toBe(4)
 })

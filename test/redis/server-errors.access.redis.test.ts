@@ -137,8 +137,8 @@ describe.each(redisClients.filter(({ topology }) => topology === 'single'))('$ti
     await ask(server, 'LPUSH', serverNameOf(list), 'mine')
     await ask(server, 'SET', serverNameOf(text), 'mine too')
     const tellsOf = (key: string) =>
-      `the key "${serverNameOf(key)}" holds something that Sluice has not written, and it was left as it is: ` +
-      'delete it, or give the store another prefix ('
+      `the key "${serverNameOf(key)}" holds a value that Sluice has not written. ` +
+      'Delete it, or set another prefix; it is unchanged ('
     await shelf.expectToFail('FOREIGN_KEY', `${tellsOf(list)}WRONGTYPE Operation against a key`, list)
     await shelf.expectToFail('FOREIGN_KEY', tellsOf(text), text)
     expect(await ask(server, 'LRANGE', serverNameOf(list), 0, -1)).toEqual(['mine'])

@@ -71,7 +71,7 @@ it('an id whose key holds something else is told by that key, and takes nothing'
     await client.set(name, foreign)
     await expect(decide()).rejects.toMatchObject({
       code: 'FOREIGN_KEY',
-      message: expect.stringContaining(`the key "${name}" holds something that Sluice has not written`),
+      message: expect.stringContaining(`the key "${name}" holds a value that Sluice has not written`),
       cause: expect.objectContaining({ message: expect.stringContaining(why) }),
     })
     expect(await client.get(name)).toBe(foreign)

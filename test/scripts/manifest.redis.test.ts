@@ -61,9 +61,9 @@ describe('getScript', () => {
 
   it('says what there is when asked for what there is not', () => {
     const known = versions.map(([, name, { version }]) => `${name} ${version}`).join(', ')
-    expect(() => getScript('window')).toThrow(`there is no script "window": there are ${known}`)
+    expect(() => getScript('window')).toThrow(`unknown script "window"; scripts are ${known}`)
     expect(() => getScript('sliding-window', 99)).toThrow(
-      `there is no script "sliding-window", version 99: there are ${known}`,
+      `unknown script "sliding-window", version 99; scripts are ${known}`,
     )
     expect(() => getScript('sliding-window', 0)).toThrow('version must be a whole number of at least 1, got 0')
   })

@@ -31,7 +31,7 @@ describe('a body of 10 MB is refused, and everybody else is served', () => {
     socket.write(head(`Content-Length: ${10 * MEGABYTE}`))
     await expect.poll(said).toContain('HTTP/1.1 413 ')
     expect(said()).toContain('connection: close')
-    expect(said()).toContain('"code":"BODY_TOO_LARGE","message":"a body may have 1048576 bytes, and this one has more"')
+    expect(said()).toContain('"code":"BODY_TOO_LARGE","message":"the body must have at most 1048576 bytes, got more"')
     expect(await stage.remaining('api', 'a')).toBe(10)
     socket.destroy()
     await ended
@@ -109,7 +109,7 @@ describe('a body that does not come in time', () => {
     await ended
     expect(said().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 408'])
     expect(said()).toContain('connection: close')
-    expect(said()).toContain('"code":"INVALID_REQUEST","message":"the request took too long to come in"')
+    expect(said()).toContain('"code":"INVALID_REQUEST","message":"the request timed out before it was complete"')
     expect(await stage.remaining('api', 'a')).toBe(10)
     expect((await stage.get('/metrics')).body).toContain(
       'sluice_http_requests_total{route="/v1/consume",status="408"} 1',
@@ -256,7 +256,7 @@ describe('a connection', () => {
     socket.write(`GET /healthz HTTP/1.1\r\nHost: localhost\r\nhOST: ${other}\r\nConnection: close\r\n\r\n`)
     await ended
     expect(said()).toContain('HTTP/1.1 400 ')
-    expect(said()).toContain('"code":"INVALID_REQUEST","message":"a request names its host once, got 2 Host headers"')
+    expect(said()).toContain('"code":"INVALID_REQUEST","message":"a request must have one Host header, got 2"')
   })
 
   it('that names a second host is refused also where others can ask', async () => {

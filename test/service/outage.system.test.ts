@@ -33,7 +33,7 @@ describe('without its store', () => {
       status: 503,
       body: {
         status: 'store-unavailable',
-        message: expect.stringContaining('decisions are made as onStoreFailure says'),
+        message: expect.stringContaining('onStoreFailure decides until the store answers: '),
       },
     })
     expect((await get('/healthz')).status).toBe(200)

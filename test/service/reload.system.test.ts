@@ -66,8 +66,8 @@ describe('policies that cannot be read', () => {
 
   it('are one at least', async () => {
     const { service } = await serving({ yaml })
-    expect(() => service.reload([])).toThrow('policies must be one at least, got none')
-    await expect(serving({ policies: [] })).rejects.toThrow('policies must be one at least, got none')
+    expect(() => service.reload([])).toThrow('policies must have at least one policy, got none')
+    await expect(serving({ policies: [] })).rejects.toThrow('policies must have at least one policy, got none')
   })
 
   it('are all or nothing', async () => {

@@ -137,7 +137,7 @@ Ctrl-C ends it.
     const { port } = new URL(url)
     expect(await failing(['--port', port])).toMatchObject({
       code: 1,
-      complained: `sluice: port ${port} of 127.0.0.1 is taken: --port 0 takes a free one\n`,
+      complained: `sluice: port ${port} of 127.0.0.1 is in use. Choose another with --port; --port 0 takes a free one\n`,
     })
   })
 })
@@ -175,7 +175,7 @@ describe('the token of sluice serve', () => {
       code: 2,
       said: '',
       complained:
-        'sluice: a service that others can reach needs a token of yours: --token-file or SLUICE_TOKEN, got --host 0.0.0.0 and neither\n',
+        'sluice: a service that others can reach needs a token in --token-file or SLUICE_TOKEN, got --host 0.0.0.0 and neither\n',
     })
     const { url } = await served(['--host', '0.0.0.0'], { SLUICE_TOKEN: TOKEN })
     const local = url.replace('0.0.0.0', '127.0.0.1')
@@ -199,12 +199,17 @@ describe('asked wrongly, sluice serve ends with 2 and says why:', () => {
     ['no file of a token', ['--token-file', '/nowhere/token'], {}, 'there is no "/nowhere/token"'],
     ['a short token', [], { SLUICE_TOKEN: 'short' }, 'the token must be 16 to 1000 printable ASCII characters'],
     ['no Redis URL', ['--redis', 'localhost'], {}, 'a Redis URL must start with redis://'],
-    ['a host of nowhere', ['--host', 'nowhere.invalid'], {}, '--host nowhere.invalid is no address of this machine'],
+    [
+      'a host of nowhere',
+      ['--host', 'nowhere.invalid'],
+      {},
+      '--host nowhere.invalid is not an address of this machine',
+    ],
     [
       'a host of others',
       ['--host', '192.0.2.1', '--port', '0'],
       { SLUICE_TOKEN: TOKEN },
-      '192.0.2.1 is no address of this machine',
+      '192.0.2.1 is not an address of this machine',
     ],
   ])('%s', async (_, args, env, why) => {
     const { code, said, complained } = await failing(args, env)

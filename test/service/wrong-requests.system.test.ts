@@ -33,7 +33,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'apy', key: 'a' },
       404,
       'UNKNOWN_POLICY',
-      'there is no policy "apy": GET /v1/policies lists those in force',
+      'unknown policy "apy"; GET /v1/policies lists all',
     ],
     [
       'a policy of every object',
@@ -41,7 +41,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'constructor', key: 'a' },
       404,
       'UNKNOWN_POLICY',
-      'there is no policy "constructor": GET /v1/policies lists those in force',
+      'unknown policy "constructor"; GET /v1/policies lists all',
     ],
     [
       'no key',
@@ -49,7 +49,15 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api' },
       400,
       'INVALID_KEY',
-      'a key must be a string or { kind, name }, got undefined',
+      'key must be a non-empty string or { kind, name }, got undefined',
+    ],
+    [
+      'an empty key',
+      '/v1/consume',
+      { policy: 'api', key: '' },
+      400,
+      'INVALID_KEY',
+      'key must be a non-empty string or { kind, name }, got ""',
     ],
     [
       'a number as key',
@@ -57,7 +65,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 42 },
       400,
       'INVALID_KEY',
-      'a key must be a string or { kind, name }, got 42',
+      'key must be a non-empty string or { kind, name }, got 42',
     ],
     [
       'a list as key',
@@ -65,7 +73,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'messages', key: ['a'] },
       400,
       'INVALID_KEY',
-      'a key names the tier "0", which is not among user, ip',
+      'unknown tier "0" in key; tiers are user, ip',
     ],
     [
       'an unknown tier',
@@ -73,7 +81,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'messages', key: { user: 'a', host: 'b' } },
       400,
       'INVALID_KEY',
-      'a key names the tier "host", which is not among user, ip',
+      'unknown tier "host" in key; tiers are user, ip',
     ],
     [
       'a tier of every object',
@@ -81,7 +89,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       '{"policy":"messages","key":{"__proto__":"a"}}',
       400,
       'INVALID_KEY',
-      'a key names the tier "__proto__", which is not among user, ip',
+      'unknown tier "__proto__" in key; tiers are user, ip',
     ],
     [
       'a very long name',
@@ -153,7 +161,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'messages', key: 'a', cost: { usr: 1 } },
       400,
       'INVALID_ARGUMENT',
-      'cost names the tier "usr", which is not among user, ip',
+      'unknown tier "usr" in cost, did you mean "user"?',
     ],
     [
       'an option that does not exist',
@@ -217,7 +225,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { used: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a hold must be the token that reserve() gave, got undefined',
+      'token must be one that reserve() returned, got undefined',
     ],
     [
       'a hold of nobody',
@@ -225,7 +233,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { reservation: 'abc', used: 1 },
       400,
       'INVALID_ARGUMENT',
-      'a hold must be the token that reserve() gave, got "abc"',
+      'token must be one that reserve() returned, got "abc"',
     ],
     [
       'a cancelled cost',
@@ -266,14 +274,14 @@ describe('a batch with one bad request counts none of them:', () => {
       [good, { policy: 'x', key: 'a' }],
       400,
       'UNKNOWN_POLICY',
-      'requests[1]: there is no policy "x": GET /v1/policies lists those in force',
+      'requests[1]: unknown policy "x"; GET /v1/policies lists all',
     ],
     [
       'a bad key',
       [good, { policy: 'api', key: null }],
       400,
       'INVALID_KEY',
-      'requests[1]: a key must be a string or { kind, name }, got null',
+      'requests[1]: key must be a non-empty string or { kind, name }, got null',
     ],
     [
       'a bad id',

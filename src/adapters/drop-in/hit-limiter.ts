@@ -37,7 +37,7 @@ export function createHitLimiter(settings: DropInSettings, init: HitStoreInit): 
   const { name, common } = passOnStoreError === true ? failOpen(settings) : settings
   if (typeof limit === 'function' || limit === 0) {
     if (typeof limit === 'function' && settings.rule !== undefined) {
-      const message = 'limit must be a number for a rule of your own: a store does not get to know what a function says'
+      const message = 'limit must be a number with the option rule: a store cannot see what a function returns'
       throw new LimiterError('INVALID_OPTION', `${message}, got ${show(limit)}`)
     }
     const rule = firstHitWindow(UNREACHED, windowMs)

@@ -24,7 +24,7 @@ describe('what is wrong with the limit is told by init, and by every call after 
       'a rule for a limit that nobody knows yet',
       { rule: (limit, windowMs) => slidingWindow({ limit, window: windowMs }) },
       { limit: () => 5, windowMs: 1_000 },
-      'limit must be a number for a rule of your own: a store does not get to know what a function says, got a function',
+      'limit must be a number with the option rule: a store cannot see what a function returns, got a function',
     ],
   ])('%s', async (_, options, init, message) => {
     const store = storeOf(options)
@@ -46,7 +46,7 @@ describe('what is wrong with the limit is told by init, and by every call after 
     store.init({ limit: 1, windowMs: 1_000 })
     store.init({ limit: 1, windowMs: 1_000 })
     await store.increment('a')
-    const message = 'a store decides by one limit, x/1/1000, got another, x/1000/1000: make one for each'
+    const message = 'a store takes one limit, x/1/1000, got another, x/1000/1000. Make a store for each'
     const error = new LimiterError('INVALID_OPTION', message)
     expect(() => store.init({ limit: 1_000, windowMs: 1_000 })).toThrow(error)
     await expect(store.increment('a')).rejects.toThrow(error)
@@ -102,7 +102,7 @@ it('tells when the store fails, and has counted nothing', async () => {
 it('says that it cannot forget everybody where the store cannot', async () => {
   const store = storeOf({ store: { ...memoryStore(), clear: undefined } as never })
   store.init({ limit: 2, windowMs: 60_000 })
-  const message = 'resetAll() needs a store that can forget all keys of a limit: it has no clear()'
+  const message = 'resetAll() needs a store with clear(), and this store has none'
   await expect(store.resetAll()).rejects.toThrow(new LimiterError('INVALID_ARGUMENT', message))
 })
 

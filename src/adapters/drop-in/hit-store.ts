@@ -85,7 +85,7 @@ export class HitStore {
   async resetAll(): Promise<void> {
     const { clear } = this.#assertOpened()
     if (clear === undefined) {
-      const message = 'resetAll() needs a store that can forget all keys of a limit: it has no clear()'
+      const message = 'resetAll() needs a store with clear(), and this store has none'
       throw new LimiterError('INVALID_ARGUMENT', message)
     }
     await clear()
@@ -116,7 +116,7 @@ export class HitStore {
 
   #assertSameLimit(name: string): void {
     if (this.#opened === undefined || this.#opened.limiter.name === name) return
-    const message = `a store decides by one limit, ${this.#opened.limiter.name}, got another, ${name}: make one for each`
+    const message = `a store takes one limit, ${this.#opened.limiter.name}, got another, ${name}. Make a store for each`
     throw new LimiterError('INVALID_OPTION', message)
   }
 }

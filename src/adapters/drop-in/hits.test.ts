@@ -60,7 +60,7 @@ describe('a subject', () => {
     [null, 'null'],
     [{ kind: 'ip', name: 'x' }, 'an object'],
   ])('is not made of %o', (key, shown) => {
-    const error = new LimiterError('INVALID_KEY', `a key must be a string, got ${shown}`)
+    const error = new LimiterError('INVALID_KEY', `key must be a string, got ${shown}`)
     expect(() => composeSubject(key)).toThrow(error)
     expect(() => composeSubject(key, 'route')).toThrow(error)
   })

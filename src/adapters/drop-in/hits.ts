@@ -19,7 +19,7 @@ export function resolveResetMs({ allowed, retryAfterMs, resetAfterMs }: Decision
  */
 export function composeSubject(key: unknown, ...scope: readonly unknown[]): string {
   const name = typeof key === 'number' || typeof key === 'bigint' ? `${key}` : key
-  if (typeof name !== 'string') throw new LimiterError('INVALID_KEY', `a key must be a string, got ${show(key)}`)
+  if (typeof name !== 'string') throw new LimiterError('INVALID_KEY', `key must be a string, got ${show(key)}`)
   return scope.length === 0 ? name : JSON.stringify([...scope, name])
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, HookHandlerDoneFunction, Rout
 import { knownOptions, oneOf, trueOrFalse } from '../../core/check.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { byIp } from '../middleware/keys.ts'
 import { MIDDLEWARE_OPTIONS } from '../middleware/options.ts'
 import { createLimitHook, type LimitHook } from './limit-hook.ts'
 import type { FastifyOptions, FastifyPluginOptions, FastifyRouteOptions, RateLimitConfig } from './options.ts'
@@ -41,9 +42,8 @@ async function plugin(app: FastifyInstance, given: FastifyPluginOptions<string>)
   const { prefix, logLevel, logSerializers, global = true, ...rest } = given as typeof given & Record<string, unknown>
   trueOrFalse('global', global)
   const base = mergeOptions('rateLimit()', { stage: 'onRequest', options: {} }, rest, ['hook', 'global'])
-  // Where only some routes are limited, each may bring its limiter. One that is there is checked now.
-  const hook = global || base.options.limiter !== undefined ? createHook('rateLimit()', base) : undefined
-  limitRoutes(app, base, global ? hook : undefined)
+  if (!global) assertDefaults(base)
+  limitRoutes(app, base, global ? createHook('rateLimit()', base) : undefined)
   if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', undefined)
   const make = (more: Options = {}): LimitHook =>
     createHook('app.rateLimit()', mergeOptions('app.rateLimit()', base, more, []))
@@ -76,8 +76,8 @@ function limitRoutes(app: FastifyInstance, base: Place, everywhere: LimitHook | 
     if (seen in config || request.is404) return done()
     if (config.rateLimit === undefined) return everywhere === undefined ? done() : everywhere(request, reply)
     const { method, url } = request.routeOptions
-    const rule = 'must be added after the plugin is there: await app.register(rateLimit, …)'
-    throw new LimiterError('INVALID_OPTION', `${method} ${url}: a route with config.rateLimit ${rule}`)
+    const fix = 'Write await app.register(rateLimit, …) before the route'
+    throw new LimiterError('INVALID_OPTION', `${method} ${url}: config.rateLimit needs the plugin first. ${fix}`)
   })
 }
 
@@ -97,6 +97,11 @@ function mergeOptions(what: string, base: Place, given: object, more: readonly s
 // The hook also checks that there is a limiter.
 function createHook(what: string, { options }: Place): LimitHook {
   return createLimitHook(what, options as FastifyOptions<string>)
+}
+
+/** Checks what routes may change: where only some are limited, each may bring its limiter, or the keys of its tiers. */
+function assertDefaults({ stage, options }: Place): void {
+  if (options.limiter !== undefined) createHook('rateLimit()', { stage, options: { key: byIp(), ...options } })
 }
 
 function addHook(route: RouteOptions, stage: Stage, hook: LimitHook): void {

@@ -76,7 +76,7 @@ export function rateLimit<Tier extends string, Rest extends readonly unknown[], 
   const { key, address, trustProxy, onRefused } = options
   if (address === undefined && trustProxy === undefined && key === undefined) throw createAddressError()
   if (address === undefined && typeof trustProxy === 'object') {
-    const rule = 'a number of hops unless address tells who is connected'
+    const rule = 'a number of hops without the option address'
     throw new LimiterError('INVALID_OPTION', `trustProxy must be ${rule}, got networks`)
   }
 
@@ -105,6 +105,6 @@ function refuse(refusal: Refusal): Response {
 }
 
 function createAddressError(): LimiterError {
-  const choices = 'address says how to find it, trustProxy how many proxies tell it, and key whom else to count for'
-  return new LimiterError('INVALID_OPTION', `rateLimit() counts by address, and a Request has none: ${choices}`)
+  const message = 'rateLimit() counts by address, and a Request has none. Set address, trustProxy or key'
+  return new LimiterError('INVALID_OPTION', message)
 }

@@ -32,7 +32,7 @@ export async function holdRequest({ limiter }: LimiterInfo, call: HoldCall, warn
     (status) =>
       end(status).then(
         () => {},
-        (error) => warn('NOT_SETTLED', `a request could neither be counted nor refunded: ${error}`),
+        (error) => warn('NOT_SETTLED', `a request was neither counted nor refunded: ${error}`),
       )
   if (counts === undefined) {
     const lease = await limiter.acquire(key, cost === undefined ? {} : { cost })

@@ -5,15 +5,18 @@ import { type AddressKeyOptions, addressKey } from '../../http/address-key.ts'
 import type { Key } from '../../limiter/options.ts'
 import type { RequestAccessor } from './request-accessor.ts'
 
-/** Finds the key that a request counts for. `undefined` or `null`: it has none, and the option `onMissingKey` says what to do. */
-export type KeyOf<Request, Found = Subject> = (
+/**
+ * Finds the key that a request counts for. A whole number counts as its text. `undefined` or `null`: it has none, and the option
+ * `onMissingKey` says what to do.
+ */
+export type KeyOf<Request, Found = Subject | number | bigint> = (
   request: Request,
   accessor: RequestAccessor<Request>,
 ) => Found | undefined | null | Promise<Found | undefined | null>
 
 /** Finds the key that a request counts for: one function, or for a limiter of tiers one for each tier. */
 export type KeyOption<Request, Tier extends string> =
-  | KeyOf<Request, Key<Tier>>
+  | KeyOf<Request, Key<Tier> | number | bigint>
   | { readonly [Name in Tier]?: KeyOf<Request> }
 
 /** A user as an application names it. */
@@ -81,8 +84,8 @@ export function byApiKey<Request>(
 }
 
 /** Makes one function of the option `key`. */
-export function resolveKeyFunction<Request>(option: unknown): KeyOf<Request, Key<string>> {
-  if (typeof option === 'function') return option as KeyOf<Request, Key<string>>
+export function resolveKeyFunction<Request>(option: unknown): KeyOf<Request, unknown> {
+  if (typeof option === 'function') return option as KeyOf<Request, unknown>
   const isRecord = typeof option === 'object' && option !== null && !Array.isArray(option)
   const tiers = isRecord ? Object.entries(option) : []
   if (tiers.length === 0) {
@@ -90,7 +93,7 @@ export function resolveKeyFunction<Request>(option: unknown): KeyOf<Request, Key
   }
   for (const [name, find] of tiers) assertFunction(`key.${name}`, find)
   return async (request, accessor) => {
-    const keys: Record<string, Subject> = {}
+    const keys: Record<string, unknown> = {}
     for (const [name, find] of tiers as [string, KeyOf<Request>][]) {
       const key = await find(request, accessor)
       if (key !== undefined && key !== null) keys[name] = key

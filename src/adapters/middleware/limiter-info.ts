@@ -14,6 +14,7 @@ import { findChangedRules } from '../../limiter/compose-decision.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { Key } from '../../limiter/options.ts'
 import { type Consume, resolveConsume } from '../../limiter/tiered-limiter.ts'
+import { noteMissingKey } from './key-guards.ts'
 import { assertLimiter, type MiddlewareOptions } from './options.ts'
 import { noteLimiter, type Warn } from './warnings.ts'
 
@@ -34,14 +35,16 @@ export interface LimiterInfo {
 
 type Rules = Readonly<Record<string, Rule>>
 type HeaderOptions = Pick<MiddlewareOptions<never, string>, 'headers' | 'unit' | 'partitionSecret'>
+type LookupOptions = HeaderOptions & Pick<MiddlewareOptions<never, string>, 'key'>
 
 /** Makes what looks limiters up, and computes the information about each of them once. It throws for anything else. */
-export function createLimiterLookup(options: HeaderOptions, warn: Warn): (limiter: Limiter<string>) => LimiterInfo {
+export function createLimiterLookup(options: LookupOptions, warn: Warn): (limiter: Limiter<string>) => LimiterInfo {
   const known = new WeakMap<object, LimiterInfo>()
   return (limiter) => {
     let info = known.get(limiter)
     if (info === undefined) {
       assertLimiter(limiter)
+      noteMissingKey(options.key, limiter, warn)
       info = readLimiter(limiter, options, warn)
       known.set(limiter, info)
     }

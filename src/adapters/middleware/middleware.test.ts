@@ -177,7 +177,9 @@ describe('middleware', () => {
     const skipping = createMiddleware('x', { limiter, ...nobody, onMissingKey: 'skip' }, accessor)
     expect((await skipping({})).decision).toBeUndefined()
     const failing = createMiddleware('x', { limiter, ...nobody }, accessor)
-    await expect(failing({})).rejects.toThrow('the limiter "open" found no key for a request: onMissingKey says')
+    await expect(failing({})).rejects.toThrow(
+      "a request has no key for the limiter \"open\". Set onMissingKey: 'refuse', 'skip' or { shared: 'a name' }",
+    )
     const sharing = createMiddleware(
       'x',
       { limiter, key: () => undefined, cost: () => 2, onMissingKey: { shared: 'all' } },
@@ -211,7 +213,7 @@ describe('middleware', () => {
     store.fails = true
     for (const { finish } of results) await finish?.(200)
     expect(warn.mock.calls).toEqual([
-      ['sluice: a request could neither be counted nor refunded: Error: gone (npx sluice explain NOT_SETTLED)'],
+      ['sluice: a request was neither counted nor refunded: Error: gone (npx sluice explain NOT_SETTLED)'],
     ])
   })
 
@@ -274,7 +276,7 @@ describe('middleware', () => {
     expect(warnings).toEqual([])
     for (const _ of [1, 2, 3, 4]) await ask('tenant')
     expect(warnings).toEqual([
-      '3 limiters named "tenant" were made, and each was asked once: make it once, outside of the handler, or nothing is ever counted',
+      '3 limiters named "tenant" decided one request each. Create the limiter once, outside the handler, or it never rejects',
     ])
   })
 

@@ -5,6 +5,7 @@ import type { HeaderField } from '../../http/header-fields.ts'
 import { composeRefusal, NO_KEY, type Refusal } from '../../http/refusal.ts'
 import type { Amounts, ConsumeOptions, Key } from '../../limiter/options.ts'
 import { type Finish, holdRequest, resolveCounts } from './hold-request.ts'
+import { assertKeyFits, noteUnusableKey, readKey } from './key-guards.ts'
 import { byIp, type KeyOf, resolveKeyFunction } from './keys.ts'
 import { createLimiterLookup, type LimiterInfo } from './limiter-info.ts'
 import { assertMiddlewareOptions, type MiddlewareOptions } from './options.ts'
@@ -35,7 +36,7 @@ interface Setup<Request> {
   readonly accessor: RequestAccessor<Request>
   /** The accessor for `findKey`: it warns of proxies. */
   readonly watched: RequestAccessor<Request>
-  readonly findKey: KeyOf<Request, Key<string>>
+  readonly findKey: KeyOf<Request, unknown>
   /** The key of all requests without a key, where they share one. */
   readonly sharedKey: Key<string> | undefined
   readonly lookUp: ReturnType<typeof createLimiterLookup>
@@ -59,6 +60,7 @@ export function createMiddleware<Request, Tier extends string>(
   const { limiter, key = byIp(), skip, cost, count, onMissingKey } = options
   const warn = createWarn(options.onWarning)
   const findKey = resolveKeyFunction<Request>(key)
+  if (typeof limiter !== 'function') assertKeyFits(options.key, limiter)
   const sharedKey = typeof onMissingKey === 'object' ? { kind: 'shared', name: onMissingKey.shared } : undefined
   const lookUp = createLimiterLookup(options, warn)
   const setup = { options, accessor, watched: watchProxies(accessor, warn), findKey, sharedKey, lookUp, warn }
@@ -82,14 +84,20 @@ function createFastMiddleware<Request>(
     if (skipsPreflight(setup, request)) return SKIPPED
     const found = findKey(request, watched)
     if (found instanceof Promise) return checkRequest(setup, request, found)
-    const key = found ?? sharedKey
+    const key = readKey(found) ?? sharedKey
     if (key === undefined) return resolveMissingKey(setup, limiter.name)
-    const decision = consume(
-      key,
-      idempotencyKey === undefined ? usual : composeConsumeOptions(cost, idempotencyKey(request)),
-    )
+    const call = idempotencyKey === undefined ? usual : composeConsumeOptions(cost, idempotencyKey(request))
+    let decision: Decision | Promise<Decision>
+    try {
+      decision = consume(key, call)
+    } catch (error) {
+      return resolveUnusableKey(setup, request, info, error)
+    }
     if (!(decision instanceof Promise)) return composeResult(setup, request, info, key, decision, undefined)
-    return decision.then((made) => composeResult(setup, request, info, key, made, undefined))
+    return decision.then(
+      (made) => composeResult(setup, request, info, key, made, undefined),
+      (error) => resolveUnusableKey(setup, request, info, error),
+    )
   }
 }
 
@@ -97,17 +105,33 @@ function createFastMiddleware<Request>(
 async function checkRequest<Request>(
   setup: Setup<Request>,
   request: Request,
-  found?: ReturnType<KeyOf<Request, Key<string>>>,
+  found?: unknown,
 ): Promise<MiddlewareResult> {
-  const { limiter: choice, skip, cost: costOption, idempotencyKey, count, expiresIn = 600_000 } = setup.options
+  const { limiter: choice, skip, cost } = setup.options
   if (skipsPreflight(setup, request)) return SKIPPED
   if (skip !== undefined && (await skip(request))) return SKIPPED
   const limiter = typeof choice === 'function' ? await choice(request) : choice
   if (limiter === undefined) return SKIPPED
   const info = setup.lookUp(limiter)
-  const key = (await (found ?? setup.findKey(request, setup.watched))) ?? setup.sharedKey
+  const key = readKey(await (found ?? setup.findKey(request, setup.watched))) ?? setup.sharedKey
   if (key === undefined) return resolveMissingKey(setup, limiter.name)
-  const cost = typeof costOption === 'function' ? await costOption(request) : costOption
+  const amounts = typeof cost === 'function' ? await cost(request) : cost
+  try {
+    return await countRequest(setup, request, info, key, amounts)
+  } catch (error) {
+    return resolveUnusableKey(setup, request, info, error)
+  }
+}
+
+async function countRequest<Request>(
+  setup: Setup<Request>,
+  request: Request,
+  info: LimiterInfo,
+  key: Key<string>,
+  cost: Amounts<string> | undefined,
+): Promise<MiddlewareResult> {
+  const { limiter } = info
+  const { idempotencyKey, count, expiresIn = 600_000 } = setup.options
   if (count === false) {
     const decision = await limiter.peek(key, cost === undefined ? {} : { cost })
     return composeFields(setup, request, info, key, decision, undefined)
@@ -130,8 +154,20 @@ function skipsPreflight<Request>({ options, accessor }: Setup<Request>, request:
 
 function resolveMissingKey<Request>({ options }: Setup<Request>, name: string): MiddlewareResult {
   if (options.onMissingKey !== undefined) return options.onMissingKey === 'skip' ? SKIPPED : REFUSED_WITHOUT_KEY
-  const choices = "onMissingKey says what to do then: 'refuse', 'skip' or { shared: 'a name' }"
-  throw new LimiterError('NO_KEY', `the limiter "${name}" found no key for a request: ${choices}`)
+  const fix = "Set onMissingKey: 'refuse', 'skip' or { shared: 'a name' }"
+  throw new LimiterError('NO_KEY', `a request has no key for the limiter "${name}". ${fix}`)
+}
+
+/** Treats a request like one without a key when its key cannot be used. Without `onMissingKey` it is refused, since it has one. */
+function resolveUnusableKey<Request>(
+  setup: Setup<Request>,
+  request: Request,
+  { limiter }: LimiterInfo,
+  error: unknown,
+): MiddlewareResult | Promise<MiddlewareResult> {
+  noteUnusableKey(error, limiter, setup.warn)
+  if (setup.sharedKey !== undefined) return checkRequest(setup, request, setup.sharedKey)
+  return setup.options.onMissingKey === 'skip' ? SKIPPED : REFUSED_WITHOUT_KEY
 }
 
 function composeConsumeOptions(

@@ -38,19 +38,16 @@ describe('options of middleware', () => {
     [{ expiresIn: 0 }, 'expiresIn must be from 1 ms to 10 years (3653d), got 0'],
     [
       { idempotencyKey: () => 'x', count: 'failed' },
-      'idempotencyKey must not be given with count: a reservation has an id of its own',
+      'idempotencyKey cannot be combined with count: a reservation has its own id',
     ],
     [
       { headers: 'draft-8' },
-      "headers, unless it is false, must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got \"draft-8\"",
+      "headers, unless it is false, must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got \"draft-8\"",
     ],
-    [
-      { headers: true },
-      "headers, unless it is false, must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got true",
-    ],
+    [{ headers: true }, "headers, unless it is false, must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got true"],
     [
       { headers: ['draft-6', 'draft-9'] },
-      "headers[1] must be 'draft-11' or 'draft-7' or 'draft-6' or 'legacy', got \"draft-9\"",
+      "headers[1] must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got \"draft-9\"",
     ],
     [
       { headers: ['draft-11', 'draft-7'] },
@@ -60,7 +57,7 @@ describe('options of middleware', () => {
       { headers: ['legacy', 'legacy'] },
       'headers must be at most one of the drafts and \'legacy\', got ["legacy", "legacy"]',
     ],
-    [{ count: false, idempotencyKey: () => 'x' }, 'idempotencyKey must not be given with count: nothing is counted'],
+    [{ count: false, idempotencyKey: () => 'x' }, 'idempotencyKey cannot be combined with count: nothing is counted'],
     [{ unit: 5 }, 'unit must be a string, or one for each tier by its name, got 5'],
     [{ unit: { user: null } }, 'unit must be a string, or one for each tier by its name, got null'],
     [{ partitionSecret: 'short' }, 'partitionSecret must be a string of at least 16 characters'],

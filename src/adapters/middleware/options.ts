@@ -17,7 +17,7 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
     | ((request: Request) => Limiter<Tier> | undefined | Promise<Limiter<Tier> | undefined>)
   /**
    * Finds the key that a request counts for; for a limiter of tiers also one function for each tier.
-   * @default byIp()
+   * @default byIp(), except for a limiter of several tiers, which needs a key
    */
   readonly key?: KeyOption<Request, Tier>
   /**
@@ -80,6 +80,8 @@ export type WarningCode =
   | 'COUNTED_TWICE'
   | 'LIMITER_IN_HANDLER'
   | 'NOT_SETTLED'
+  | 'TIERS_SHARE_KEY'
+  | 'UNUSABLE_KEY'
 
 /** The names of the options that every adapter has. */
 export const MIDDLEWARE_OPTIONS: readonly string[] = [
@@ -115,8 +117,8 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
   assertCount(given.count)
   if (given.expiresIn !== undefined) readDuration('expiresIn', given.expiresIn)
   if (given.idempotencyKey !== undefined && given.count !== undefined) {
-    const reason = given.count === false ? 'nothing is counted' : 'a reservation has an id of its own'
-    throw new LimiterError('INVALID_OPTION', `idempotencyKey must not be given with count: ${reason}`)
+    const reason = given.count === false ? 'nothing is counted' : 'a reservation has its own id'
+    throw new LimiterError('INVALID_OPTION', `idempotencyKey cannot be combined with count: ${reason}`)
   }
   assertHeaders(given.headers)
   assertUnit(given.unit)

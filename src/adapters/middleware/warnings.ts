@@ -34,10 +34,11 @@ export function watchProxies<Request>(accessor: RequestAccessor<Request>, warn: 
         if (trusted === 'none') {
           warn(
             'PROXY_NOT_TRUSTED',
-            'a request came with X-Forwarded-For, but no proxy is trusted: behind a proxy all share its key',
+            'a request has X-Forwarded-For, but no proxy is trusted. Behind a proxy, all clients share one key',
           )
         } else if (trusted === 'all') {
-          warn('EVERYBODY_TRUSTED', 'every proxy is trusted: a client that sends X-Forwarded-For chooses its own key')
+          const wrong = 'every proxy is trusted: a client chooses its key with X-Forwarded-For'
+          warn('EVERYBODY_TRUSTED', `${wrong}. Give the number of proxies or their networks`)
         }
       }
       return accessor.clientAddress(request)
@@ -54,8 +55,8 @@ export function noteCount(request: { [COUNTED_BY]?: Counters }, limiter: AnyLimi
   // Most requests are counted by one limiter, and need no list of them.
   if (before === undefined) request[COUNTED_BY] = limiter
   else if (before === limiter || (Array.isArray(before) && before.includes(limiter))) {
-    const where = 'it stands both before a route and on it'
-    warn('COUNTED_TWICE', `the limiter "${limiter.name}" counts the same request twice: ${where}`)
+    const where = 'it is on the application and on the route. Remove one'
+    warn('COUNTED_TWICE', `the limiter "${limiter.name}" counts one request twice: ${where}`)
   } else request[COUNTED_BY] = [before, limiter].flat()
 }
 
@@ -80,8 +81,8 @@ export function noteLimiter(limiter: AnyLimiter, warn: Warn): Sighting {
   const replaced = last?.asked === 1 ? last.replaced + 1 : 0
   const isSuspicious = replaced >= SUSPICIOUS
   if (isSuspicious && last?.isWarned !== true) {
-    const made = `${replaced + 1} limiters named "${limiter.name}" were made, and each was asked once`
-    warn('LIMITER_IN_HANDLER', `${made}: make it once, outside of the handler, or nothing is ever counted`)
+    const made = `${replaced + 1} limiters named "${limiter.name}" decided one request each`
+    warn('LIMITER_IN_HANDLER', `${made}. Create the limiter once, outside the handler, or it never rejects`)
   }
   if (sightings.size >= MOST_NAMES) sightings.clear()
   const sighting = {

@@ -22,7 +22,10 @@ export function RateLimit<Tier extends string = never>(
   options: RateLimitOptions<Tier> | readonly RateLimitOptions<any>[] = {},
 ): MethodDecorator & ClassDecorator {
   if (Array.isArray(options) && options.length === 0) {
-    throw new LimiterError('INVALID_OPTION', '@RateLimit() must have at least one limiter: @SkipRateLimit() says none')
+    throw new LimiterError(
+      'INVALID_OPTION',
+      '@RateLimit() must have at least one limiter, got none. Use @SkipRateLimit() for no limit',
+    )
   }
   return SetMetadata(KEY, options)
 }

@@ -38,9 +38,8 @@ export class RateLimits {
     this.#accessor = createContextAccessor(trustProxy)
     const only = defaults.limiter !== undefined && typeof defaults.limiter === 'object' ? [defaults.limiter] : []
     this.#owned = new Set(closeLimiters ? [...this.#limiters.values(), ...only] : [])
-    // Where only decorators limit, the defaults of their options are checked with any limiter.
-    const sample = defaults.limiter ?? [...this.#limiters.values()][0]
-    const limits = sample === undefined ? [] : [this.#createLimit(caller, { limiter: sample })]
+    // Where only decorators limit, the defaults of their options are checked without a limiter: each brings its own, and its keys.
+    const limits = [this.#createLimit(caller, { limiter: defaults.limiter ?? (() => undefined) })]
     this.#undecorated = defaults.limiter === undefined ? [] : limits
   }
 

@@ -57,7 +57,7 @@ it('ends with 2 when there is no such file', async () => {
   expect(await check('missing.yaml')).toEqual({
     code: 2,
     out: '',
-    err: 'sluice: the file of policies "missing.yaml" cannot be read: there is no such file\n',
+    err: 'sluice: the policies file "missing.yaml" cannot be read: there is no such file\n',
   })
 })
 

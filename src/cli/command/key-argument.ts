@@ -32,7 +32,7 @@ export function parseKey(text: string, tiers: readonly string[] = [], known: rea
   const key: [string, Subject][] = []
   for (const [tier, subject] of pairs) {
     if (key.some(([name]) => name === tier))
-      throw new UsageError(`a key names the tier ${show(tier)} once, got ${show(text)}`)
+      throw new UsageError(`duplicate tier ${show(tier)} in key, got ${show(text)}`)
     key.push([tier, parseSubject(subject)])
   }
   return Object.fromEntries(key)
@@ -79,7 +79,7 @@ function assertNoOtherTier(text: string, tiers: readonly string[]): void {
 
 function createTierError(text: string, word: string, tiers: readonly string[]): CommandFailure {
   const hint = didYouMean(word, tiers) || `: there are ${tiers.join(', ')}.`
-  return new UsageError(`there is no tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
+  return new UsageError(`unknown tier ${show(word)}${hint} Write %3D where = is part of a name, got ${show(text)}`)
 }
 
 function parseJsonKey(text: string): Key<string> {

@@ -39,8 +39,8 @@ export async function resolveService(options: KeyOptions, terminal: Terminal): P
   const { url, redis, policies, policy, tokenFile } = options
   if (url === undefined) return undefined
   if (redis !== undefined || policies !== undefined)
-    throw new UsageError('--url asks a service, which has policies and a store')
-  if (policy === undefined) throw new UsageError('--policy is missing: a service is asked about one of its policies')
+    throw new UsageError('--url asks a service, which has its own policies and store. Remove --policies and --redis')
+  if (policy === undefined) throw new UsageError('--policy is missing, such as --policy api')
   return createServiceClient(url, await readToken(tokenFile, terminal), terminal.signal)
 }
 

@@ -15,7 +15,7 @@ export function findPolicy(policies: Policies, name: string): Policy {
   if (found !== undefined) return found
   const names = policies.map((policy) => policy.name)
   const hint = didYouMean(name, names)
-  throw new UsageError(`there is no policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`)
+  throw new UsageError(`unknown policy ${show(name)}${hint || `: there are ${names.join(', ')}`}`)
 }
 
 /** Reads a file. Rejects with a `UsageError` that names what it is a file of when it cannot be read. */
@@ -25,7 +25,7 @@ export async function readTextFile(what: string, path: string): Promise<string> 
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const reason = WHY.get(`${code}`) ?? message
-    throw new UsageError(`the file of ${what} ${show(path)} cannot be read: ${reason}`)
+    throw new UsageError(`the ${what} file ${show(path)} cannot be read: ${reason}`)
   }
 }
 

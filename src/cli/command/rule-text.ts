@@ -13,7 +13,7 @@ export function parseRule(text: string): Rule {
   if (form === undefined) {
     const names = RULES.map((candidate) => candidate.name)
     const hint = didYouMean(name, names) || `: there are ${names.join(', ')}`
-    throw createRuleError(text, name === '' ? 'a rule begins with its name' : `there is no rule ${show(name)}${hint}`)
+    throw createRuleError(text, name === '' ? 'a rule begins with its name' : `unknown rule ${show(name)}${hint}`)
   }
   const given: Record<string, unknown> = {}
   for (const option of options) {

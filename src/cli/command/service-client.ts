@@ -60,9 +60,7 @@ export async function readToken(file: string | undefined, { env }: Terminal): Pr
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    throw new UsageError(
-      `the file of the token cannot be read: ${code === 'ENOENT' ? `there is no ${show(file)}` : message}`,
-    )
+    throw new UsageError(`the token file cannot be read: ${code === 'ENOENT' ? `there is no ${show(file)}` : message}`)
   }
 }
 
@@ -80,7 +78,7 @@ function describeTokenProblem(base: string, token: string | undefined): string {
 function readBaseUrl(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (parsed === undefined || !/^https?:$/.test(parsed.protocol) || parsed.username !== '' || parsed.search !== '') {
-    throw new UsageError(`the URL of a service looks like ${SERVICE_URL}, got ${show(url)}`)
+    throw new UsageError(`the URL of a service must look like ${SERVICE_URL}, got ${show(url)}`)
   }
   return `${parsed.origin}${parsed.pathname.replace(/\/$/, '')}`
 }
@@ -118,7 +116,7 @@ function readReply(base: string, status: number, text: string): unknown {
   try {
     body = JSON.parse(text)
   } catch {
-    throw new CommandFailure(`what answers at ${base} is no Sluice: status ${status}`)
+    throw new CommandFailure(`${base} is not a Sluice service: status ${status}`)
   }
   if (status === OK) return body
   const { code = `${status}`, message = '' } = (body as { error?: Partial<Record<string, string>> } | null)?.error ?? {}

@@ -46,9 +46,9 @@ describe('explain', () => {
     const { code, out, err } = await explain(['STORE_DENIE'])
     expect([code, out]).toEqual([2, ''])
     expect(err).toMatch(
-      /^sluice: there is no code "STORE_DENIE", did you mean "STORE_DENIED"\?\nthe codes are INVALID_OPTION, .*, NOT_SETTLED, STORE_DEGRADED, CLIENT_ERROR\n$/,
+      /^sluice: unknown code "STORE_DENIE", did you mean "STORE_DENIED"\?\nthe codes are INVALID_OPTION, .*, NOT_SETTLED, TIERS_SHARE_KEY, UNUSABLE_KEY, RESOLVE_RULE_FAILED, STORE_DEGRADED, CLIENT_ERROR\n$/,
     )
-    expect((await explain(['E404'])).err).toMatch(/^sluice: there is no code "E404"\nthe codes are /)
+    expect((await explain(['E404'])).err).toMatch(/^sluice: unknown code "E404"\nthe codes are /)
   })
 
   it.each(EXPLANATIONS)('$code, $kind: has a summary and fits a terminal of 60 columns', (explanation) => {

@@ -41,7 +41,7 @@ function formatExplanation({ code, kind, section }: Explanation, terminal: Termi
 function createUnknownCode(given: string): UsageError {
   const codes = [...new Set(EXPLANATIONS.map(({ code }) => code))]
   return new UsageError(
-    `there is no code ${show(given)}${didYouMean(given.toUpperCase(), codes)}\nthe codes are ${codes.join(', ')}`,
+    `unknown code ${show(given)}${didYouMean(given.toUpperCase(), codes)}\nthe codes are ${codes.join(', ')}`,
   )
 }
 

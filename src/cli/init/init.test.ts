@@ -50,7 +50,7 @@ it('overwrites nothing unless --force says so', async () => {
   expect(await said('init', file)).toEqual({
     code: 2,
     out: '',
-    err: `sluice: ${file} is there already: --force overwrites it\n`,
+    err: `sluice: ${file} exists already. Overwrite it with --force\n`,
   })
   expect(await readFile(file, 'utf8')).toBe('mine')
   expect((await said('init', file, '--force')).code).toBe(0)

@@ -31,7 +31,7 @@ async function write(file: string, text: string, overwrites: boolean): Promise<v
     await writeFile(file, text, { flag: overwrites ? 'w' : 'wx' })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new UsageError(`${file} is there already: --force overwrites it`)
+    if (code === 'EEXIST') throw new UsageError(`${file} exists already. Overwrite it with --force`)
     throw new CommandFailure(`${file} cannot be written: ${message}`, undefined, { cause: error })
   }
 }

@@ -68,7 +68,7 @@ function readLimiter({ name, rule, policies, policy, url }: InspectOptions): Pol
   if (name === undefined) throw new UsageError('--name is missing: the name of the limiter, which is part of its keys')
   if (rule === undefined) throw new UsageError("--rule is missing, such as --rule 'sliding-window limit=100 window=1m'")
   if (policies !== undefined || policy !== undefined || url !== undefined) {
-    throw new UsageError('--name and --rule say what --policies, --policy and --url would say: leave those out')
+    throw new UsageError('--name and --rule replace --policies, --policy and --url. Remove those')
   }
   return { name, options: { name, rule: parseRule(rule) } }
 }

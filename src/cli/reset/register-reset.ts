@@ -21,7 +21,7 @@ export const registerReset: RegisterCommand = (program, terminal) => {
     .addHelpText('after', EXAMPLES)
     .action(async (text: string, options: KeyOptions & { yes?: true }) => {
       const { policy } = options
-      if (policy === undefined) throw new UsageError('--policy is missing: a key is reset for one policy')
+      if (policy === undefined) throw new UsageError('--policy is missing, such as --policy api')
       const service = await resolveService(options, terminal)
       if (service !== undefined) {
         const key = parseServedKey(await fetchPolicy(service, policy), text)

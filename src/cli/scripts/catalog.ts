@@ -19,7 +19,7 @@ export function findScript(label: string): Script {
   if (!known.some((script) => script.name === name)) {
     const names = [...new Set(known.map((script) => script.name))]
     const hint = didYouMean(name, names) || `: there are ${names.join(', ')}`
-    throw new UsageError(`there is no script ${JSON.stringify(name)}${hint}`)
+    throw new UsageError(`unknown script ${JSON.stringify(name)}${hint}`)
   }
   return getScript(name, version === undefined ? undefined : Number(version))
 }

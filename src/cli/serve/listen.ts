@@ -12,8 +12,11 @@ export async function listenOn(service: Service, host: string, port: number | un
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE' && port === undefined) return service.listen(host, 0)
-    if (code === 'EADDRINUSE') throw new CommandFailure(`port ${port} of ${host} is taken: --port 0 takes a free one`)
-    if (code === 'EADDRNOTAVAIL') throw new UsageError(`${host} is no address of this machine`)
+    if (code === 'EADDRINUSE')
+      throw new CommandFailure(
+        `port ${port} of ${host} is in use. Choose another with --port; --port 0 takes a free one`,
+      )
+    if (code === 'EADDRNOTAVAIL') throw new UsageError(`${host} is not an address of this machine`)
     throw new CommandFailure(`cannot listen on port ${port ?? DEFAULT_PORT} of ${host}: ${message}`)
   }
 }

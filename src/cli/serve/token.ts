@@ -29,14 +29,14 @@ export async function resolveToken(file: string | undefined, terminal: Terminal)
 /** Throws when other machines can reach the service and its token is a new one: their users could not know it. */
 export async function assertOwnToken(option: string, host: string, { isNew }: Token): Promise<void> {
   if (!isNew || (await isOnlyLocal(option, host))) return
-  const rule = 'a service that others can reach needs a token of yours: --token-file or SLUICE_TOKEN'
+  const rule = 'a service that others can reach needs a token in --token-file or SLUICE_TOKEN'
   throw new UsageError(`${rule}, got ${option} ${host} and neither`)
 }
 
 /** Whether only this machine can reach a host. Rejects with a `UsageError` when it is no address. */
 export async function isOnlyLocal(option: string, host: string): Promise<boolean> {
   const addresses = await lookup(host, { all: true }).catch((error: Error) => {
-    throw new UsageError(`${option} ${host} is no address of this machine: ${error.message}`)
+    throw new UsageError(`${option} ${host} is not an address of this machine: ${error.message}`)
   })
   return addresses.every(({ address }) => isLoopback(address))
 }

@@ -58,8 +58,8 @@ describe('the rules of a simulation', () => {
   })
 
   it.each([
-    ['slide limit=1', `there is no rule "slide": there are ${formNames.join(', ')}`],
-    ['sliding-windw limit=1', 'there is no rule "sliding-windw", did you mean "sliding-window"?'],
+    ['slide limit=1', `unknown rule "slide": there are ${formNames.join(', ')}`],
+    ['sliding-windw limit=1', 'unknown rule "sliding-windw", did you mean "sliding-window"?'],
     ['  ', 'a rule begins with its name'],
     ['fixed-window limit', '"limit" must be an option and its value, such as limit=100 window=1m'],
     ['fixed-window limit=1 limit=2', 'limit is said twice'],
@@ -77,7 +77,7 @@ describe('the rules of a simulation', () => {
 
   it('are refused when one is there twice', async () => {
     expect(await simulateMistake('--rule', RULE, '--rule', ` ${RULE}`)).toBe(
-      `sluice: the rule "${RULE}" is there twice\n`,
+      `sluice: the rule "${RULE}" is given twice. Remove one\n`,
     )
   })
 

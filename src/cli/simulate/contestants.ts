@@ -16,7 +16,7 @@ export async function readContestants(
   const policies = policiesFile === undefined ? [] : await readPoliciesFile(policiesFile)
   const contestants = [...named, ...policies.flatMap(listLimits)]
   const twice = contestants.find(({ name }, index) => contestants.findIndex((other) => other.name === name) < index)
-  if (twice !== undefined) throw new UsageError(`the rule "${twice.name}" is there twice`)
+  if (twice !== undefined) throw new UsageError(`the rule "${twice.name}" is given twice. Remove one`)
   if (contestants.length > 0) return contestants
   return listRuleVariants(100, 60_000).filter(({ rule }) => rule.windowMs !== undefined)
 }

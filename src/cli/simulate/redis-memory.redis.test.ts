@@ -59,6 +59,6 @@ it('fails where the server does not tell', async () => {
   const args = ['--rule', 'fixed-window limit=5 window=1m', '--duration', '1s']
   const code = await run(['simulate', ...args, '--redis', `redis://guest:word@${server.host}:${server.port}`], terminal)
   expect([code, terminal.text()]).toEqual([1, ''])
-  expect(terminal.errors()).toMatch(/^sluice: Redis at 127\.0\.0\.1:\d+ does not tell its memory: NOPERM/)
+  expect(terminal.errors()).toMatch(/^sluice: Redis at 127\.0\.0\.1:\d+ does not report its memory: NOPERM/)
   expect(await redis.dbsize()).toBe(0)
 })

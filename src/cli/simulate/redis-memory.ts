@@ -48,7 +48,7 @@ export async function measureRedisMemory({ rule }: Contestant, { client, place }
     if (answer instanceof Error) throw answer
     return Number(answer)
   } catch (error) {
-    throw new CommandFailure(`Redis at ${place} does not tell its memory: ${(error as Error).message}`, undefined, {
+    throw new CommandFailure(`Redis at ${place} does not report its memory: ${(error as Error).message}`, undefined, {
       cause: error,
     })
   } finally {

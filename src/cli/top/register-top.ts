@@ -100,7 +100,7 @@ function draw(report: LiveReport, service: ServiceClient, terminal: Terminal, ro
 async function fetchReport(service: ServiceClient): Promise<LiveReport> {
   const reply = (await service.get('/v1/live')) as Partial<LiveReport> | null
   if (Array.isArray(reply?.seconds) && Array.isArray(reply.policies)) return reply as LiveReport
-  throw new CommandFailure(`what answers at ${service.place} is no Sluice: it told no live report`)
+  throw new CommandFailure(`${service.place} is not a Sluice service: it sent no live report`)
 }
 
 const EXAMPLES = `

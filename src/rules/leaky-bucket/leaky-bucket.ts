@@ -44,7 +44,7 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
   const { mode = 'police' } = options
   oneOf('mode', mode, ['police', 'shape'])
   if (options.maxWait !== undefined && mode === 'police') {
-    throw new LimiterError('INVALID_OPTION', "maxWait is for mode 'shape': with mode 'police' nothing waits")
+    throw new LimiterError('INVALID_OPTION', "maxWait needs mode: 'shape'; mode 'police' never waits. Remove maxWait")
   }
   const drainMs = Math.ceil((capacity * periodMs) / leak)
   const { maxWait = drainMs } = options

@@ -51,5 +51,5 @@ function readPolicy(policies: PolicyLookup, name: unknown): PolicyInForce {
 export function findPolicy(policies: PolicyLookup, name: string): PolicyInForce {
   const policy = policies.get(name)
   if (policy !== undefined) return policy
-  throw new RequestError('UNKNOWN_POLICY', `there is no policy ${show(name)}: GET /v1/policies lists those in force`)
+  throw new RequestError('UNKNOWN_POLICY', `unknown policy ${show(name)}; GET /v1/policies lists all`)
 }

@@ -10,7 +10,7 @@ export interface ConnectionError {
 /** What went wrong on a connection, in words that its client understands. */
 export function describeConnectionError({ code, message }: NodeJS.ErrnoException): ConnectionError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return { status: 408, message: 'the request took too long to come in' }
+    return { status: 408, message: 'the request timed out before it was complete' }
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
     const text = `the headers may have ${MAX_HEADER_BYTES} bytes, and these have more`

@@ -13,7 +13,7 @@ export function assertOneHost(rawHeaders: readonly string[]): void {
     const name = rawHeaders[at] as string
     if (name.length === 4 && name.toLowerCase() === 'host') count++
   }
-  if (count > 1) throw new RequestError('INVALID_REQUEST', `a request names its host once, got ${count} Host headers`)
+  if (count > 1) throw new RequestError('INVALID_REQUEST', `a request must have one Host header, got ${count}`)
 }
 
 /**

@@ -34,7 +34,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
     }
     const close = (): void => {
       stop()
-      reject(new RequestError('INVALID_REQUEST', 'the connection ended before the body did'))
+      reject(new RequestError('INVALID_REQUEST', 'the connection closed before the body was complete'))
     }
     const giveUp = ({ status, message }: ConnectionError): void => {
       stop()
@@ -52,5 +52,5 @@ export function giveUpBody(request: IncomingMessage, problem: ConnectionError): 
 const GIVEN_UP = Symbol('given up')
 
 function createTooLargeError(maxBytes: number): RequestError {
-  return new RequestError('BODY_TOO_LARGE', `a body may have ${maxBytes} bytes, and this one has more`)
+  return new RequestError('BODY_TOO_LARGE', `the body must have at most ${maxBytes} bytes, got more`)
 }

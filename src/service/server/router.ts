@@ -101,7 +101,7 @@ export class Router {
 
   #serveFile(request: IncomingMessage, path: string): ServiceResponse {
     const found = this.#options.file(path, request.headers['if-none-match'])
-    if (found === undefined) throw new RequestError('NOT_FOUND', `there is nothing at ${show(path)}`)
+    if (found === undefined) throw new RequestError('NOT_FOUND', `unknown path ${show(path)}`)
     assertMethod(request, 'GET')
     return found
   }
@@ -126,5 +126,5 @@ function assertMethod({ method }: IncomingMessage, wanted: 'GET' | 'POST'): void
   const allowed = wanted === 'GET' ? ['GET', 'HEAD'] : ['POST']
   if (allowed.includes(method as string)) return
   const allow = allowed.join(', ')
-  throw new RequestError('METHOD_NOT_ALLOWED', `this is asked for with ${allow}, got ${method}`, { headers: { allow } })
+  throw new RequestError('METHOD_NOT_ALLOWED', `method ${method} not allowed; use ${allow}`, { headers: { allow } })
 }

@@ -82,15 +82,13 @@ describe('the breaker', () => {
     const [one, other] = [limiterWith(), limiterWith({ name: 'other', onStoreFailure: 'throw' })]
     await failOften(one, 1)
     expect(warned.mock.calls).toEqual([
-      [
-        'sluice: wrong password: decisions are made without the store until it makes them (npx sluice explain STORE_DENIED)',
-      ],
+      ['sluice: wrong password; onStoreFailure decides until the store answers (npx sluice explain STORE_DENIED)'],
     ])
     await failOften(one, 4)
     expect(one.health.state).toBe('degraded')
     await expect(other.consume('a')).rejects.toMatchObject({
       code: 'STORE_DENIED',
-      message: 'the store was not asked, so nothing was counted: for 0 ms it has failed (wrong password)',
+      message: 'the store has failed for 0 ms (wrong password). It was not asked, and nothing was counted',
       cause: store.error,
     })
     await clock.run(10_000)
@@ -126,7 +124,7 @@ describe('the breaker', () => {
     await first
     expect(limiter.health).toMatchObject({ state: 'degraded', error: { code: 'STORE_DENIED' } })
     expect(warned.mock.calls).toEqual([
-      [expect.stringMatching(/^sluice: wrong password: .* \(npx sluice explain STORE_DENIED\)$/)],
+      [expect.stringMatching(/^sluice: wrong password; .* \(npx sluice explain STORE_DENIED\)$/)],
     ])
   })
 
@@ -151,7 +149,7 @@ describe('the breaker', () => {
   it('warns that decisions are made without the store, where nobody listens', async () => {
     await failOften(limiterWith(), 10)
     expect(warned.mock.calls).toEqual([
-      ['sluice: gone: decisions are made without the store until it makes them (npx sluice explain STORE_DEGRADED)'],
+      ['sluice: gone; onStoreFailure decides until the store answers (npx sluice explain STORE_DEGRADED)'],
     ])
   })
 
@@ -190,7 +188,7 @@ describe('the breaker', () => {
   it('says what is no error as it is', async () => {
     store.error = 'a text'
     await failOften(limiterWith())
-    expect(warned.mock.calls[0]?.[0]).toContain('sluice: a text: decisions')
+    expect(warned.mock.calls[0]?.[0]).toContain('sluice: a text; onStoreFailure decides')
     await expect(limiterWith({ name: 'other', onStoreFailure: 'throw' }).consume('a')).rejects.toThrow('(a text)')
   })
 

@@ -166,7 +166,7 @@ export class CircuitBreaker {
   #warn(code: string, error: unknown): void {
     if (this.#listListeners().some(({ isHeard }) => isHeard)) return
     const why = error instanceof Error ? error.message : String(error)
-    const message = `${why}: decisions are made without the store until it makes them`
+    const message = `${why}; onStoreFailure decides until the store answers`
     logWarning(message, code)
   }
 

@@ -60,7 +60,7 @@ export class StoreCalls {
     if (this.#late !== undefined) return this.#late
     const { deadlineMs } = this.timeouts
     const cause = new NoAnswer(`no answer within ${deadlineMs} ms`)
-    const message = `the store gave no answer within ${deadlineMs} ms, the deadline`
+    const message = `the store timed out after ${deadlineMs} ms`
     this.#late = this.#store.trouble?.() ?? new LimiterError('STORE_FAILED', message, { cause })
     queueMicrotask(() => {
       this.#late = undefined
@@ -72,7 +72,7 @@ export class StoreCalls {
   reason(): LimiterError {
     const { error, forMs } = this.health
     const why = error instanceof Error ? error.message : String(error)
-    const message = `the store was not asked, so nothing was counted: for ${forMs} ms it has failed (${why})`
+    const message = `the store has failed for ${forMs} ms (${why}). It was not asked, and nothing was counted`
     const code = classifyFailure(error) === 'denied' ? 'STORE_DENIED' : 'STORE_FAILED'
     return new LimiterError(code, message, { cause: error })
   }
@@ -136,7 +136,7 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
   }
 
   failed(given: unknown): void {
-    const error = given ?? new LimiterError('STORE_FAILED', 'the store failed and did not say why')
+    const error = given ?? new LimiterError('STORE_FAILED', 'the store failed without an error')
     this.#error = error
     if (this.#mayRetry(error)) this.#retryLater()
     else if (this.#calls.timeouts.end(this)) {

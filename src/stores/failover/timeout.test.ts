@@ -43,7 +43,7 @@ describe('no answer', () => {
     await clock.run(500)
     expect(await consumed).toMatchObject({
       code: 'STORE_FAILED',
-      message: 'the store gave no answer within 500 ms, the deadline',
+      message: 'the store timed out after 500 ms',
     })
   })
 

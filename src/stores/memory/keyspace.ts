@@ -241,7 +241,7 @@ export class Keyspace {
 
   #assertRoom<State extends RuleState>(table: Table<State>, key: string, what: string): void {
     if (!table.isFull || table.keys.find(key) >= 0) return
-    const message = `the memory store holds ${this.#maxKeys} ${what} already, its maxKeys: nothing was changed`
+    const message = `the memory store is full: it has ${this.#maxKeys} ${what}, its maxKeys. Raise maxKeys; nothing was changed`
     throw new LimiterError('STORE_FULL', message)
   }
 

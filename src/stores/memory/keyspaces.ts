@@ -63,7 +63,10 @@ export class Keyspaces {
       this.#last = registered
       return registered
     }
-    throw new LimiterError('INVALID_ARGUMENT', `the limit "${limit.name}" has not been registered with this store`)
+    throw new LimiterError(
+      'INVALID_ARGUMENT',
+      `the limit "${limit.name}" is not registered with this store. Call store.register(limit) first`,
+    )
   }
 
   totals(): { keys: number; blocks: number; evicted: number; shared: number } {

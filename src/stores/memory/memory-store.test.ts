@@ -224,7 +224,7 @@ describe('memoryStore at maxKeys', () => {
     await limiter.block('a', 1_000)
     await limiter.block('b', 1_000)
     await expect(limiter.block('c', 1_000)).rejects.toThrow(
-      'the memory store holds 2 blocks already, its maxKeys: nothing was changed',
+      'the memory store is full: it has 2 blocks, its maxKeys. Raise maxKeys; nothing was changed',
     )
     await limiter.block('a', 2_000)
     expect((await limiter.peek('a')).retryAfterMs).toBe(2_000)
@@ -240,7 +240,7 @@ describe('memoryStore at maxKeys', () => {
       await limiter.block(key, key === 'b' ? 10 : 900)
     }
     clock.advance(9)
-    await expect(limiter.block('d', 900)).rejects.toThrow('the memory store holds 3 blocks already')
+    await expect(limiter.block('d', 900)).rejects.toThrow('the memory store is full: it has 3 blocks, its maxKeys')
     clock.advance(1)
     expect((await limiter.block('d', 900)).reason).toBe('blocked')
     for (const key of ['a', 'c', 'd']) expect((await limiter.peek(key)).reason).toBe('blocked')
@@ -253,11 +253,11 @@ describe('memoryStore at maxKeys', () => {
     const limiter = createLimiter({ name: 'a', rule, store, clock })
     await limiter.reserve('a', { estimate: 2 })
     await expect(limiter.reserve('b', { estimate: 2 })).rejects.toThrow(
-      'the memory store holds 1 keys with holds already, its maxKeys: nothing was changed',
+      'the memory store is full: it has 1 keys with holds, its maxKeys. Raise maxKeys; nothing was changed',
     )
     await limiter.consume('a', { idempotencyKey: 'one' })
     await expect(limiter.consume('a', { idempotencyKey: 'two' })).rejects.toThrow(
-      'the memory store remembers 1 ids already, its maxKeys: nothing was changed',
+      'the memory store is full: it has 1 idempotency keys, its maxKeys. Raise maxKeys; nothing was changed',
     )
     expect((await limiter.peek('a')).remaining).toBe(7)
     expect((await limiter.consume('a', { idempotencyKey: 'one' })).remaining).toBe(7)

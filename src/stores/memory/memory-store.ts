@@ -101,7 +101,7 @@ function decideOnce(
   const known = slot < 0 ? undefined : admitted.rows.read(slot)
   if (known !== undefined && known.untilMs > nowMs) return known.results
   if (admitted.isFull && slot < 0) {
-    const message = `the memory store remembers ${admitted.keys.size} ids already, its maxKeys: nothing was changed`
+    const message = `the memory store is full: it has ${admitted.keys.size} idempotency keys, its maxKeys. Raise maxKeys; nothing was changed`
     throw new LimiterError('STORE_FULL', message)
   }
   const { allowed, transitions } = decideJointly(operations, keyspaces, nowMs, forgetsByMs)

@@ -25,12 +25,12 @@ it.each<[string, string, string]>([
   [
     'ERR Error running script (call to f_5a8a): @user_script:9: WRONGTYPE Operation against a key holding the wrong kind of value',
     'FOREIGN_KEY',
-    'one of the keys "a", "b" holds something that Sluice has not written, and it was left as it is: delete it, or give the store another prefix',
+    'one of the keys "a", "b" holds a value that Sluice has not written. Delete it, or set another prefix; it is unchanged',
   ],
   [
     'ERR Error running script (call to f_5a8a): @user_script:9: sluice: the key holds something else than a state of this rule, and it was left as it is',
     'FOREIGN_KEY',
-    'one of the keys "a", "b" holds something that Sluice has not written, and it was left as it is: delete it, or give the store another prefix',
+    'one of the keys "a", "b" holds a value that Sluice has not written. Delete it, or set another prefix; it is unchanged',
   ],
   [
     'ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?',

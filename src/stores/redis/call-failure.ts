@@ -26,9 +26,9 @@ const FOREIGN_KEY = /^WRONGTYPE |\bsluice: (?:the|a) key (?:of the id )?holds so
 export function foreignKey(what: string, keys: readonly string[], cause: unknown): LimiterError {
   const names = keys.map((key) => JSON.stringify(key)).join(', ')
   const which = keys.length === 1 ? `the key ${names}` : `one of the keys ${names}`
-  const rule = 'holds something that Sluice has not written, and it was left as it is'
+  const rule = 'holds a value that Sluice has not written'
   const why = cause instanceof Error ? cause.message : String(cause)
-  const message = `${what}: ${which} ${rule}: delete it, or give the store another prefix (${why})`
+  const message = `${what}: ${which} ${rule}. Delete it, or set another prefix; it is unchanged (${why})`
   return new LimiterError('FOREIGN_KEY', message, { cause })
 }
 

@@ -59,7 +59,8 @@ async function decideAll(
   } catch (error) {
     if (!isCrossSlot(error)) throw error
     // By their names they are in one slot, so somebody has changed the names.
-    const message = "a keyPrefix of the client pulls the keys of one decision apart: use redisStore's prefix instead"
+    const message =
+      "the client's keyPrefix puts the keys of one decision in different slots. Remove it, and set redisStore's prefix"
     throw new LimiterError('INVALID_OPTION', message, { cause: error })
   }
 }

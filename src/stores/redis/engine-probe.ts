@@ -15,8 +15,8 @@ export async function refuseUnsafeEngine(send: Send, key: string): Promise<void>
   if ((await probe(send, key)) !== 1) return
   throw new LimiterError(
     'UNSAFE_ENGINE',
-    'the server is Garnet, whose Lua scripts are not atomic unless it was started with --lua-transaction-mode: ' +
-      'start it so, and then say redisStore(client, { garnetLuaTransactions: true })',
+    'the server is Garnet, whose Lua scripts are atomic only with --lua-transaction-mode. ' +
+      'Start it with that option, and set redisStore(client, { garnetLuaTransactions: true })',
   )
 }
 

@@ -45,7 +45,7 @@ export const DEFAULT_PREFIX = 'sluice:'
 /** What a key of a limit is called on the server. With a tag, the keys of one subject lie in one slot of a Cluster. */
 export function redisKey(prefix: string, limit: Limit, key: string): string {
   const start = `${prefix}${encodeScope(limit)}:`
-  return limit.hashTag && key !== '' ? `${start}{${key}}` : start + key
+  return limit.hashTag ? `${start}{${key}}` : start + key
 }
 
 /** The keys of one limit on Redis. */
@@ -225,7 +225,7 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** What a key is called on the server. */
   nameOf(key: string): string {
-    return this.#limit.hashTag && key !== '' ? `${this.start}{${key}}` : this.start + key
+    return this.#limit.hashTag ? `${this.start}{${key}}` : this.start + key
   }
 
   /** A rule as the scripts take it. */
@@ -242,7 +242,7 @@ function findScript(kind: string): Script {
   const script = ofRules.findLast(({ name }) => name === kind)
   if (script !== undefined) return script
   const known = [...new Set(ofRules.map(({ name }) => name))].join(', ')
-  throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(kind)}: it has ${known}`)
+  throw new LimiterError('INVALID_OPTION', `redisStore has no script for the rule ${show(kind)}; rules are ${known}`)
 }
 
 // A limit of whose last decisions so many were handed over starts at the full script for its next ones.

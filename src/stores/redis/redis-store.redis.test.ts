@@ -82,9 +82,9 @@ describe('a decision', () => {
     const bucket = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
     const tiers = { user: rule, 'all: of us': { rule: bucket, resolveRule: () => undefined } }
     const apart = createLimiter({ name: 'chat', tiers, store: redisStore(redis), ...patient })
-    await apart.consume({ user: 'user:42', 'all: of us': '' }, { idempotencyKey: 'order 7' })
+    await apart.consume({ user: 'user:42', 'all: of us': 'all' }, { idempotencyKey: 'order 7' })
     const together = createLimiter({ name: 'tagged', tiers, store: redisStore(redis), ...patient, hashTag: true })
-    await together.consume({ user: 'a{b}', 'all: of us': '' })
+    await together.consume({ user: 'a{b}', 'all: of us': 'all' })
     const single = createLimiter({
       name: 'plans',
       rule,
@@ -94,10 +94,10 @@ describe('a decision', () => {
     })
     await single.consume('user:42')
     expect((await redis.keys('*')).sort()).toEqual([
-      'sluice:chat~all%3A%20of%20us:token-bucket@1+rule:',
+      'sluice:chat~all%3A%20of%20us:token-bucket@1+rule:all',
       'sluice:chat~user:fixed-window@1:user:42',
       'sluice:plans:fixed-window@1+rule:user:42',
-      'sluice:tagged~all%3A%20of%20us:token-bucket@1+rule:',
+      'sluice:tagged~all%3A%20of%20us:token-bucket@1+rule:{all}',
       'sluice:tagged~user:fixed-window@1:{a%7Bb%7D}',
       '{sluice:chat~user:fixed-window@1:user:42}id~["user","all:%20of%20us","order%207"]',
     ])
@@ -228,8 +228,8 @@ describe('an engine', () => {
     await expect(limiterOn(garnet).consume('a')).rejects.toMatchObject({
       code: 'UNSAFE_ENGINE',
       message:
-        'the server is Garnet, whose Lua scripts are not atomic unless it was started with --lua-transaction-mode: ' +
-        'start it so, and then say redisStore(client, { garnetLuaTransactions: true })',
+        'the server is Garnet, whose Lua scripts are atomic only with --lua-transaction-mode. ' +
+        'Start it with that option, and set redisStore(client, { garnetLuaTransactions: true })',
     })
     expect(garnet.sent).toEqual(['EVAL'])
     const trusted = limiterOn(garnet, { garnetLuaTransactions: true })

@@ -171,7 +171,10 @@ interface Placed {
 }
 
 function refuseUnregistered({ name }: Limit): never {
-  throw new LimiterError('INVALID_ARGUMENT', `the limit "${name}" has not been registered with this store`)
+  throw new LimiterError(
+    'INVALID_ARGUMENT',
+    `the limit "${name}" is not registered with this store. Call store.register(limit) first`,
+  )
 }
 
 function startsHot({ operation, keyspace }: Placed): boolean {

@@ -44,7 +44,7 @@ describe('redisStore refuses', () => {
   it('a rule that has no script, and one that lacks what its script takes', () => {
     const own: Rule = { ...rule, kind: 'lottery' }
     expect(() => createLimiter({ name: 'a', rule: own, store: redisStore(redis), ...patient })).toThrow(
-      `redisStore has no script for the rule "lottery": it has ${ruleNames.join(', ')}`,
+      `redisStore has no script for the rule "lottery"; rules are ${ruleNames.join(', ')}`,
     )
     const lacking: Rule = { ...rule, parameters: { limit: 10 } }
     expect(() => createLimiter({ name: 'a', rule: lacking, store: redisStore(redis), ...patient })).toThrow(
@@ -58,7 +58,7 @@ describe('redisStore refuses', () => {
       const strange = ownConnection(redis, async (_key, [name]) => (name === 'EVAL' ? 0 : reply))
       await expect(limiterOn(strange).consume('a')).rejects.toMatchObject({
         code: 'STORE_FAILED',
-        message: `Redis answered something else than the answers to 1 requests in whole numbers: ${reply}`,
+        message: `Redis must answer with the answers to 1 requests in whole numbers, got ${reply}`,
       })
     },
   )
@@ -139,7 +139,7 @@ describe('redisStore refuses', () => {
     })
     await expect(limiter.consume('a')).rejects.toMatchObject({
       code: 'STORE_FAILED',
-      message: 'Redis answered something else than the answers to 2 requests in whole numbers: 1,2,3',
+      message: 'Redis must answer with the answers to 2 requests in whole numbers, got 1,2,3',
     })
   })
 })

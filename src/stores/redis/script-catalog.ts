@@ -31,7 +31,7 @@ export function getScript(name: string, version?: number): Script {
   if (found !== undefined) return found
   const wanted = version === undefined ? show(name) : `${show(name)}, version ${version}`
   const known = scripts.map((script) => `${script.name} ${script.version}`).join(', ')
-  throw new LimiterError('INVALID_ARGUMENT', `there is no script ${wanted}: there are ${known}`)
+  throw new LimiterError('INVALID_ARGUMENT', `unknown script ${wanted}; scripts are ${known}`)
 }
 
 /** The script for everything that a hot one does not decide. */

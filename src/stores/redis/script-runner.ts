@@ -111,8 +111,8 @@ export class ScriptRunner {
   async sweep(start: string): Promise<void> {
     const connection = this.#connection
     if (connection.sweep === undefined) {
-      const message = 'this Redis client cannot look for keys on every primary: a connection of your own needs sweep()'
-      throw new LimiterError('INVALID_ARGUMENT', `${message}, and GLIDE has none for a Cluster`)
+      const message = 'this Redis client cannot scan every primary. A connection of your own needs sweep()'
+      throw new LimiterError('INVALID_ARGUMENT', `${message}; GLIDE has none for a Cluster`)
     }
     try {
       await connection.sweep(start)

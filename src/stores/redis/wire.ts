@@ -130,7 +130,7 @@ function findStarts(numbers: readonly number[], size: number, extra: number): re
 }
 
 function wrongReply(reply: unknown, expected: string): never {
-  throw new LimiterError('STORE_FAILED', `Redis answered something else than ${expected}: ${String(reply)}`)
+  throw new LimiterError('STORE_FAILED', `Redis must answer with ${expected}, got ${String(reply)}`)
 }
 
 function allowed(remaining: number, resetAfterMs: number, nextAfterMs: number, delayMs: number): LimitResult {

@@ -22,7 +22,7 @@ export function listenToErrors(client: object): void {
   emitter.on('error', (error) => {
     if (isWarned || isKeptOut(error) || emitter.listenerCount('error') > 1) return
     isWarned = true
-    const message = `the Redis client reports "${describeError(error)}", and the application does not listen to its errors`
+    const message = `the Redis client failed: ${describeError(error)}. Listen to its errors with client.on('error', …)`
     logWarning(message, 'CLIENT_ERROR')
   })
 }
