@@ -69,7 +69,7 @@ describe('no answer', () => {
     await clock.run(399)
     expect(cancelled).toEqual([])
     await clock.run(1)
-    expect(cancelled).toMatchObject([{ message: 'the store gave no answer within 300 ms, the deadline' }])
+    expect(cancelled).toMatchObject([{ message: 'the store timed out after 300 ms' }])
   })
 
   it('that came in time cancels nothing', async () => {
