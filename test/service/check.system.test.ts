@@ -283,15 +283,8 @@ describe('a wrong check gets a problem that names the mistake, and counts nothin
       'INVALID_KEY',
       'the request has no key: send it in the header X-Sluice-Key or as ?key=',
     ],
-    [
-      'an unknown policy',
-      'apy',
-      sent,
-      404,
-      'UNKNOWN_POLICY',
-      'there is no policy "apy": GET /v1/policies lists those in force',
-    ],
-    ['no policy', '', sent, 404, 'UNKNOWN_POLICY', 'there is no policy "": GET /v1/policies lists those in force'],
+    ['an unknown policy', 'apy', sent, 404, 'UNKNOWN_POLICY', 'unknown policy "apy"; GET /v1/policies lists all'],
+    ['no policy', '', sent, 404, 'UNKNOWN_POLICY', 'unknown policy ""; GET /v1/policies lists all'],
     [
       'an unknown tier',
       'messages',
@@ -515,7 +508,7 @@ describe('the host of a check', () => {
     const head = `GET /v1/check/api HTTP/1.1\r\nAuthorization: Bearer ${TOKEN}\r\nX-Sluice-Key: a\r\nConnection: close\r\n`
     socket.write(`${head}Host: a\r\nhOST: b\r\n\r\n`)
     await ended
-    expect(said()).toContain('a request names its host once, got 2 Host headers')
+    expect(said()).toContain('a request must have one Host header, got 2')
     expect(await own.remaining('api', 'a')).toBe(10)
   })
 })

@@ -162,7 +162,7 @@ describe('the address', () => {
     const [code, told] = await start('0.0.0.0:0')
     expect(code).toBe(2)
     expect(told).toContain(
-      'a service that others can reach needs a token of yours: --token-file or SLUICE_TOKEN, got --rls 0.0.0.0 and neither',
+      'a service that others can reach needs a token in --token-file or SLUICE_TOKEN, got --rls 0.0.0.0 and neither',
     )
     const taken = createServer().listen(0, '127.0.0.1')
     onTestFinished(() => void taken.close())

@@ -37,8 +37,10 @@ export function readKey(found: unknown): Key<string> | undefined {
 
 /** Warns of a key that the limiter cannot use, and throws any other error. */
 export function noteUnusableKey(error: unknown, limiter: Limiter<string>, warn: Warn): void {
-  if (!(error instanceof LimiterError) || error.code !== 'INVALID_KEY') throw error
-  warn('UNUSABLE_KEY', `the limiter "${limiter.name}" cannot use what key returned: ${error.message}`)
+  // By its code: the limiter may come from another copy of this package, such as the CommonJS one.
+  const { code, message } = error as LimiterError
+  if (code !== 'INVALID_KEY') throw error
+  warn('UNUSABLE_KEY', `the limiter "${limiter.name}" cannot use what key returned: ${message}`)
 }
 
 // Larger numbers are rounded: two users could share one.
