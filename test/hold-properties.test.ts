@@ -116,6 +116,8 @@ describe.each([
           const asked = peek(rule, entry, 1, nowMs)
           const { holds } = asked
           if (holds === undefined) return
+          // Of two holds with one id the first to expire is settled, which may be over by then.
+          if (new Set(holds.list.map(({ id }) => id)).size < holds.list.length) return
           const lastMs = (holds.list.at(-1) as Hold).untilMs
           const used = holds.list.reduce<KeyState>((stored, { id, amount }) => {
             return decideBy(rule, stored, { type: 'settle', holdId: id, amount }, nowMs)
