@@ -39,7 +39,7 @@ export class RateLimits {
     const only = defaults.limiter !== undefined && typeof defaults.limiter === 'object' ? [defaults.limiter] : []
     this.#owned = new Set(closeLimiters ? [...this.#limiters.values(), ...only] : [])
     // Where only decorators limit, the defaults of their options are checked without a limiter: each brings its own, and its keys.
-    const limits = [this.#createLimit(caller, { limiter: defaults.limiter ?? (() => undefined) })]
+    const limits = [this.#createLimit(caller, { limiter: defaults.limiter ?? PICKS_NONE })]
     this.#undecorated = defaults.limiter === undefined ? [] : limits
   }
 
@@ -89,6 +89,9 @@ export class RateLimits {
     throw new LimiterError('INVALID_OPTION', `limiter must be ${rule}, got ${show(choice)}${place}`)
   }
 }
+
+// No request reaches it.
+const PICKS_NONE = Function.prototype as () => undefined
 
 function parseLimiters(limiters: unknown): ReadonlyMap<string, Limiter<string>> {
   if (typeof limiters !== 'object' || limiters === null || Array.isArray(limiters)) {
