@@ -13,14 +13,14 @@ import { askTiers, calls, openTiers, tiers, traceOf, waitAfter } from './tier-tw
 describe('in memory', () => {
   it('what has expired is not forgotten while the clock may step back', () => {
     const rule = fixedWindow({ limit: 5, window: 1_000 })
-    const shelf = openLimit(memoryStore(), { limiter: 'a', rule })
+    const oneLimit = openLimit(memoryStore(), { limiter: 'a', rule })
     const admitted = (nowMs: number): number =>
       [1, 1, 1, 1, 1].filter((amount) => {
-        const answer = shelf.decide('key', { type: 'consume', amount }, nowMs)
+        const answer = oneLimit.decide('key', { type: 'consume', amount }, nowMs)
         return 'allowed' in answer && answer.allowed
       }).length
     expect(admitted(999)).toBe(5)
-    shelf.decide('key', { type: 'peek', amount: 1 }, 1_000)
+    oneLimit.decide('key', { type: 'peek', amount: 1 }, 1_000)
     expect([admitted(999), admitted(1_000), admitted(999)]).toEqual([0, 5, 0])
   })
 
@@ -32,14 +32,14 @@ describe('in memory', () => {
       starts,
       async (tierList, callList, startMs) => {
         const [memory, all] = [memoryStore(), mapStore()]
-        const shelves = { memory: openTiers(memory, 'a', tierList), all: openTiers(all, 'a', tierList) }
+        const limits = { memory: openTiers(memory, 'a', tierList), all: openTiers(all, 'a', tierList) }
         let nowMs = startMs
         let latestMs = startMs
         const trace: string[] = []
         for (const call of callList) {
-          const expected = await askTiers(all, shelves.all, tierList, call, nowMs)
+          const expected = await askTiers(all, limits.all, tierList, call, nowMs)
           trace.push(traceOf(tierList, call, nowMs))
-          expect(await askTiers(memory, shelves.memory, tierList, call, nowMs), trace.join('\n')).toEqual(expected)
+          expect(await askTiers(memory, limits.memory, tierList, call, nowMs), trace.join('\n')).toEqual(expected)
           nowMs = Math.max(nowMs + waitAfter(call.wait, expected), latestMs - 60_000)
           latestMs = Math.max(latestMs, nowMs)
         }

@@ -36,9 +36,9 @@ const usedOf = (rule: Rule, entry: KeyState, nowMs: number): number =>
   rule.limit - peek(rule, entry, 1, nowMs).remaining
 
 // What remains of a shaper is what may still wait in time, and so tells less of what is used.
-const telling = outlivingKinds.filter(([title]) => !title.endsWith('as a shaper'))
+const plainKinds = outlivingKinds.filter(([title]) => !title.endsWith('as a shaper'))
 
-describe.each(telling)('when the numbers of a %s change', (_, kind, { knowsTimes }) => {
+describe.each(plainKinds)('when the numbers of a %s change', (_, kind, { knowsTimes }) => {
   it('what is used stays used', () => {
     fc.assert(
       fc.property(kind, kind, takes, fc.nat(300), starts, (before, after, turns, laterMs, startMs) => {
@@ -55,7 +55,7 @@ describe.each(telling)('when the numbers of a %s change', (_, kind, { knowsTimes
   })
 })
 
-describe.each(telling)('when the numbers of a %s change', (_, kind) => {
+describe.each(plainKinds)('when the numbers of a %s change', (_, kind) => {
   it('a charge counts beside what is used, and a refund gives back no more than it says', () => {
     const amounts = fc.integer({ min: 1, max: 9 })
     fc.assert(

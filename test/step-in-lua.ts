@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { assemble } from '../scripts/lua/assemble.mjs'
 import type { AdjustResult, Rule, RuleState, StepResult } from '../src/core/rule.ts'
-import type { Timeline } from '../src/rules/timeline.ts'
+import type { Timeline } from '../src/rules/timeline-view.ts'
 
 /** One call of a step. */
 export interface Call {

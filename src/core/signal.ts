@@ -10,15 +10,15 @@ interface SignalLike {
 /** An `AbortSignal`, by the types of Node or of the browser where a project has them. */
 export type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Global } } ? Global : SignalLike
 
-/** The signals that are listened to, and who is told. */
-const told = new WeakMap<AbortSignal, AbortListeners>()
+/** The listeners of each signal. */
+const bySignal = new WeakMap<AbortSignal, AbortListeners>()
 
 /**
  * Calls `aborted`, a function of its own, when the signal is aborted, which it is not yet. Returns the function that ends that. However
  * many listen, the signal has one listener: from the eleventh on Node would warn of a leak.
  */
 export function onAbort(signal: AbortSignal, aborted: () => void): () => void {
-  const listeners = told.get(signal) ?? new AbortListeners(signal)
+  const listeners = bySignal.get(signal) ?? new AbortListeners(signal)
   return listeners.add(aborted)
 }
 
@@ -28,7 +28,7 @@ class AbortListeners {
 
   constructor(signal: AbortSignal) {
     this.#signal = signal
-    told.set(signal, this)
+    bySignal.set(signal, this)
     signal.addEventListener('abort', this.#tell)
   }
 
@@ -40,7 +40,7 @@ class AbortListeners {
   #remove(aborted: () => void): void {
     this.#listeners.delete(aborted)
     if (this.#listeners.size > 0) return
-    told.delete(this.#signal)
+    bySignal.delete(this.#signal)
     this.#signal.removeEventListener('abort', this.#tell)
   }
 

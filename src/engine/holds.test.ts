@@ -18,7 +18,7 @@ function reserve(rule: Rule, stored: KeyState, holdId: number, amount: number, h
   return decideBy(rule, stored, { type: 'reserve', holdId, amount, holdMs }, nowMs)
 }
 
-/** A key with so many holds of 1, each of which expires a second after the one before. */
+/** A key with `count` holds of 1. Each expires a second after the one before. */
 function hold(rule: Rule, count: number): KeyState {
   let stored: KeyState = UNTOUCHED
   for (let id = 1; id <= count; id++) stored = reserve(rule, stored, id, 1, 1_000 * id)

@@ -57,7 +57,7 @@ describe('a key whose rule changes', () => {
     expect(peek(shaper(20), used, 1, 0)).toMatchObject({ remaining: 1, delayMs: 2_000 })
   })
 
-  describe('is told the truth by a refusal', () => {
+  describe('gets the true waiting time from a refusal', () => {
     // Used up by one rule, and then asked by another, which waits for an hour from the first time that it is asked.
     const [first, second, third] = [bucket(1), bucket(1, 60_000), bucket(1, HOUR_MS)]
     const expectTruth = (stored: KeyState, nowMs: number): void => {

@@ -5,7 +5,7 @@ import { everyMode, randomRules } from '../../test/rule-registry.ts'
 import { starts } from '../../test/schedules.ts'
 import type { BulkRefunds, Rule, RuleState, Taken } from '../core/rule.ts'
 import { slidingLog } from './sliding-log/sliding-log.ts'
-import type { Timeline } from './timeline.ts'
+import type { Timeline } from './timeline-view.ts'
 
 const small = fc.integer({ min: 1, max: 30 })
 const numbers = { limit: small, timeMs: fc.constantFrom(7, 250, 999), rate: small, parts: fc.constantFrom(1, 3, 7) }

@@ -8,7 +8,7 @@ import { leakyBucket } from './leaky-bucket/leaky-bucket.ts'
 import { compactLevelCodec } from './level.ts'
 import { slidingLog } from './sliding-log/sliding-log.ts'
 import { strictWindow } from './strict-window/strict-window.ts'
-import type { Timeline } from './timeline.ts'
+import type { Timeline } from './timeline-view.ts'
 import { tokenBucket } from './token-bucket/token-bucket.ts'
 
 const BIG = 2 ** 26

@@ -1,6 +1,6 @@
 import type { Rule, RuleState } from '../core/rule.ts'
 import type { KeyState, Transition } from '../engine/key-state.ts'
-import type { Timeline } from '../rules/timeline.ts'
+import type { Timeline } from '../rules/timeline-view.ts'
 import { ExpiringMap } from './expiring-map.ts'
 import type { TieredRule, TieredState } from './tiered-rule.ts'
 

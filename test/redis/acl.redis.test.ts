@@ -37,8 +37,8 @@ async function storeWithout(...without: string[]) {
   onTestFinished(() => client.disconnect())
   const store = redisStore(client)
   const rule = fixedWindow({ limit: 100, window: 60_000 })
-  const shelf = openLimit(store, { limiter: 'acl', rule })
-  const request = (asked: Action, nowMs: number = STORE_TIME) => shelf.decide(randomUUID(), asked, nowMs)
+  const oneLimit = openLimit(store, { limiter: 'acl', rule })
+  const request = (asked: Action, nowMs: number = STORE_TIME) => oneLimit.decide(randomUUID(), asked, nowMs)
   // The first one leaves at once, and the others together.
   const together = (asked = take) => Promise.all([request(asked), request(asked), request(asked)])
   return { store, request, together }
@@ -145,13 +145,13 @@ describe('a user without', () => {
 
   it('+del is refused where a key ends early', async () => {
     const { store } = await storeWithout('+del')
-    const shelf = openLimit(store, {
+    const oneLimit = openLimit(store, {
       limiter: 'ends',
       rule: fixedWindow({ limit: 9, window: 60_000, anchor: 'first-hit' }),
     })
-    await shelf.decide('a', take, STORE_TIME)
-    await expect(shelf.decide('a', { type: 'reset' }, STORE_TIME)).rejects.toMatchObject(DENIED)
-    await shelf.decide('a', take, STORE_TIME)
+    await oneLimit.decide('a', take, STORE_TIME)
+    await expect(oneLimit.decide('a', { type: 'reset' }, STORE_TIME)).rejects.toMatchObject(DENIED)
+    await oneLimit.decide('a', take, STORE_TIME)
   })
 
   it.each(['+evalsha', '+get', '+set', '~sluice:*'])('%s is refused everything', async (right) => {

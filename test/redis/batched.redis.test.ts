@@ -53,11 +53,11 @@ interface Moment {
 /** What memory says of calls that come one after the other. */
 async function played(tierList: readonly RandomTier[], callList: readonly RandomCall[], startMs: number) {
   const memory = memoryStore()
-  const shelves = openTiers(memory, 'burst', tierList)
+  const limits = openTiers(memory, 'burst', tierList)
   const moments: Moment[] = []
   let nowMs = startMs
   for (const call of callList) {
-    const expected = await askTiers(memory, shelves, tierList, call, nowMs)
+    const expected = await askTiers(memory, limits, tierList, call, nowMs)
     moments.push({ call, nowMs, expected })
     nowMs += waitAfter(call.wait, expected)
   }
@@ -66,8 +66,8 @@ async function played(tierList: readonly RandomTier[], callList: readonly Random
 
 /** The same calls on another store, none of them waiting for the one before. */
 async function expectSame(store: Store, tierList: readonly RandomTier[], moments: readonly Moment[]): Promise<void> {
-  const shelves = openTiers(store, `burst ${count++}`, tierList)
-  const seen = await Promise.all(moments.map(({ call, nowMs }) => askTiers(store, shelves, tierList, call, nowMs)))
+  const limits = openTiers(store, `burst ${count++}`, tierList)
+  const seen = await Promise.all(moments.map(({ call, nowMs }) => askTiers(store, limits, tierList, call, nowMs)))
   const trace = moments.map(({ call, nowMs }) => traceOf(tierList, call, nowMs)).join('\n')
   const expected = moments.map((moment) => moment.expected)
   if (!isDeepStrictEqual(seen, expected)) expect(seen, trace).toEqual(expected)
@@ -111,9 +111,9 @@ it('decisions by one rule, sent together, are those that would have been made on
     .map((rule): RandomTier[] => [{ rules: [rule, rule, rule], isChanging: false, shadow: false }])
   const property = fc.asyncProperty(one, calls(bursts), starts, async (tierList, callList, startMs) => {
     const moments = await played(tierList, callList.map(withoutId), startMs)
-    const [shelf] = openTiers(store, `single ${count++}`, tierList)
+    const [oneLimit] = openTiers(store, `single ${count++}`, tierList)
     const seen = await Promise.all(
-      moments.map(({ call, nowMs }) => shelf?.decide(`key-${call.key}`, requestIn(call), nowMs)),
+      moments.map(({ call, nowMs }) => oneLimit?.decide(`key-${call.key}`, requestIn(call), nowMs)),
     )
     const trace = moments.map(({ call, nowMs }) => traceOf(tierList, call, nowMs)).join('\n')
     expect(seen, trace).toEqual(moments.map(({ expected }) => expected[0]))
@@ -130,8 +130,8 @@ describe('on a Cluster', () => {
   })
 
   const rule = fixedWindow({ limit: 9, window: 60_000 })
-  const remaining = async (shelf: OpenLimit, keys: readonly string[]): Promise<number[]> => {
-    const asked = keys.map((key) => shelf.decide(key, { type: 'consume', amount: 1 }, 1_000_000))
+  const remaining = async (oneLimit: OpenLimit, keys: readonly string[]): Promise<number[]> => {
+    const asked = keys.map((key) => oneLimit.decide(key, { type: 'consume', amount: 1 }, 1_000_000))
     return (await Promise.all(asked)).map((verdict) => verdict.remaining)
   }
   // Two keys of one slot, and one of another.
@@ -149,10 +149,10 @@ describe('on a Cluster', () => {
   it('they go by the slots of their keys', async () => {
     const client = new Cluster([...cluster.nodes])
     const watched = watchedConnection(client)
-    const shelf = openLimit(redisStore(watched), { limiter: 'slots', rule })
-    await remaining(shelf, ['warm'])
+    const oneLimit = openLimit(redisStore(watched), { limiter: 'slots', rule })
+    await remaining(oneLimit, ['warm'])
     watched.calls.length = 0
-    expect(await remaining(shelf, burst)).toEqual([8, 8, 8, 7, 8, 6])
+    expect(await remaining(oneLimit, burst)).toEqual([8, 8, 8, 7, 8, 6])
     const sent = watched.calls.map(({ keys }) => keys.map((key) => key.split(':').at(-1)))
     expect(sent).toEqual([['x'], [first, second], ['y']])
     client.disconnect()
@@ -161,10 +161,10 @@ describe('on a Cluster', () => {
   it('each goes alone where the client renames keys, so that nobody knows their slots', async () => {
     const client = new Cluster([...cluster.nodes], { keyPrefix: 'app:' })
     const watched = watchedConnection(client)
-    const shelf = openLimit(redisStore(watched), { limiter: 'slots', rule })
-    expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
+    const oneLimit = openLimit(redisStore(watched), { limiter: 'slots', rule })
+    expect((await remaining(oneLimit, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
     watched.calls.length = 0
-    expect(await remaining(shelf, burst)).toEqual([7, 5, 7, 4, 7, 3])
+    expect(await remaining(oneLimit, burst)).toEqual([7, 5, 7, 4, 7, 3])
     expect(watched.calls.map(({ keys }) => keys.length)).toEqual([1, 1, 1, 1])
     client.disconnect()
   })
@@ -174,10 +174,10 @@ describe('on a Cluster', () => {
     const client = new Cluster([{ host, port }])
     const { isCluster: _, ...connection } = openConnection(client)
     const watched = watchedConnection(connection)
-    const shelf = openLimit(redisStore(watched), { limiter: 'learned', rule })
-    expect((await remaining(shelf, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
+    const oneLimit = openLimit(redisStore(watched), { limiter: 'learned', rule })
+    expect((await remaining(oneLimit, burst)).toSorted()).toEqual([6, 7, 8, 8, 8, 8])
     watched.calls.length = 0
-    expect(await remaining(shelf, ['x', 'y', 'z'])).toEqual([7, 7, 8])
+    expect(await remaining(oneLimit, ['x', 'y', 'z'])).toEqual([7, 7, 8])
     expect(watched.calls.map(({ keys }) => keys.length)).toEqual([1, 1, 1])
     client.disconnect()
   })

@@ -15,10 +15,11 @@ import { type Action, type OpenLimit, openLimit } from '../open-limit.ts'
 import { doubles } from '../scripts/wrong-requests.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 
-// No call of a script may stall the server, whatever a key holds. A time on a busy machine says little, so the bar is far above what calls
-// take on an idle one (below 1 ms, on logs of 10,000 entries up to 2.4 ms), and below what 300 reservations once cost: 9.7 ms.
+// No call of a script may hold the server for a millisecond, whatever a key holds within our own limits. Two kinds do not keep that yet with
+// certainty (idle machine, best of 12 tries: 0.83 ms with 1,000 slices, 1.32 ms with 10,000 entries), and have a bar that a busy machine keeps too.
 
-const SLOW_US = 5_000
+const SLOW_US = 1_000
+const SLOWER_US: Readonly<Record<string, number>> = { 'strict-window': 2_000, 'sliding-log': 5_000, concurrency: 5_000 }
 const TRIES = 12
 const NOW_MS = 1_700_000_000_000
 const HOUR_MS = 3_600_000
@@ -105,10 +106,11 @@ let count = 0
 async function measure(
   rule: Rule,
   value: Buffer,
+  slowUs: number,
   ask: (limit: OpenLimit, nowMs: number) => Promise<unknown>,
 ): Promise<number> {
   let bestUs = Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < TRIES && bestUs >= SLOW_US; tries++) {
+  for (let tries = 0; tries < TRIES && bestUs >= slowUs; tries++) {
     const limiter = `bounded${count++}`
     const limit = openLimit(redisStore(redis), { limiter, rule })
     await limit.decide('warm', { type: 'charge', amount: 1 }, NOW_MS)
@@ -124,12 +126,15 @@ async function measure(
   return bestUs
 }
 
-describe.each(rules)('no call on a key of a %s stalls the server', (_, rule, holds, state) => {
+describe.each(rules)('no call on a key of a %s holds the server for long', (_, rule, holds, state) => {
+  const slowUs = SLOWER_US[rule.kind] ?? SLOW_US
   const held = doubles(...holdNumbers(holds), ...state)
 
   it.each(actions)('for %s', async (_, action, laterMs) => {
-    const us = await measure(rule, held, async (limit, nowMs) => limit.decide('key', action(rule), nowMs + laterMs))
-    expect(us).toBeLessThan(SLOW_US)
+    const us = await measure(rule, held, slowUs, async (limit, nowMs) =>
+      limit.decide('key', action(rule), nowMs + laterMs),
+    )
+    expect(us).toBeLessThan(slowUs)
   })
 
   it.each([
@@ -139,7 +144,7 @@ describe.each(rules)('no call on a key of a %s stalls the server', (_, rule, hol
     ['refusals without holds', doubles(...state), { type: 'consume', amount: rule.limit }],
     ['reservations', held, undefined],
   ] as const)('for 64 %s at once', async (_, value, action) => {
-    const us = await measure(rule, value, (limit, nowMs) =>
+    const us = await measure(rule, value, slowUs, (limit, nowMs) =>
       Promise.all(
         Array.from({ length: 64 }, (_, index) => {
           const reserve = { type: 'reserve', amount: 1, holdId: 6_000 + index, holdMs: 110_000 } as const
@@ -147,19 +152,21 @@ describe.each(rules)('no call on a key of a %s stalls the server', (_, rule, hol
         }),
       ),
     )
-    expect(us).toBeLessThan(SLOW_US)
+    expect(us).toBeLessThan(slowUs)
   })
 })
 
 describe.each([
   ['sliding log', slidingLog({ limit: 40_000, window: HOUR_MS })],
   ['concurrency', concurrency({ limit: 40_000, lease: HOUR_MS })],
-])('no call on a key of a %s with 30,000 entries stalls the server', (_, rule) => {
+])('no call on a key of a %s with 30,000 entries takes a millisecond', (_, rule) => {
   it.each([
     ['a refusal', { type: 'consume', amount: 40_000 }],
     ['a look', { type: 'peek', amount: 1 }],
   ] as const)('for %s', async (_, action) => {
-    const us = await measure(rule, doubles(...line(30_000)), async (limit, nowMs) => limit.decide('key', action, nowMs))
+    const us = await measure(rule, doubles(...line(30_000)), SLOW_US, async (limit, nowMs) =>
+      limit.decide('key', action, nowMs),
+    )
     expect(us).toBeLessThan(SLOW_US)
   })
 })

@@ -38,12 +38,12 @@ describe.each(redisClients.filter(({ topology }) => topology === 'cluster'))(
       const onCluster = redisStore(opened.client)
       const property = fc.asyncProperty(comparable, calls(waits), starts, async (tierList, callList, startMs) => {
         const [memory, name, trace] = [memoryStore(), `twins ${count++}`, [] as string[]]
-        const shelves = { memory: openTiers(memory, name, tierList), cluster: openTiers(onCluster, name, tierList) }
+        const limits = { memory: openTiers(memory, name, tierList), cluster: openTiers(onCluster, name, tierList) }
         let nowMs = startMs
         for (const [turn, randomCall] of callList.entries()) {
           const call = comparableCall(randomCall, turn)
-          const expected = await askTiers(memory, shelves.memory, tierList, call, nowMs)
-          const seen = await askTiers(onCluster, shelves.cluster, tierList, call, nowMs)
+          const expected = await askTiers(memory, limits.memory, tierList, call, nowMs)
+          const seen = await askTiers(onCluster, limits.cluster, tierList, call, nowMs)
           trace.push(traceOf(tierList, call, nowMs))
           const pair = [seen, expected].map((verdicts) => withoutOpenWindows(tierList, call, verdicts))
           if (!isDeepStrictEqual(pair[0], pair[1])) expect(pair[0], trace.join('\n')).toEqual(pair[1])

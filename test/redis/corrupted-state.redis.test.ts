@@ -56,16 +56,16 @@ const everyQuestion: readonly Action[] = [
 let names = 0
 
 /** A fresh place for a rule, and how to write there what somebody has spoilt. */
-function placeOf(rule: Rule): { shelf: OpenLimit; nameOf: (key: string) => string } {
+function placeOf(rule: Rule): { oneLimit: OpenLimit; nameOf: (key: string) => string } {
   const limiterName = `c${names++}`
-  const shelf = openLimit(redisStore(redis), { limiter: limiterName, rule })
-  return { shelf, nameOf: (key) => `sluice:${limiterName}:${rule.stateName}:${key}` }
+  const oneLimit = openLimit(redisStore(redis), { limiter: limiterName, rule })
+  return { oneLimit, nameOf: (key) => `sluice:${limiterName}:${rule.stateName}:${key}` }
 }
 
 /** The bytes of a key after the requests, a second apart. */
 async function bytesAfter(rule: Rule, requests: readonly Action[]): Promise<Buffer> {
-  const { shelf, nameOf } = placeOf(rule)
-  for (const [index, request] of requests.entries()) await shelf.decide('whole', request, NOON_MS + 1_000 * index)
+  const { oneLimit, nameOf } = placeOf(rule)
+  for (const [index, request] of requests.entries()) await oneLimit.decide('whole', request, NOON_MS + 1_000 * index)
   return (await redis.getBuffer(nameOf('whole'))) as Buffer
 }
 
@@ -76,7 +76,7 @@ let values = 0
  * The next value is asked the next questions.
  */
 async function answers(rule: Rule, bytes: Buffer): Promise<readonly ('FOREIGN_KEY' | LimitResult)[]> {
-  const { shelf, nameOf } = placeOf(rule)
+  const { oneLimit, nameOf } = placeOf(rule)
   const every = everyQuestion.length / runs('questions')
   const turn = values++
   const asked = everyQuestion.filter((_, index) => (index + turn) % every === 0)
@@ -84,7 +84,7 @@ async function answers(rule: Rule, bytes: Buffer): Promise<readonly ('FOREIGN_KE
   return Promise.all(
     asked.map(async (request, index) => {
       try {
-        return await shelf.decide(`${index}`, request, LATER_MS)
+        return await oneLimit.decide(`${index}`, request, LATER_MS)
       } catch (error) {
         if ((error as { code?: string }).code !== 'FOREIGN_KEY') throw error
         expect(await redis.getBuffer(nameOf(`${index}`))).toEqual(bytes)
@@ -213,9 +213,9 @@ describe.each(everyRule.filter(({ factory }) => /slidingLog|concurrency/.test(fa
     ])('that %s are no decision', async (_, pairs, total, request, nowMs) => {
       const numbers = pairs.map((number, index) => (index % 2 === 0 ? NOON_MS + number : number))
       const bytes = Buffer.from(Float64Array.of(numbers.at(-2) as number, total, 86_400_000, ...numbers).buffer)
-      const { shelf, nameOf } = placeOf(rule)
+      const { oneLimit, nameOf } = placeOf(rule)
       await redis.set(nameOf('pairs'), bytes, 'PX', 600_000)
-      await expect(shelf.decide('pairs', request, nowMs)).rejects.toMatchObject({ code: 'FOREIGN_KEY' })
+      await expect(oneLimit.decide('pairs', request, nowMs)).rejects.toMatchObject({ code: 'FOREIGN_KEY' })
       expect(await redis.getBuffer(nameOf('pairs'))).toEqual(bytes)
     })
   },

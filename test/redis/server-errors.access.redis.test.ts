@@ -7,7 +7,7 @@ import { redisClients } from '../redis-clients/redis-clients.ts'
 import { ask } from '../servers/ask.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
-import { LIMIT, oneShelf, serverNameOf } from './one-shelf.ts'
+import { LIMIT, openOneLimit, serverNameOf } from './one-limit.ts'
 
 let server: RunningServer
 
@@ -42,33 +42,33 @@ const keyCount = async (key: string) => ask(server, 'EXISTS', serverNameOf(key))
 describe('a user that may not', () => {
   it('run scripts', async () => {
     const { client, allow } = await userWith('~sluice:*', '+get', '+set', '+time')
-    const shelf = oneShelf(client)
+    const oneLimit = openOneLimit(client)
     const words = `the user of the client may not send this command, see ${ALLOWED} (NOPERM `
-    const { message } = await shelf.expectToFail('STORE_DENIED', words, 'scripts')
+    const { message } = await oneLimit.expectToFail('STORE_DENIED', words, 'scripts')
     expect(message).toMatch(/'evalsha' command/)
     expect(await keyCount('scripts')).toBe(0)
     await allow('+evalsha', '+eval')
-    expect((await shelf.take('scripts')).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take('scripts')).remaining).toBe(LIMIT - 1)
   })
 
   it('touch the keys', async () => {
     const { client, allow } = await userWith('~other:*', '+evalsha', '+eval', '+get', '+set', '+time')
-    const shelf = oneShelf(client)
+    const oneLimit = openOneLimit(client)
     const words = `the user of the client may not touch these keys, see ${ALLOWED} (NOPERM `
-    await shelf.expectToFail('STORE_DENIED', words, 'keys')
+    await oneLimit.expectToFail('STORE_DENIED', words, 'keys')
     expect(await keyCount('keys')).toBe(0)
     await allow('~sluice:*')
-    expect((await shelf.take('keys')).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take('keys')).remaining).toBe(LIMIT - 1)
   })
 
   it('do what the script does', async () => {
     const { client, allow } = await userWith('~sluice:*', '+evalsha', '+eval', '+get', '+time')
-    const shelf = oneShelf(client)
+    const oneLimit = openOneLimit(client)
     const words = `the user of the client may not do what the script does, see ${ALLOWED} (ERR `
-    await shelf.expectToFail('STORE_DENIED', words, 'set')
+    await oneLimit.expectToFail('STORE_DENIED', words, 'set')
     expect(await keyCount('set')).toBe(0)
     await allow('+set')
-    expect((await shelf.take('set')).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take('set')).remaining).toBe(LIMIT - 1)
   })
 
   it('load them, and warms up', async () => {
@@ -89,7 +89,7 @@ it('EVALSHA that is switched off is named', async () => {
   onTestFinished(() => client.disconnect())
   const words =
     "the server does not know a command that Sluice needs: it is renamed or switched off (ERR unknown command 'evalsha'"
-  await oneShelf(client).expectToFail('STORE_DENIED', words)
+  await openOneLimit(client).expectToFail('STORE_DENIED', words)
   expect(await ask(bare, 'DBSIZE')).toBe(0)
 })
 
@@ -106,16 +106,16 @@ describe('a password', () => {
     const client = new Redis(locked.port, { ...options, retryStrategy: () => 10 })
     client.on('error', () => {})
     onTestFinished(() => client.disconnect())
-    const shelf = oneShelf(client, 2_000)
-    await shelf.expectToFail('STORE_DENIED', words)
-    await shelf.expectToFail('STORE_DENIED', words)
+    const oneLimit = openOneLimit(client, 2_000)
+    await oneLimit.expectToFail('STORE_DENIED', words)
+    await oneLimit.expectToFail('STORE_DENIED', words)
     const admin = new Redis(locked.port, { password: 'secret' })
     onTestFinished(() => admin.disconnect())
     expect(await admin.dbsize()).toBe(0)
     // Anybody gets in.
     await admin.call('ACL', 'SETUSER', 'default', 'nopass')
     await admin.call('ACL', 'SETUSER', 'nobody', 'on', 'nopass', '~*', '+@all')
-    expect((await shelf.take()).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take()).remaining).toBe(LIMIT - 1)
   })
 
   it('that node-redis does not have is missed by the server', async () => {
@@ -124,7 +124,7 @@ describe('a password', () => {
     client.on('error', () => {})
     client.connect().catch(() => {})
     onTestFinished(() => client.destroy())
-    await oneShelf(client).expectToFail('STORE_DENIED', wants)
+    await openOneLimit(client).expectToFail('STORE_DENIED', wants)
   })
 })
 
@@ -132,40 +132,40 @@ describe.each(redisClients.filter(({ topology }) => topology === 'single'))('$ti
   it('tells a foreign key by its name, and the next key is decided', async () => {
     const { client, close } = await open({ single: server } as unknown as SharedServers)
     onTestFinished(close)
-    const shelf = oneShelf(client)
+    const oneLimit = openOneLimit(client)
     const [list, text] = [randomUUID(), randomUUID()]
     await ask(server, 'LPUSH', serverNameOf(list), 'mine')
     await ask(server, 'SET', serverNameOf(text), 'mine too')
     const tellsOf = (key: string) =>
       `the key "${serverNameOf(key)}" holds a value that Sluice has not written. ` +
       'Delete it, or set another prefix; it is unchanged ('
-    await shelf.expectToFail('FOREIGN_KEY', `${tellsOf(list)}WRONGTYPE Operation against a key`, list)
-    await shelf.expectToFail('FOREIGN_KEY', tellsOf(text), text)
+    await oneLimit.expectToFail('FOREIGN_KEY', `${tellsOf(list)}WRONGTYPE Operation against a key`, list)
+    await oneLimit.expectToFail('FOREIGN_KEY', tellsOf(text), text)
     expect(await ask(server, 'LRANGE', serverNameOf(list), 0, -1)).toEqual(['mine'])
     expect(await ask(server, 'GET', serverNameOf(text))).toBe('mine too')
-    expect((await shelf.take(randomUUID())).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take(randomUUID())).remaining).toBe(LIMIT - 1)
     await ask(server, 'DEL', serverNameOf(list))
-    expect((await shelf.take(list)).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take(list)).remaining).toBe(LIMIT - 1)
   })
 
   it('tells a full server and a user that lacks something, in the server’s own words', async () => {
     const { client, close } = await open({ single: server } as unknown as SharedServers)
     onTestFinished(close)
-    const shelf = oneShelf(client)
+    const oneLimit = openOneLimit(client)
     const key = randomUUID()
-    await shelf.take(randomUUID())
+    await oneLimit.take(randomUUID())
     await ask(server, 'CONFIG', 'SET', 'maxmemory', 1)
     onTestFinished(async () => void (await ask(server, 'CONFIG', 'SET', 'maxmemory', 0)))
-    await shelf.expectToFail('STORE_FAILED', "the server's memory is full (OOM command not allowed", key)
+    await oneLimit.expectToFail('STORE_FAILED', "the server's memory is full (OOM command not allowed", key)
     await ask(server, 'CONFIG', 'SET', 'maxmemory', 0)
     await ask(server, 'ACL', 'SETUSER', 'default', '-evalsha')
     onTestFinished(async () => void (await ask(server, 'ACL', 'SETUSER', 'default', '+evalsha')))
-    await shelf.expectToFail(
+    await oneLimit.expectToFail(
       'STORE_DENIED',
       `the user of the client may not send this command, see ${ALLOWED} (NOPERM `,
       key,
     )
     await ask(server, 'ACL', 'SETUSER', 'default', '+evalsha')
-    expect((await shelf.take(key)).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take(key)).remaining).toBe(LIMIT - 1)
   })
 })

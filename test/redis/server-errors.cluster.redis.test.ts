@@ -11,7 +11,7 @@ import { ask } from '../servers/ask.ts'
 import type { SharedServers } from '../servers/shared-servers.ts'
 import { type ClusterNode, type RunningCluster, startCluster } from '../servers/start-cluster.ts'
 import { waitUntil } from '../servers/wait-until.ts'
-import { LIMIT, oneShelf, serverNameOf } from './one-shelf.ts'
+import { LIMIT, openOneLimit, serverNameOf } from './one-limit.ts'
 
 let cluster: RunningCluster
 let node: ClusterNode
@@ -44,13 +44,13 @@ describe.each(onCluster)('$title', ({ title, open }) => {
     const { client, close } = await open({ cluster } as unknown as SharedServers)
     onTestFinished(close)
     // Some try for seconds.
-    const shelf = oneShelf(client, 10_000)
-    await shelf.take('before')
+    const oneLimit = openOneLimit(client, 10_000)
+    await oneLimit.take('before')
     const bringBack = await orphan(title)
-    const { message } = await shelf.expectToFail('STORE_FAILED', 'the cluster does not serve this slot now (', title)
+    const { message } = await oneLimit.expectToFail('STORE_FAILED', 'the cluster does not serve this slot now (', title)
     expect(message).toMatch(/CLUSTERDOWN Hash slot not served\)$/)
     await bringBack()
-    expect((await shelf.take(title)).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take(title)).remaining).toBe(LIMIT - 1)
   })
 })
 
@@ -85,14 +85,14 @@ describe.each(onCluster.filter(({ title }) => !title.includes('GLIDE')))('$title
   it('does not count what was given up, even if it was about to try again', async () => {
     const { client, close } = await open({ cluster } as unknown as SharedServers)
     onTestFinished(close)
-    const shelf = oneShelf(client, 250)
-    await shelf.take('before')
+    const oneLimit = openOneLimit(client, 250)
+    await oneLimit.take('before')
     const key = `${title}, given up`
     const bringBack = await orphan(key)
-    await expect(shelf.take(key)).rejects.toMatchObject({ code: 'STORE_FAILED' })
+    await expect(oneLimit.take(key)).rejects.toMatchObject({ code: 'STORE_FAILED' })
     await bringBack()
     // As long as ioredis waits before it tries again, and longer.
     await delay(300)
-    expect((await shelf.take(key)).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take(key)).remaining).toBe(LIMIT - 1)
   })
 })

@@ -5,19 +5,19 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { ask } from '../servers/ask.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
-import { LIMIT, type OneShelf, oneShelf, serverNameOf } from './one-shelf.ts'
+import { LIMIT, type OneLimit, openOneLimit, serverNameOf } from './one-limit.ts'
 
 // One server that is put into each state and back, and one connection that is open all the time.
 let server: RunningServer
 let redis: Redis
-let shelf: OneShelf
+let oneLimit: OneLimit
 
 beforeAll(async () => {
   server = await startServer({ args: ['--enable-debug-command', 'yes'] })
   redis = new Redis(server.port)
   redis.on('error', () => {})
-  shelf = oneShelf(redis)
-  await shelf.take('before')
+  oneLimit = openOneLimit(redis)
+  await oneLimit.take('before')
 })
 afterAll(async () => {
   redis?.disconnect()
@@ -29,13 +29,13 @@ const configure = (name: string, value: string | number) => ask(server, 'CONFIG'
 /** What was refused has not counted, and the next one is decided as if nothing had been. */
 async function expectNothingCounted(key: string): Promise<void> {
   expect(await ask(server, 'EXISTS', serverNameOf(key))).toBe(0)
-  expect((await shelf.take(key)).remaining).toBe(LIMIT - 1)
+  expect((await oneLimit.take(key)).remaining).toBe(LIMIT - 1)
 }
 
 it('READONLY: the server is a replica', async () => {
   await ask(server, 'REPLICAOF', '127.0.0.1', 1)
   onTestFinished(async () => void (await ask(server, 'REPLICAOF', 'NO', 'ONE')))
-  await shelf.expectToFail(
+  await oneLimit.expectToFail(
     'STORE_FAILED',
     "the server is a replica and takes no writes: the primary has changed, or this never was one (READONLY You can't write",
     'readonly',
@@ -48,7 +48,7 @@ it('MASTERDOWN: the server is a replica that answers nobody without its primary'
   await configure('replica-serve-stale-data', 'no')
   await ask(server, 'REPLICAOF', '127.0.0.1', 1)
   onTestFinished(async () => void (await ask(server, 'REPLICAOF', 'NO', 'ONE')))
-  await shelf.expectToFail(
+  await oneLimit.expectToFail(
     'STORE_FAILED',
     'the server is a replica that has lost its primary (MASTERDOWN Link with MASTER is down',
     'masterdown',
@@ -60,7 +60,7 @@ it('MASTERDOWN: the server is a replica that answers nobody without its primary'
 it('OOM: the server has no memory left', async () => {
   await configure('maxmemory', 1)
   onTestFinished(async () => void (await configure('maxmemory', 0)))
-  await shelf.expectToFail(
+  await oneLimit.expectToFail(
     'STORE_FAILED',
     "the server's memory is full (OOM command not allowed when used memory > 'maxmemory'",
     'oom',
@@ -72,7 +72,7 @@ it('OOM: the server has no memory left', async () => {
 it('NOREPLICAS: the server writes only what a replica takes too', async () => {
   await configure('min-replicas-to-write', 1)
   onTestFinished(async () => void (await configure('min-replicas-to-write', 0)))
-  await shelf.expectToFail(
+  await oneLimit.expectToFail(
     'STORE_FAILED',
     'the server has too few replicas and takes no writes (NOREPLICAS Not enough good replicas to write.',
     'noreplicas',
@@ -93,7 +93,11 @@ it('MISCONF: the server cannot save', async () => {
     const info = `${await ask(server, 'INFO', 'persistence')}`
     return info.includes('rdb_last_bgsave_status:err') ? undefined : info
   })
-  await shelf.expectToFail('STORE_FAILED', 'the server cannot save its data and takes no writes (MISCONF ', 'misconf')
+  await oneLimit.expectToFail(
+    'STORE_FAILED',
+    'the server cannot save its data and takes no writes (MISCONF ',
+    'misconf',
+  )
   await configure('save', '')
   await expectNothingCounted('misconf')
 })
@@ -107,7 +111,7 @@ it('BUSY: somebody’s script does not end', async () => {
     const reply = await ask(server, 'PING').catch((error) => error.message)
     return `${reply}`.startsWith('BUSY') ? undefined : `${reply}`
   })
-  await shelf.expectToFail('STORE_FAILED', 'the server is busy with a script that does not end (BUSY ', 'busy')
+  await oneLimit.expectToFail('STORE_FAILED', 'the server is busy with a script that does not end (BUSY ', 'busy')
   await ask(server, 'SCRIPT', 'KILL')
   expect(await killed).toMatch(/Script killed by user/)
   await expectNothingCounted('busy')
@@ -126,7 +130,11 @@ it('LOADING: the server reads its data first', async () => {
     const reply = await ask(server, 'GET', 'key').catch((error) => error.message)
     return `${reply}`.startsWith('LOADING') ? undefined : `${reply}`
   })
-  await shelf.expectToFail('STORE_FAILED', 'the server has started and is still loading its data (LOADING ', 'loading')
+  await oneLimit.expectToFail(
+    'STORE_FAILED',
+    'the server has started and is still loading its data (LOADING ',
+    'loading',
+  )
   await loaded
   await expectNothingCounted('loading')
 })
@@ -138,7 +146,7 @@ it('max number of clients: the server takes no more connections', async () => {
   await redis.config('SET', 'maxclients', 1)
   onTestFinished(async () => void (await redis.config('SET', 'maxclients', 100)))
   // Closed before it could say anything, ioredis tries again and again.
-  const refused = oneShelf(late, 300)
+  const refused = openOneLimit(late, 300)
   await refused.expectToFail('STORE_FAILED', 'no answer within 300 ms', 'clients')
   await redis.config('SET', 'maxclients', 100)
   await waitUntil(async () => (late.status === 'ready' ? undefined : late.status))

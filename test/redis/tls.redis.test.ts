@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { ask } from '../servers/ask.ts'
 import { freePort } from '../servers/free-port.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
-import { LIMIT, oneShelf } from './one-shelf.ts'
+import { LIMIT, openOneLimit } from './one-limit.ts'
 
 let server: RunningServer
 let folder: string
@@ -39,7 +39,7 @@ describe('behind TLS and a password', () => {
   it('ioredis decides', async () => {
     const client = new Redis(tlsPort, { password: 'secret', tls: { ca } })
     onTestFinished(() => client.disconnect())
-    expect((await oneShelf(client, 5_000).take('ioredis')).remaining).toBe(LIMIT - 1)
+    expect((await openOneLimit(client, 5_000).take('ioredis')).remaining).toBe(LIMIT - 1)
   })
 
   it('node-redis decides', async () => {
@@ -47,7 +47,7 @@ describe('behind TLS and a password', () => {
     client.on('error', () => {})
     await client.connect()
     onTestFinished(() => client.destroy())
-    expect((await oneShelf(client, 5_000).take('node-redis')).remaining).toBe(LIMIT - 1)
+    expect((await openOneLimit(client, 5_000).take('node-redis')).remaining).toBe(LIMIT - 1)
   })
 
   it('a client that does not trust the server gets no decision, and nothing is counted', async () => {
@@ -55,11 +55,11 @@ describe('behind TLS and a password', () => {
     const seen: string[] = []
     client.on('error', (error) => seen.push(error.message))
     onTestFinished(() => client.disconnect())
-    await oneShelf(client, 5_000).expectToFail('STORE_FAILED', '', 'stranger')
+    await openOneLimit(client, 5_000).expectToFail('STORE_FAILED', '', 'stranger')
     expect(seen[0]).toMatch(/self-signed certificate/)
     const trusting = new Redis(tlsPort, { password: 'secret', tls: { ca } })
     onTestFinished(() => trusting.disconnect())
-    expect((await oneShelf(trusting, 5_000).take('stranger')).remaining).toBe(LIMIT - 1)
+    expect((await openOneLimit(trusting, 5_000).take('stranger')).remaining).toBe(LIMIT - 1)
   })
 
   it('a wrong password is told as one', async () => {
@@ -67,6 +67,6 @@ describe('behind TLS and a password', () => {
     client.on('error', () => {})
     onTestFinished(() => client.disconnect())
     const words = 'the server does not take the user or the password of the client (WRONGPASS '
-    await oneShelf(client, 5_000).expectToFail('STORE_DENIED', words)
+    await openOneLimit(client, 5_000).expectToFail('STORE_DENIED', words)
   })
 })

@@ -9,7 +9,7 @@ import type { SharedServers } from '../servers/shared-servers.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { startProxy, type TcpProxy } from '../servers/tcp-proxy.ts'
 import { waitUntil } from '../servers/wait-until.ts'
-import { LIMIT, oneShelf } from './one-shelf.ts'
+import { LIMIT, openOneLimit } from './one-limit.ts'
 
 let server: RunningServer
 let proxy: TcpProxy
@@ -54,38 +54,38 @@ describe.each([
     ['pipelines by itself', { enableAutoPipelining: true }, 'the connection was lost before the reply'],
     ['connects again at once', { retryStrategy: () => 0 }, 'the connection was lost before the reply'],
   ])('that %s fails what was under way when the connection broke, and it counts once', async (_, options, words) => {
-    const shelf = oneShelf(opened(options), 5_000)
-    await shelf.take('before')
+    const oneLimit = openOneLimit(opened(options), 5_000)
+    await oneLimit.take('before')
     const key = randomUUID()
     proxy.cutAfterSend(1, 'evalsha')
     const startMs = performance.now()
-    await shelf.expectToFail('STORE_FAILED', words, key)
+    await oneLimit.expectToFail('STORE_FAILED', words, key)
     expect(performance.now() - startMs).toBeLessThan(1_000)
-    expect((await oneShelf(direct).take(key)).remaining).toBe(LIMIT - 2)
+    expect((await openOneLimit(direct).take(key)).remaining).toBe(LIMIT - 2)
   })
 
   it('that is told to send again what failed does not either', async () => {
     const client = opened({ reconnectOnError: () => 2 })
-    const shelf = oneShelf(client, 5_000)
-    await shelf.take('before')
+    const oneLimit = openOneLimit(client, 5_000)
+    await oneLimit.take('before')
     const key = randomUUID()
     await direct.config('SET', 'maxmemory', 1)
     onTestFinished(async () => void (await direct.config('SET', 'maxmemory', 0)))
-    await shelf.expectToFail('STORE_FAILED', 'the connection was lost before the reply', key)
+    await oneLimit.expectToFail('STORE_FAILED', 'the connection was lost before the reply', key)
     await direct.config('SET', 'maxmemory', 0)
     await waitUntil(async () => (client.status === 'ready' ? undefined : client.status))
-    expect((await shelf.take(key)).remaining).toBe(LIMIT - 1)
+    expect((await oneLimit.take(key)).remaining).toBe(LIMIT - 1)
   })
 
   it('decides what was asked while it was away, when it is back before the deadline', async () => {
     const client = opened()
-    const shelf = oneShelf(client, 5_000)
-    await shelf.take('before')
+    const oneLimit = openOneLimit(client, 5_000)
+    await oneLimit.take('before')
     await proxy.refuse()
     proxy.cut()
     await waitUntil(async () => (client.status === 'reconnecting' ? undefined : client.status))
     const key = randomUUID()
-    const asked = [shelf.take(key), shelf.take(key)]
+    const asked = [oneLimit.take(key), oneLimit.take(key)]
     await proxy.accept()
     expect((await Promise.all(asked)).map(({ remaining }) => remaining)).toEqual([LIMIT - 1, LIMIT - 2])
   })
@@ -94,7 +94,7 @@ describe.each([
     const client = opened()
     const emitter = client as EventEmitter
     const before = emitter.listenerCount('close')
-    for (let store = 0; store < 50; store++) await oneShelf(client, 500).take('shared')
+    for (let store = 0; store < 50; store++) await openOneLimit(client, 500).take('shared')
     expect(emitter.listenerCount('close')).toBe(before + 1)
   })
 })
@@ -103,16 +103,16 @@ describe.each(redisClients.filter(({ topology }) => topology === 'single'))('$ti
   it('still tells whose reply is whose after one that came too late', async () => {
     const { client, close } = await open({ single: proxy } as unknown as SharedServers)
     onTestFinished(close)
-    const shelf = oneShelf(client, 200)
-    await shelf.take('before')
+    const oneLimit = openOneLimit(client, 200)
+    await oneLimit.take('before')
     const [late, other] = [randomUUID(), randomUUID()]
     proxy.freeze()
-    await shelf.expectToFail('STORE_FAILED', 'no answer within 200 ms', late)
-    const asked = Array.from({ length: 5 }, () => shelf.take(other))
+    await oneLimit.expectToFail('STORE_FAILED', 'no answer within 200 ms', late)
+    const asked = Array.from({ length: 5 }, () => oneLimit.take(other))
     proxy.thaw()
     const left = (await Promise.all(asked)).map(({ remaining }) => remaining)
     expect(left.sort((one, next) => next - one)).toEqual([1, 2, 3, 4, 5].map((used) => LIMIT - used))
     // It was written before anybody gave it up.
-    expect((await shelf.take(late)).remaining).toBe(LIMIT - 2)
+    expect((await oneLimit.take(late)).remaining).toBe(LIMIT - 2)
   })
 })

@@ -8,7 +8,7 @@ import { ask } from '../servers/ask.ts'
 import type { RunningServer } from '../servers/start-server.ts'
 import type { TcpProxy } from '../servers/tcp-proxy.ts'
 import { waitUntil } from '../servers/wait-until.ts'
-import { LIMIT, type OneShelf, oneShelf, serverNameOf } from './one-shelf.ts'
+import { LIMIT, type OneLimit, openOneLimit, serverNameOf } from './one-limit.ts'
 import { type ProxiedTopologies, startProxiedTopologies } from './proxied-topologies.ts'
 
 let topologies: ProxiedTopologies
@@ -36,14 +36,14 @@ describe.each(redisClients.filter((entry) => !isGlide(entry)))('$title', (entry)
 
   it('decides what was asked while the server was away, if it is back before the deadline', async () => {
     const { client, primary, proxy } = await connected(entry)
-    const shelf = oneShelf(client, PATIENT_MS)
-    await shelf.take('before')
+    const oneLimit = openOneLimit(client, PATIENT_MS)
+    await oneLimit.take('before')
     await proxy.refuse()
     proxy.cut()
     // Until the client has noticed, what it writes is lost.
     await delay(100)
     const key = randomUUID()
-    const asked = shelf.take(key)
+    const asked = oneLimit.take(key)
     await delay(100)
     await proxy.accept()
     expect((await asked).remaining).toBe(LIMIT - 1)
@@ -56,12 +56,12 @@ it.each([
   ['Valkey GLIDE cluster', 'Redis did not decide by fixed-window: Connection in recovery- ClientError'],
 ])('%s is asked while the server is away: %s', async (title, outcome) => {
   const { client, proxy } = await connected(redisClients.find((entry) => entry.title === title) as RedisClientEntry)
-  const shelf = oneShelf(client, PATIENT_MS)
-  await shelf.take('before')
+  const oneLimit = openOneLimit(client, PATIENT_MS)
+  await oneLimit.take('before')
   await proxy.refuse()
   proxy.cut()
   await delay(100)
-  const asked = shelf.take(randomUUID()).then(
+  const asked = oneLimit.take(randomUUID()).then(
     () => 'decided',
     (error) => error.message,
   )
@@ -86,18 +86,18 @@ describe('a connection that breaks when the server has decided and before its re
     'fails the decision on %s',
     async (title, entry) => {
       const { client, primary, proxy } = await connected(entry)
-      const shelf = oneShelf(client, PATIENT_MS)
+      const oneLimit = openOneLimit(client, PATIENT_MS)
       const key = randomUUID()
-      await shelf.take('before')
+      await oneLimit.take('before')
       const cuts = proxy.cuts
       proxy.cutAfterSend(1, 'evalsha')
       const words =
         title.startsWith('ioredis') || title.startsWith('iovalkey') || title.endsWith('sentinel') ? LOST : ''
-      await shelf.expectToFail('STORE_FAILED', words, key)
+      await oneLimit.expectToFail('STORE_FAILED', words, key)
       expect(proxy.cuts).toBe(cuts + 1)
       lost.push({ title, primary, key })
       // It is of use again, and what it does first is to send again what it sends again.
-      await waitUntil(() => whyUseless(shelf))
+      await waitUntil(() => whyUseless(oneLimit))
     },
   )
 
@@ -124,7 +124,7 @@ async function connected({ title, open, topology }: RedisClientEntry) {
 }
 
 async function expectNothingOfAnOutage(client: RedisClient, primary: RunningServer, proxy: TcpProxy, key: string) {
-  const [shelf, patient] = [oneShelf(client, DEADLINE_MS), oneShelf(client, PATIENT_MS)]
+  const [oneLimit, patient] = [openOneLimit(client, DEADLINE_MS), openOneLimit(client, PATIENT_MS)]
   await patient.take('before')
   await proxy.refuse()
   proxy.cut()
@@ -132,7 +132,7 @@ async function expectNothingOfAnOutage(client: RedisClient, primary: RunningServ
   // Some before the client notices, some when it has, some between two of its tries.
   for (let asked = 0; asked < 6; asked++) {
     const startMs = performance.now()
-    const outcome = shelf.take(key).then(
+    const outcome = oneLimit.take(key).then(
       () => expect.fail('decided without a server'),
       ({ code }) => expect(code).toBe('STORE_FAILED'),
     )
@@ -145,8 +145,8 @@ async function expectNothingOfAnOutage(client: RedisClient, primary: RunningServ
   expect(await usedOf(primary, key)).toBe(0)
 }
 
-async function whyUseless(shelf: OneShelf): Promise<string | undefined> {
-  return shelf.take('after').then(() => undefined, String)
+async function whyUseless(oneLimit: OneLimit): Promise<string | undefined> {
+  return oneLimit.take('after').then(() => undefined, String)
 }
 
 /** How much of a key's limit was used: the state is its time, what was used, and the window. */

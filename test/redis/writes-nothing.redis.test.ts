@@ -102,10 +102,10 @@ describe.each(everyRule)('$title', (named) => {
 
   it('only reads for a hold that is over, and for what looks at the key then', async () => {
     const rule = ruleOf(named, named.options(3))
-    const shelf = openLimit(store, { limiter: `holds, ${named.title}`, rule })
+    const oneLimit = openLimit(store, { limiter: `holds, ${named.title}`, rule })
     const startMs = named.aroundMs ?? NOON_MS
-    await shelf.decide('one', { type: 'consume', amount: 1 }, startMs)
-    await shelf.decide('one', { type: 'reserve', amount: 1, holdId: 7, holdMs: 10 }, startMs)
+    await oneLimit.decide('one', { type: 'consume', amount: 1 }, startMs)
+    await oneLimit.decide('one', { type: 'reserve', amount: 1, holdId: 7, holdMs: 10 }, startMs)
     const before = await everything()
     await redis.config('RESETSTAT')
     const requests: Action[] = [
@@ -118,7 +118,7 @@ describe.each(everyRule)('$title', (named) => {
       { type: 'unblock' },
     ]
     const verdicts = []
-    for (const request of requests) verdicts.push(await shelf.decide('one', request, startMs + 10))
+    for (const request of requests) verdicts.push(await oneLimit.decide('one', request, startMs + 10))
 
     expect(verdicts.map(({ reason }) => reason ?? 'none')).toEqual([
       ...['none', 'cost-exceeds-limit', 'limit', 'hold-ended', 'hold-ended', 'hold-ended', 'none'],

@@ -141,12 +141,12 @@ it.each([
     async (tierList, callList, startMs) => {
       const [frame, store] = [mapStore(), redisStore(connection, { garnetLuaTransactions: true })]
       const name = `${changes} ${count++}`
-      const shelves = { frame: openTiers(frame, name, tierList), store: openTiers(store, name, tierList) }
+      const limits = { frame: openTiers(frame, name, tierList), store: openTiers(store, name, tierList) }
       const trace: string[] = []
       let nowMs = startMs
       for (const call of callList) {
-        const expected = await askTiers(frame, shelves.frame, tierList, call, nowMs)
-        const seen = await askTiers(store, shelves.store, tierList, call, nowMs)
+        const expected = await askTiers(frame, limits.frame, tierList, call, nowMs)
+        const seen = await askTiers(store, limits.store, tierList, call, nowMs)
         trace.push(traceOf(tierList, call, nowMs))
         if (!isDeepStrictEqual(seen, expected)) expect(seen, trace.join('\n')).toEqual(expected)
         nowMs = Math.max(0, nowMs + waitAfter(call.wait, expected))

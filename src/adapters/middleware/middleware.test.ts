@@ -171,12 +171,12 @@ describe('middleware', () => {
 
   it('asks for no cost where there is no key, and for nothing where there is no limiter', async () => {
     const limiter = createLimiter({ name: 'open', rule: fixedWindow({ limit: 5, ...day }) })
-    const nobody = { key: () => undefined, cost: () => expect.unreachable() }
-    const refusing = createMiddleware('x', { limiter, ...nobody, onMissingKey: 'refuse' }, accessor)
+    const withoutKey = { key: () => undefined, cost: () => expect.unreachable() }
+    const refusing = createMiddleware('x', { limiter, ...withoutKey, onMissingKey: 'refuse' }, accessor)
     expect((await refusing({})).refusal?.status).toBe(403)
-    const skipping = createMiddleware('x', { limiter, ...nobody, onMissingKey: 'skip' }, accessor)
+    const skipping = createMiddleware('x', { limiter, ...withoutKey, onMissingKey: 'skip' }, accessor)
     expect((await skipping({})).decision).toBeUndefined()
-    const failing = createMiddleware('x', { limiter, ...nobody }, accessor)
+    const failing = createMiddleware('x', { limiter, ...withoutKey }, accessor)
     await expect(failing({})).rejects.toThrow(
       "a request has no key for the limiter \"open\". Set onMissingKey: 'refuse', 'skip' or { shared: 'a name' }",
     )
@@ -186,7 +186,7 @@ describe('middleware', () => {
       accessor,
     )
     expect((await sharing({})).decision?.remaining).toBe(3)
-    const unlimited = createMiddleware('x', { limiter: () => undefined, ...nobody }, accessor)
+    const unlimited = createMiddleware('x', { limiter: () => undefined, ...withoutKey }, accessor)
     expect((await unlimited({})).decision).toBeUndefined()
   })
 
@@ -204,7 +204,7 @@ describe('middleware', () => {
     expect((await limiter.peek('somebody')).remaining).toBe(4)
   })
 
-  it('tells when something could not be given back, and throws it at nobody', async () => {
+  it('reports a refund that failed, and throws nothing', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const store = failingStore()
     const limiter = createLimiter({ name: 'frail', rule: fixedWindow({ limit: 10, ...day }), store })

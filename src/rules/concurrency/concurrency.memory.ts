@@ -1,5 +1,6 @@
 import type { RuleFunctions } from '../outlive.ts'
-import { createTimeline, type Timeline } from '../timeline.ts'
+import { createTimeline } from '../timeline.ts'
+import type { Timeline } from '../timeline-view.ts'
 
 interface Parameters {
   readonly limit: number

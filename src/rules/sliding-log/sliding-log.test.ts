@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { describeProperties } from '../../../test/rule-properties.ts'
-import type { Timeline } from '../timeline.ts'
+import type { Timeline } from '../timeline-view.ts'
 import { promises } from './sliding-log.promises.ts'
 import { slidingLog } from './sliding-log.ts'
 

@@ -3,7 +3,8 @@ import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { shareLimit } from '../share.ts'
-import { compactTimelineCodec, type Timeline } from '../timeline.ts'
+import { compactTimelineCodec } from '../timeline.ts'
+import type { Timeline } from '../timeline-view.ts'
 import { createSlidingLog } from './sliding-log.memory.ts'
 
 /** Options of `slidingLog`. */

@@ -44,12 +44,12 @@ function verdicts(rule: Rule, turns: readonly Turn[]): { memory: LimitResult[]; 
   const place = { limiter: 'compared', rule }
   const [memory, frame] = [memoryStore(), mapStore()]
     .map((store) => openLimit(store, place))
-    .map((shelf) => {
+    .map((oneLimit) => {
       // Far enough from either end of a window that the steps below stay in it.
       let nowMs = 1_700_000_000_400
       return turns.map(({ key, action, amount, waitMs }) => {
         nowMs += waitMs
-        return plain(shelf.decide(key, requestOf(action, amount), nowMs) as LimitResult)
+        return plain(oneLimit.decide(key, requestOf(action, amount), nowMs) as LimitResult)
       })
     }) as [LimitResult[], LimitResult[]]
   return { memory, frame }
@@ -93,8 +93,8 @@ describe('a memory store decides as the engine does', () => {
 
 it('stores nothing of a cost of nothing', () => {
   const store = memoryStore()
-  const shelf = openLimit(store, { limiter: 'a', rule: fixedWindow({ limit: 5, window: 1_000 }) })
-  expect(plain(shelf.decide('key', { type: 'consume', amount: 0 }, 0) as LimitResult)).toEqual({
+  const oneLimit = openLimit(store, { limiter: 'a', rule: fixedWindow({ limit: 5, window: 1_000 }) })
+  expect(plain(oneLimit.decide('key', { type: 'consume', amount: 0 }, 0) as LimitResult)).toEqual({
     allowed: true,
     remaining: 5,
     retryAfterMs: 0,

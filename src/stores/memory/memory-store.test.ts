@@ -21,13 +21,13 @@ describe('memoryStore keeps the store contract with room for one key', () => {
 it('memoryStore knows whether what was taken over from another rule has been counted by since', async () => {
   // A refusal by another rule takes the state over once; whoever counts by that rule makes it its own.
   const [six, five] = [fixedWindow({ limit: 6, window: 7 }), fixedWindow({ limit: 5, window: 7 })]
-  const shelf = openLimit(memoryStore(), { limiter: 'changing', rule: six, rulesVary: true })
-  await shelf.decide('key', { type: 'consume', amount: 1 }, 4, six)
-  await shelf.decide('key', { type: 'reserve', amount: 1, holdId: 4, holdMs: 1 }, 4, five)
-  await shelf.decide('key', { type: 'consume', amount: 4 }, 4, six)
-  await shelf.decide('key', { type: 'extend', holdId: 4, holdMs: 1 }, 4, six)
-  await shelf.decide('key', { type: 'consume', amount: 5 }, 4, five)
-  expect(await shelf.decide('key', { type: 'consume', amount: 1 }, 4, six)).toMatchObject({ remaining: 1 })
+  const oneLimit = openLimit(memoryStore(), { limiter: 'changing', rule: six, rulesVary: true })
+  await oneLimit.decide('key', { type: 'consume', amount: 1 }, 4, six)
+  await oneLimit.decide('key', { type: 'reserve', amount: 1, holdId: 4, holdMs: 1 }, 4, five)
+  await oneLimit.decide('key', { type: 'consume', amount: 4 }, 4, six)
+  await oneLimit.decide('key', { type: 'extend', holdId: 4, holdMs: 1 }, 4, six)
+  await oneLimit.decide('key', { type: 'consume', amount: 5 }, 4, five)
+  expect(await oneLimit.decide('key', { type: 'consume', amount: 1 }, 4, six)).toMatchObject({ remaining: 1 })
 })
 
 async function flood(limiter: Limiter, keys: number, from = 0): Promise<void> {

@@ -8,7 +8,7 @@ import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { openLimit } from '../open-limit.ts'
 
 /** A limit on a client, asked past any limiter: a limiter has a policy for what fails here. */
-export interface OneShelf {
+export interface OneLimit {
   /** Takes one of the limit. */
   take(key?: string): Promise<LimitResult>
   /** Takes one and expects that this fails, with a message that begins so behind `Redis did not decide by fixed-window: `. */
@@ -26,7 +26,7 @@ export function serverNameOf(key: string): string {
 }
 
 /** Opens the limit, each decision a call of its own. */
-export function oneShelf(client: RedisClient, deadlineMs?: number): OneShelf {
+export function openOneLimit(client: RedisClient, deadlineMs?: number): OneLimit {
   const limit = openLimit(redisStore(client, { maxBatch: 1 }), { limiter: 'api', rule }, deadlineMs)
   const take = async (key = 'one') => limit.decide(key, { type: 'consume', amount: 1 }, STORE_TIME)
   return {
