@@ -78,7 +78,7 @@ export function readText(locator: Locator): Promise<string> {
 }
 
 function isLostService(text: string): boolean {
-  return /Failed to load resource: .*(ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|status of 401)/.test(
+  return /Failed to load resource: .*(net::ERR_(CONNECTION|SOCKET)_\w+|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|status of 401)/.test(
     text,
   )
 }
