@@ -12,7 +12,9 @@ const PARTS = {
   ...Object.fromEntries(
     rules.map(({ name }) => [name, [`src/rules/${name}/${name}.ts`, `src/rules/${name}/${name}.memory.ts`]]),
   ),
-  shared: ['debt', 'level', 'outlive', 'share', 'timeline'].map((name) => `src/rules/${name}.ts`),
+  shared: ['debt', 'level', 'outlive', 'run', 'share', 'timeline', 'timeline-view'].map(
+    (name) => `src/rules/${name}.ts`,
+  ),
   engine: ['decide', 'decide-all', 'consume', 'adjust', 'reserve', 'key-state', 'holds'].map(
     (name) => `src/engine/${name}.ts`,
   ),
