@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
@@ -69,6 +69,11 @@ describe('the tarball', () => {
   it('holds the JSON Schema of files of policies, as the code that reads them says', () => {
     const text = readFileSync(join(installed.folder, 'node_modules/sluice/dist/policies.schema.json'), 'utf8')
     expect(text).toBe(JSON.stringify(composePoliciesSchema()))
+  })
+
+  it('takes 3 MB at most once it is installed', () => {
+    const sizes = installed.files.map((file) => statSync(join(installed.folder, 'node_modules/sluice', file)).size)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(3_000_000)
   })
 
   it('says nothing about the machine that built it', () => {
