@@ -33,8 +33,7 @@ export function clientAddress(trust: TrustProxy | undefined): ClientAddress {
   if (trust === undefined) return (peer) => peer
   if (Array.isArray(trust)) {
     const networks = trust.flatMap(parseNetworks)
-    return (peer, header) =>
-      findFarthest(peer, header, (address) => networks.some((network) => isInside(address, network)))
+    return (peer, header) => findFarthest(peer, header, (text) => isInsideAny(text, networks))
   }
   const hops = trust as number
   if (!Number.isSafeInteger(hops) || hops < 1 || hops > MOST_HOPS) throw wrongTrust(trust)
@@ -76,8 +75,12 @@ function wrongTrust(value: unknown): LimiterError {
   return invalidOption('trustProxy', rule, value)
 }
 
-function isInside(text: string, [network, bits]: Network): boolean {
+function isInsideAny(text: string, networks: readonly Network[]): boolean {
   const address = parseAddress(text)
-  if (address === undefined || address.length !== network.length) return false
+  return address !== undefined && networks.some((network) => isInside(address, network))
+}
+
+function isInside(address: Address, [network, bits]: Network): boolean {
+  if (address.length !== network.length) return false
   return maskAddress(address, bits).every((byte, index) => byte === network[index])
 }
