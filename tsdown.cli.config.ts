@@ -11,6 +11,9 @@ const config: UserConfig = defineConfig({
   target: 'node20',
   platform: 'node',
   dts: false,
+  // A program that users run and never read. Names stay: a stack trace in a report has to tell where it comes from.
+  minify: true,
+  outputOptions: { keepNames: true },
   // Few need gRPC, and who does installs it.
   deps: { alwaysBundle: [/^(?!@grpc\/)/], neverBundle: ['@grpc/grpc-js'], onlyBundle: false },
   plugins: [luaScripts({ writesFiles: false }), markdownTexts(), thirdPartyLicences()],

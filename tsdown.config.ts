@@ -16,8 +16,7 @@ const config: UserConfig = defineConfig({
   format: ['esm', 'cjs'],
   target: 'node20',
   platform: 'node',
-  dts: { sourcemap: true },
-  sourcemap: true,
+  dts: true,
   plugins: [luaScripts(), policiesSchema()],
 })
 

@@ -1,16 +1,17 @@
 import { readManifest, readScript } from './catalog.mjs'
+import { shareLines } from './share-lines.mjs'
 
 const NAME = 'sluice:scripts'
 
 /**
- * Makes `import { scripts } from 'sluice:scripts'` the scripts of every version, in the build and in the tests alike, and puts the
+ * Makes `import { lines, scripts } from 'sluice:scripts'` the scripts of every version, in the build and in the tests alike, and puts the
  * newest beside what is built as plain files, `lua/sliding-window.lua`, unless `writesFiles` is false.
  */
 export function luaScripts({ writesFiles = true } = {}) {
   return {
     name: 'sluice-lua-scripts',
     resolveId: (id) => (id === NAME ? `\0${NAME}` : undefined),
-    load: (id) => (id === `\0${NAME}` ? `export const scripts = ${JSON.stringify(allScripts())}` : undefined),
+    load: (id) => (id === `\0${NAME}` ? writeModule() : undefined),
     generateBundle({ format }) {
       if (format !== 'es' || !writesFiles) return
       for (const [name, versions] of Object.entries(readManifest())) {
@@ -21,11 +22,13 @@ export function luaScripts({ writesFiles = true } = {}) {
   }
 }
 
-function allScripts() {
-  return Object.entries(readManifest()).flatMap(([name, versions]) =>
-    versions.map((entry) => {
-      const { version, sha1, parameters } = entry
-      return { name, version, sha1, parameters, source: readScript(name, entry) }
-    }),
+function writeModule() {
+  const entries = Object.entries(readManifest()).flatMap(([name, versions]) =>
+    versions.map((entry) => ({ name, ...entry })),
   )
+  const { lines, passages } = shareLines(entries.map((entry) => readScript(entry.name, entry)))
+  const scripts = entries.map(({ name, version, sha1, parameters }, index) => {
+    return { name, version, sha1, parameters, passages: passages[index] }
+  })
+  return `export const lines = ${JSON.stringify(lines)}\nexport const scripts = ${JSON.stringify(scripts)}`
 }

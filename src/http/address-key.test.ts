@@ -19,6 +19,8 @@ describe('addressKey', () => {
     ['[2001:db8:1:2::9]', '2001:db8:1:2::/64'],
     ['fe80::1%eth0', 'fe80::/64'],
     ['fe80::2%en1', 'fe80::/64'],
+    ['fe80::3%br-lan', 'fe80::/64'],
+    ['::203.0.113.7', '::/64'],
     ['::1', '::/64'],
   ])('%s is known as %s', (text, name) => {
     expect(addressKey(text)).toEqual({ kind: 'ip', name })
@@ -93,9 +95,23 @@ describe('clientAddress', () => {
     [['2001:db8::5', '10.0.0.1'], '2001:db8::5', '203.0.113.7, 10.0.0.1', '203.0.113.7'],
     [['10.0.0.1'], '10.0.0.2', '203.0.113.7', '10.0.0.2'],
     [['linklocal'], 'fe80::1%eth0', '203.0.113.7', '203.0.113.7'],
+    [['0.0.0.0/0'], '198.51.100.1', '203.0.113.7', '203.0.113.7'],
+    [['0.0.0.0/0'], '2001:db8::5', '203.0.113.7', '2001:db8::5'],
+    [['10.1.2.3/31'], '10.1.2.2', '203.0.113.7', '203.0.113.7'],
+    [['10.1.2.3/31'], '10.1.2.4', '203.0.113.7', '10.1.2.4'],
   ])('believes %s from %s behind "%s": %s', (networks, peer, header, address) => {
     expect(clientAddress(networks)(peer, header)).toBe(address)
   })
+
+  it.each(['10.0.0.0/33', '::/129', '10/8', '010.0.0.0/8', '10.0.0.0/', 'localnet', '', 8])(
+    'refuses to trust %j',
+    (network) => {
+      const rule = "a number of hops from 1 to 100, or networks such as ['10.0.0.0/8', '::1', 'loopback']"
+      expect(() => clientAddress([network as string])).toThrow(
+        `trustProxy must be ${rule}, got ${JSON.stringify(network)}`,
+      )
+    },
+  )
 })
 
 describe('partitionKey', () => {

@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js'
 import { wholeNumber } from '../core/check.ts'
 import type { Subject } from '../core/key.ts'
+import { type Address, formatAddress, maskAddress, parseBytes } from './address.ts'
 
 /** How addresses become keys. */
 export interface AddressKeyOptions {
@@ -12,7 +12,9 @@ export interface AddressKeyOptions {
   readonly ipv6Prefix?: number
 }
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
+// What comes before an IPv4 address that is written as IPv6: as a socket of both writes it, and as a translator from IPv4 to IPv6
+// does (RFC 6052), behind which all IPv4 clients come from this one prefix.
+const BEFORE_IPV4 = ['0,0,0,0,0,0,0,0,0,0,255,255', '0,100,255,155,0,0,0,0,0,0,0,0']
 
 /**
  * The client that an address belongs to, or `undefined` when the text is no address. IPv4 written as IPv6 is its IPv4; any
@@ -24,31 +26,19 @@ export function addressKey(text: string, { ipv6Prefix = 64 }: AddressKeyOptions 
   const address = parseAddress(text)
   if (address === undefined) return undefined
   const bits = wholeNumber('ipv6Prefix', ipv6Prefix, 32, 128)
-  return {
-    kind: 'ip',
-    name: address.kind() === 'ipv4' ? address.toString() : maskNetwork(address as ipaddr.IPv6, bits),
-  }
+  const isIpv4 = address.length === 4
+  return { kind: 'ip', name: isIpv4 ? formatAddress(address) : `${formatAddress(maskAddress(address, bits))}/${bits}` }
 }
 
 /** The address as its bytes, without a port; IPv4 that is written as IPv6 is IPv4. `undefined` when the text is no address. */
 export function parseAddress(given: string): Address | undefined {
-  const text = removePort(given)
-  // Shorter and octal forms of IPv4 mean different addresses to different programs: none of them is accepted.
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
-  if (!ipaddr.IPv6.isValid(text)) return undefined
-  const address = ipaddr.IPv6.parse(text)
-  if (address.isIPv4MappedAddress()) return address.toIPv4Address()
-  // Behind a translator from IPv4 to IPv6 all IPv4 clients come from this one prefix.
-  return address.range() === 'rfc6052' ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address
+  const bytes = parseBytes(removePort(given))
+  if (bytes === undefined || bytes.length === 4) return bytes
+  return BEFORE_IPV4.includes(bytes.slice(0, 12).join()) ? bytes.slice(12) : bytes
 }
 
 // Some proxies write the client's port too, which is another one with every connection.
 function removePort(text: string): string {
   const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? []
   return inBrackets ?? beforePort ?? text
-}
-
-function maskNetwork({ parts }: ipaddr.IPv6, bits: number): string {
-  const masked = parts.map((part, index) => part & (0xffff << Math.min(16, Math.max(0, 16 * (index + 1) - bits))))
-  return `${new ipaddr.IPv6(masked)}/${bits}`
 }

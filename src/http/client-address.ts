@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js'
 import { invalidOption } from '../core/check.ts'
 import type { LimiterError } from '../core/limiter-error.ts'
+import { type Address, maskAddress, parseBytes } from './address.ts'
 import { parseAddress } from './address-key.ts'
 
 /**
@@ -12,9 +12,11 @@ export type TrustProxy = number | readonly string[]
 /** Finds the client's address: the peer's, or what trusted proxies say in `X-Forwarded-For`, read from its end. */
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string | undefined
 
-type Network = ReturnType<typeof ipaddr.parseCIDR>
+/** The address of a network, and how many of its first bits are the network's. */
+type Network = readonly [address: Address, bits: number]
 
 const MOST_HOPS = 100
+const NETWORK = /^(.+)\/(\d{1,3})$/
 
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1/128'],
@@ -60,10 +62,12 @@ function findFarthest(
 function parseNetworks(text: string): readonly Network[] {
   const named = NAMED[text] ?? [text]
   return named.map((network) => {
-    if (ipaddr.isValidCIDR(network)) return ipaddr.parseCIDR(network)
-    const address = typeof network === 'string' ? parseAddress(network) : undefined
-    if (address !== undefined) return [address, address.kind() === 'ipv4' ? 32 : 128]
-    throw wrongTrust(network)
+    const [, address, bits] = NETWORK.exec(network) ?? []
+    const bytes = address === undefined ? parseAddress(network) : parseBytes(address)
+    const most = 8 * (bytes?.length ?? 0)
+    const own = Number(bits ?? most)
+    if (bytes === undefined || own > most) throw wrongTrust(network)
+    return [maskAddress(bytes, own), own]
   })
 }
 
@@ -74,5 +78,6 @@ function wrongTrust(value: unknown): LimiterError {
 
 function isInside(text: string, [network, bits]: Network): boolean {
   const address = parseAddress(text)
-  return address !== undefined && address.kind() === network.kind() && address.match(network, bits)
+  if (address === undefined || address.length !== network.length) return false
+  return maskAddress(address, bits).every((byte, index) => byte === network[index])
 }

@@ -27,9 +27,8 @@ export async function installBeside(packed: string, packages: Readonly<Record<st
   }
   for (const name of Object.keys(packages)) await copyWithNeeds(name, copied.get(name) as string, folder, copied)
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
-  const tarballs = [`sluice-${manifest.version}.tgz`, `ipaddr.js-${manifest.dependencies['ipaddr.js']}.tgz`]
-  const from = tarballs.map((file) => join(packed, file))
-  const args = ['install', ...from, '--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock']
+  const tarball = join(packed, `sluice-${manifest.version}.tgz`)
+  const args = ['install', tarball, '--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock']
   const installing = await run('npm', args, folder)
   return { folder, installing, remove: () => rm(folder, { recursive: true }) }
 }

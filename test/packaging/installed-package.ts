@@ -5,7 +5,7 @@ import { share } from '../shared.ts'
 
 /** A project of the test file's own that has installed the packed package, what it depends on, and nothing else. */
 export interface InstalledPackage {
-  /** The project, with the tarballs, `decisions.mjs` and the other consumers in it. */
+  /** The project, with the tarball, `decisions.mjs` and the other consumers in it. */
   readonly folder: string
   /** What the tarball holds, relative to the package. */
   readonly files: readonly string[]

@@ -3,7 +3,6 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import manifest from '../../package.json' with { type: 'json' }
 import { output } from './run.ts'
 
 /** The root of the repository. */
@@ -15,9 +14,9 @@ const CONSUMERS = [
   new URL('./consumers/exported-names.mjs', import.meta.url),
 ]
 
-/** A project outside of the repository that has installed the packed package, what it depends on, and nothing else. */
+/** A project outside of the repository that has installed the packed package and nothing else. */
 export interface PackedPackage {
-  /** The project, with the tarballs, `decisions.mjs` and the other consumers in it. */
+  /** The project, with the tarball, `decisions.mjs` and the other consumers in it. */
   readonly folder: string
   /** What the tarball holds, relative to the package. */
   readonly files: readonly string[]
@@ -29,15 +28,12 @@ export interface PackedPackage {
 export async function packPackage(): Promise<PackedPackage> {
   if (!existsSync(join(ROOT, 'dist/index.mjs'))) throw new Error('dist is empty: npm run build comes first')
   const folder = await mkdtemp(join(tmpdir(), 'sluice-packaging-'))
-  // Without a network npm cannot ask for what the package depends on: the same version is packed beside it.
-  const needed = Object.keys(manifest.dependencies).map((name) => `./node_modules/${name}`)
-  const pack = ['pack', '.', ...needed, '--ignore-scripts', '--json', '--pack-destination', folder]
+  const pack = ['pack', '.', '--ignore-scripts', '--json', '--pack-destination', folder]
   const packed = JSON.parse(await output('npm', pack, ROOT)) as { filename: string; files: { path: string }[] }[]
   const [tarball] = packed as [(typeof packed)[number]]
   for (const consumer of CONSUMERS) await copyFile(consumer, join(folder, basename(consumer.pathname)))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true }))
-  const tarballs = packed.map(({ filename }) => `./${filename}`)
-  const install = ['install', ...tarballs, '--offline', '--ignore-scripts', '--no-audit', '--no-fund']
+  const install = ['install', `./${tarball.filename}`, '--offline', '--ignore-scripts', '--no-audit', '--no-fund']
   await output('npm', install, folder)
   return {
     folder,

@@ -1,6 +1,7 @@
-import { scripts } from 'sluice:scripts'
+import { scripts as kept, lines } from 'sluice:scripts'
 import { show, wholeNumber } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { joinLines } from './join-lines.ts'
 
 /** One version of a script. Its text never changes. */
 export interface Script {
@@ -14,6 +15,18 @@ export interface Script {
   /** The text: KEYS, ARGV and the reply are in its first lines. */
   readonly source: string
 }
+
+// Scripts are made of the same blocks, and versions differ in few lines. A text is put together when a server needs it.
+const scripts: readonly Script[] = kept.map(({ passages, ...script }) => {
+  let source: string | undefined
+  return {
+    ...script,
+    get source() {
+      source ??= joinLines(lines.split('\n'), passages)
+      return source
+    },
+  }
+})
 
 /** Every version of every script: what `getScript` can answer. */
 export function listScripts(): readonly Script[] {
