@@ -149,7 +149,7 @@ it('at most a thousand holds of a key are open at once: one more is refused unti
 describe('wrong reservations reject and change nothing', () => {
   const limiter = createLimiter({ name: 'a', tiers: { requests, tokens }, clock: manualClock() })
   it.each<[unknown, string]>([
-    [undefined, 'reserve() takes an object of options, got undefined'],
+    [undefined, 'reserve() takes options such as { estimate: … }, got undefined'],
     [{}, 'estimate must be a whole number of at least 1, got undefined'],
     [{ estimate: 0 }, 'estimate must be a whole number of at least 1, got 0'],
     [{ estimate: { tokens: 1.5 } }, 'estimate.tokens must be a whole number of at least 1, got 1.5'],

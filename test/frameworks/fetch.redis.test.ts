@@ -214,8 +214,12 @@ describe('rateLimit() refuses at the start', () => {
     expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
     expect(given({ address: '1.2.3.4' })).toThrow('address must be a function, got "1.2.3.4"')
     expect(given({ key: () => 'a', onRefused: 418 })).toThrow('onRefused must be a function, got 418')
-    expect(given({ key: () => 'a', limit: 1 })).toThrow('rateLimit() has no option "limit", did you mean "limiter"?')
-    expect(() => rateLimit(undefined as never)).toThrow('rateLimit() takes an object of options, got undefined')
+    expect(given({ key: () => 'a', limit: 1 })).toThrow(
+      'rateLimit() has no option "limit": the rule has it, such as slidingWindow(',
+    )
+    expect(() => rateLimit(undefined as never)).toThrow(
+      'rateLimit() takes options such as { limiter: … }, got undefined',
+    )
     const wrapper = rateLimit({ limiter, key: () => 'a' }) as (handler: unknown) => unknown
     expect(() => wrapper(new Request('http://localhost/'))).toThrow(
       'rateLimit()() takes a handler, a function of the request, got an object',

@@ -295,7 +295,7 @@ describe('a batch with one bad request counts none of them:', () => {
       [good, 'api'],
       400,
       'INVALID_ARGUMENT',
-      'requests[1]: a request takes an object of options, got "api"',
+      'requests[1]: a request takes options such as { policy: … }, got "api"',
     ],
     ['none', [], 400, 'INVALID_ARGUMENT', 'requests must be a list of 1 to 1000 requests, got 0 of them'],
     [
