@@ -149,7 +149,7 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
     const { allowed, remaining, retryAfterMs, reason } = result
     // A hold that a limit in shadow mode refused was never there, and is not missed.
     if (limit.shadow && !allowed && reason !== 'hold-ended') wouldRefuse = [...wouldRefuse, limit.name]
-    // What only watches says nothing of what the others decide, unless no other is there.
+    // A limit in shadow mode says nothing of what the others decide, unless there is no other.
     if (limit.shadow && isAnyCounting) continue
     if (scarcest < 0 || remaining < (results[scarcest] as LimitResult).remaining) scarcest = index
     resetAfterMs = Math.max(resetAfterMs, result.resetAfterMs)

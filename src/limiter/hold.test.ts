@@ -89,7 +89,7 @@ it('a hold releases its places, whatever was used, and they last as long as thei
   })
 })
 
-it('a hold that a limit in the shadow did not take is not missed', async () => {
+it('a hold that a limit in shadow mode did not take is not missed', async () => {
   const rule = fixedWindow({ limit: 5, window: 1_000 })
   const single = createLimiter({ name: 'seen', rule, shadow: true, clock: manualClock() })
   const hold = await single.reserve('luis', { estimate: 9 })

@@ -123,7 +123,7 @@ describe('wait', () => {
     expect(await limiter.peek({ places: 'luis' })).toMatchObject({ remaining: 1 })
   })
 
-  it('is not hindered by a block of a tier that only watches', async () => {
+  it('is not hindered by a block of a tier in shadow mode', async () => {
     const clock = manualClock()
     const shape = leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' })
     const watching = { rule: fixedWindow({ limit: 1, window: 1_000 }), shadow: true }

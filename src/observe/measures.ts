@@ -44,7 +44,7 @@ export const COUNTS: Readonly<Record<CountName, Measure>> = {
     unit: 'request',
   },
   would_refuse: {
-    help: 'Requests that a limit in the shadow would have refused.',
+    help: 'Requests that a limit in shadow mode would have refused.',
     labels: ['limiter', 'tier'],
     unit: 'request',
   },

@@ -50,12 +50,12 @@ it('suggests what was probably meant', async () => {
   expect(await said('inspct')).toEqual({
     code: 2,
     out: '',
-    err: "sluice: unknown command 'inspct'\n(Did you mean inspect?)\n(sluice --help tells more)\n",
+    err: "sluice: unknown command 'inspct'\n(Did you mean inspect?)\n(--help shows the options and examples)\n",
   })
   const { code, err } = await said('inspect', 'user:42', '--polcy', 'api')
   expect([code, err]).toEqual([
     2,
-    "sluice: unknown option '--polcy'\n(Did you mean --policy?)\n(sluice --help tells more)\n",
+    "sluice: unknown option '--polcy'\n(Did you mean --policy?)\n(--help shows the options and examples)\n",
   ])
 })
 
@@ -63,7 +63,7 @@ it('ends with 2 when an argument is missing, and tells which', async () => {
   expect(await said('inspect')).toEqual({
     code: 2,
     out: '',
-    err: "sluice: missing required argument 'key'\n(sluice --help tells more)\n",
+    err: "sluice: missing required argument 'key'\n(--help shows the options and examples)\n",
   })
 })
 

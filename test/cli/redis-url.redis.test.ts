@@ -113,7 +113,7 @@ describe('when it does not work', () => {
 
   it('so is a host that does not exist', async () => {
     await expect(connectRedis('redis://nowhere.invalid')).rejects.toThrow(
-      /^no Redis answers at nowhere\.invalid:6379: (?:there is no such host|the name of the host cannot be looked up now)$/,
+      /^no Redis answers at nowhere\.invalid:6379: (?:unknown host|the host name cannot be resolved now)$/,
     )
   })
 

@@ -60,9 +60,9 @@ describe('the rules of a simulation', () => {
   it.each([
     ['slide limit=1', `unknown rule "slide": there are ${formNames.join(', ')}`],
     ['sliding-windw limit=1', 'unknown rule "sliding-windw", did you mean "sliding-window"?'],
-    ['  ', 'a rule begins with its name'],
+    ['  ', 'a rule starts with its name, such as sliding-window'],
     ['fixed-window limit', '"limit" must be an option and its value, such as limit=100 window=1m'],
-    ['fixed-window limit=1 limit=2', 'limit is said twice'],
+    ['fixed-window limit=1 limit=2', 'limit comes twice. Remove one'],
     ['fixed-window limit=0 window=1m', 'limit must be a whole number of at least 1, got 0'],
     ['fixed-window limit=ten window=1m', 'limit must be a whole number of at least 1, got "ten"'],
     [
