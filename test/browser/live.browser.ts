@@ -31,7 +31,7 @@ describe('the live view', () => {
     expect(await readText(page.locator('[aria-label="Busiest keys"]'))).toContain('user=1, ip=203.0.113.7')
 
     // The seconds of the chart, as its table tells them.
-    await page.getByText('The same by the minute').click()
+    await page.getByText('Show as a table, by minute').click()
     const minute = () => page.locator('.wide details tbody tr').first().locator('td').allInnerTexts()
     await expect.poll(minute, PATIENT).toEqual(['110', '30', expect.stringMatching(/ms$/)])
     await page.getByLabel('Show').selectOption({ label: 'messages › user' })
