@@ -226,13 +226,13 @@ describe('wrong calls', () => {
       'a block without end',
       (limiter) => limiter.block('a', Infinity),
       'INVALID_ARGUMENT',
-      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got Infinity",
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got Infinity",
     ],
     [
       'a block without time',
       (limiter) => limiter.block('a', undefined as never),
       'INVALID_ARGUMENT',
-      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got undefined",
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got undefined",
     ],
     [
       'a key that is no key',

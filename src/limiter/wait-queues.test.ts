@@ -347,7 +347,7 @@ it.each<[unknown, string]>([
   [{ maxWait: -1 }, 'maxWait must be at least 0 ms, got -1'],
   [
     { maxWait: Number.NaN },
-    "maxWait must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got NaN",
+    "maxWait must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got NaN",
   ],
   [{ signal: {} }, 'signal must be an AbortSignal, got an object'],
   [{ maxWaitMs: 5 }, 'wait() has no option "maxWaitMs", did you mean "maxWait"?'],

@@ -81,7 +81,7 @@ it('tells all that is wrong with a file of policies, and ends with 2', async () 
   )
   expect([code, err]).toEqual([
     2,
-    `sluice: ${file}:2:37: limit must be a whole number of at least 1, got 0\n${file}:2:48: window must be a duration such as 250ms, 1m or 1h30m, got 1\n`,
+    `sluice: ${file}:2:37: limit must be a whole number of at least 1, got 0\n${file}:2:48: window must be a duration such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w), got 1\n`,
   ])
 })
 

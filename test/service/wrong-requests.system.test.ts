@@ -201,7 +201,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 'a' },
       400,
       'INVALID_ARGUMENT',
-      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got undefined",
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got undefined",
     ],
     [
       'a block that may replace another',

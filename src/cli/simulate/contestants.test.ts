@@ -67,7 +67,7 @@ describe('the rules of a simulation', () => {
     ['fixed-window limit=ten window=1m', 'limit must be a whole number of at least 1, got "ten"'],
     [
       'fixed-window limit=1 window=60',
-      `window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got "60"`,
+      `window must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got "60"`,
     ],
     ['fixed-window limit=1 widnow=1m', 'fixedWindow() has no option "widnow", did you mean "window"?'],
     ['fixed-window limit=1 window=1m anchor=noon', `anchor must be 'clock' or 'first-hit', got "noon"`],
