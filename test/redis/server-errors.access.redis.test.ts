@@ -156,7 +156,11 @@ describe.each(redisClients.filter(({ topology }) => topology === 'single'))('$ti
     await oneLimit.take(randomUUID())
     await ask(server, 'CONFIG', 'SET', 'maxmemory', 1)
     onTestFinished(async () => void (await ask(server, 'CONFIG', 'SET', 'maxmemory', 0)))
-    await oneLimit.expectToFail('STORE_FAILED', "the server's memory is full. Raise maxmemory (OOM command not allowed", key)
+    await oneLimit.expectToFail(
+      'STORE_FAILED',
+      "the server's memory is full. Raise maxmemory (OOM command not allowed",
+      key,
+    )
     await ask(server, 'CONFIG', 'SET', 'maxmemory', 0)
     await ask(server, 'ACL', 'SETUSER', 'default', '-evalsha')
     onTestFinished(async () => void (await ask(server, 'ACL', 'SETUSER', 'default', '+evalsha')))
