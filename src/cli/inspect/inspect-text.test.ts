@@ -52,7 +52,7 @@ describe('an inspection for people', () => {
   it.each([
     ['limit', 'api', ': the limit is used up\n'],
     ['store-unavailable', 'api', ': the store does not answer\n'],
-    ['hold-ended', 'api', ': hold-ended\n'],
+    ['reservation-ended', 'api', ': reservation-ended\n'],
     ['limit', 'other', ': other, the limit is used up\n'],
   ] as const)('is refused for %s by %s', (reason, limitedBy, words) => {
     expect(shown({ allowed: false, reason, limitedBy }, {})).toContain(`is refused now with a cost of 1${words}`)

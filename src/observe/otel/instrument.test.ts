@@ -190,7 +190,7 @@ describe('metrics', () => {
       'sluice.near_limit': '{request}',
       'sluice.cost': '{cost}',
       'sluice.store.failures': '{failure}',
-      'sluice.policy.failures': '{failure}',
+      'sluice.resolve_rule.failures': '{failure}',
       'sluice.wait.duration': 's',
       'sluice.store.healthy': '1',
     })
