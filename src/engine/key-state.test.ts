@@ -38,7 +38,7 @@ describe('a hold whose clock is set back by an hour', () => {
     const asked = peek(day, taken, 1, startMs - HOUR_MS)
     expect(asked).toMatchObject({ remaining: 3, resetAfterMs: HOUR_MS })
     expect(cancel(day, asked, startMs - HOUR_MS + 1).remaining).toBe(6)
-    expect(cancel(day, asked, startMs - HOUR_MS + 25_000).reason).toBe('hold-ended')
+    expect(cancel(day, asked, startMs - HOUR_MS + 25_000).reason).toBe('reservation-ended')
   })
 
   it('finds its own cost in a log', () => {

@@ -35,7 +35,7 @@ const bucket = (capacity: number) => tokenBucket({ capacity, refill: 1, period: 
 const places = (limit: number) => concurrency({ limit, lease: HOUR_MS })
 
 describe('tiers in several slots', () => {
-  it('are asked one after the other, the scarcest first and last what only watches', async () => {
+  it('are asked one after the other, the scarcest first and limits in shadow mode last', async () => {
     const shadowed = { rule: log(2), shadow: true }
     const { limiter, connection } = await watchedLimiter({ plenty: log(90), shadowed, rare: log(9), some: bucket(40) })
     expect((await limiter.consume('key')).allowed).toBe(true)

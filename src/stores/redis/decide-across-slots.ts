@@ -163,7 +163,7 @@ function bySlot(located: readonly Located[]): Group[] {
   return [...slots.values()]
 }
 
-// What only watches comes last: it refuses no request.
+// Limits in shadow mode come last: they refuse no request.
 function scarcity({ located }: Group): number {
   const counting = located.filter(({ operation }) => !operation.limit.shadow && isTaking(operation))
   return Math.min(...counting.map(({ keyspace, operation }) => keyspace.lastRemaining - operation.amount))

@@ -115,7 +115,7 @@ const STATUS = { limit: -1, blocked: -2, handedOver: -3 } as const
 const NEVER = -1
 
 function explain(type: OperationType, retryAfterMs: number): Reason {
-  if (type === 'settle' || type === 'extend') return 'hold-ended'
+  if (type === 'settle' || type === 'extend') return 'reservation-ended'
   return retryAfterMs === NEVER ? 'cost-exceeds-limit' : 'limit'
 }
 
