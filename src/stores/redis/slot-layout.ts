@@ -12,10 +12,17 @@ export class SlotLayout {
     this.#knowsSlots = knowsSlots
   }
 
-  /** The same things in groups that one script can decide over. */
+  /** The same things in groups that one script can decide over. Those of one name stay together. */
   grouped<Named extends { readonly name: string }>(things: readonly Named[]): readonly (readonly Named[])[] {
     if (!this.isCluster) return [things]
-    return this.#knowsSlots ? bySlot(things) : things.map((thing) => [thing])
+    const groups = new Map<number | string, Named[]>()
+    for (const thing of things) {
+      const place = this.#knowsSlots ? slotOf(thing.name) : thing.name
+      const group = groups.get(place)
+      if (group === undefined) groups.set(place, [thing])
+      else group.push(thing)
+    }
+    return [...groups.values()]
   }
 
   /**
@@ -27,15 +34,4 @@ export class SlotLayout {
     this.isCluster = true
     if (wasBySlot) this.#knowsSlots = false
   }
-}
-
-function bySlot<Named extends { readonly name: string }>(things: readonly Named[]): readonly (readonly Named[])[] {
-  const slots = new Map<number, Named[]>()
-  for (const thing of things) {
-    const slot = slotOf(thing.name)
-    const group = slots.get(slot)
-    if (group === undefined) slots.set(slot, [thing])
-    else group.push(thing)
-  }
-  return [...slots.values()]
 }
