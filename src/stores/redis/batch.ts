@@ -145,10 +145,11 @@ export class Batch implements HotBatch {
     for (const members of groups) {
       const keyspaces = this.#keyspaces
       const { operations, untilMs } = members[0] as Member
+      const by = this.#script === FULL_SCRIPT ? describeRules(operations) : this.#script.name
       const { names, args } = encodeBatch(this.#script, keyspaces, this.#nowMs, members)
       // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
       const isOne = names.length === 1
-      const how = { untilMs: isOne ? untilMs : 0, by: describeRules(operations), cancellation: this.#cancellation }
+      const how = { untilMs: isOne ? untilMs : 0, by, cancellation: this.#cancellation }
       this.#host.runner.start(this.#script, names, args, how, {
         done: (reply) => this.#decided(members, reply),
         failed: (error) => this.#failed(members, error, isOne, areBySlot),

@@ -36,15 +36,21 @@ export function encodeBatch(
 ): EncodedBatch {
   if (script !== FULL_SCRIPT && script !== TIERS_SCRIPT) return encodeRuns(keyspaces, nowMs, calls)
   const names: string[] = []
+  const decisions: (readonly Operation[])[] = []
   for (const call of calls) {
+    const { operations, name } = call
     call.place = names.length
-    for (const [index, { key }] of call.operations.entries()) {
-      names.push((keyspaces[index] as EncodedKeyspace).nameOf(key))
+    names.push(name)
+    for (let index = 1; index < operations.length; index++) {
+      names.push((keyspaces[index] as EncodedKeyspace).nameOf((operations[index] as Operation).key))
     }
+    decisions.push(operations)
   }
-  const decisions = calls.map(({ operations }) => operations)
-  if (script === TIERS_SCRIPT) return { names, args: encodeTiers(keyspaces, nowMs, decisions) }
-  return { names, args: encodeFull(keyspaces, nowMs, decisions, `${calls.length}*`) }
+  const isTiers = script === TIERS_SCRIPT
+  const args = isTiers
+    ? encodeTiers(keyspaces, nowMs, decisions)
+    : encodeFull(keyspaces, nowMs, decisions, `${calls.length}*`)
+  return { names, args }
 }
 
 /** For a rule's hot script: calls on one key stand together, and equal costs one right after the other are written once. */
@@ -97,10 +103,16 @@ function encodeTiers(
   for (const [index, { rule, blockMs }] of first.entries()) {
     args.push(rule.kind, ...(keyspaces[index] as EncodedKeyspace).textsOf(rule).hot, `${blockMs}`)
   }
-  const shared = first.map(encodeCost)
-  const costs = decisions.flatMap((operations) => operations.map(encodeCost))
-  const areShared = costs.every((cost, index) => cost === shared[index % shared.length])
-  args.push(...(areShared ? shared : costs))
+  const costs: string[] = []
+  let areShared = true
+  for (const operations of decisions) {
+    for (const [index, operation] of operations.entries()) {
+      const cost = encodeCost(operation)
+      costs.push(cost)
+      areShared &&= cost === costs[index]
+    }
+  }
+  args.push(...(areShared ? costs.slice(0, first.length) : costs))
   return args
 }
 
