@@ -28,7 +28,7 @@ export class SlotLayout {
   /**
    * Learns that a group has keys in different slots.
    *
-   * @param wasBySlot whether it was made by their slots: then the client renames keys, and nobody here knows where they lie.
+   * @param wasBySlot whether it was made by their slots: then the client renames keys, and the store does not know where they lie.
    */
   learn(wasBySlot: boolean): void {
     this.isCluster = true
