@@ -2,7 +2,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import { serverWordsIn } from './clients/server-words.ts'
 
 /**
- * What a call to Redis that failed is told as: `FOREIGN_KEY` when one of its keys holds something else, `STORE_DENIED` when the
+ * The error of a call to Redis that failed: `FOREIGN_KEY` when one of its keys holds something else, `STORE_DENIED` when the
  * server does not let us do it, now or later, and otherwise `STORE_FAILED`.
  *
  * @param what did not happen: `Redis did not decide by fixed-window`.
@@ -22,7 +22,7 @@ export function callFailure(what: string, cause: unknown, keys: readonly string[
 // What the scripts say of a key of the right type, and of an id's key.
 const FOREIGN_KEY = /^WRONGTYPE |\bsluice: (?:the|a) key (?:of the id )?holds something else /
 
-/** Says that one of the keys holds something else. They are told by their whole names, however long: they are to be looked for. */
+/** Says that one of the keys holds something else. The message has their whole names, however long: you have to look for them. */
 export function foreignKey(what: string, keys: readonly string[], cause: unknown): LimiterError {
   const names = keys.map((key) => JSON.stringify(key)).join(', ')
   const which = keys.length === 1 ? `the key ${names}` : `one of the keys ${names}`
