@@ -1,7 +1,7 @@
 import { knownOptions, show, wholeNumber } from '../../core/check.ts'
 import { timerNowMs } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
-import type { Limit } from '../../core/limit.ts'
+import { type Limit, refuseUnregistered } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Reply, Store } from '../../core/store.ts'
@@ -168,13 +168,6 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 interface Placed {
   readonly operation: Operation
   readonly keyspace: RedisKeyspace
-}
-
-function refuseUnregistered({ name }: Limit): never {
-  throw new LimiterError(
-    'INVALID_ARGUMENT',
-    `the limit "${name}" is not registered with this store. Call store.register(limit) first`,
-  )
 }
 
 function startsHot({ operation, keyspace }: Placed): boolean {
