@@ -1,7 +1,6 @@
 import { timerNowMs } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
-import type { Limit } from '../../core/limit.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
+import { type Limit, refuseUnregistered } from '../../core/limit.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Reply, StoreCall } from '../../core/store.ts'
 import { Batch, type BatchHost } from './batch.ts'
@@ -134,11 +133,6 @@ export class RedisCalls implements BatchHost {
   }
 
   #find(limit: Limit): RedisKeyspace {
-    const keyspace = this.#keyspaces.get(limit)
-    if (keyspace !== undefined) return keyspace
-    throw new LimiterError(
-      'INVALID_ARGUMENT',
-      `the limit "${limit.name}" is not registered with this store. Call store.register(limit) first`,
-    )
+    return this.#keyspaces.get(limit) ?? refuseUnregistered(limit)
   }
 }
