@@ -21,7 +21,7 @@ const pages = [
 const HARD_TO_READ =
   /\b(nobody|somebody|whoever|everybody|(is|are|was) told|by itself|by themselves|so many|so long)\b/gi
 const OLD_NAMES =
-  /\b(giveBack|givenBack|blockForMs|deadlineMs|denialCacheMs|holdMs|idMs|leaseMs|maxWaiting|maxWaitMs|periodMs|policyCacheMs|policyFailed|sharedTag|withoutKey|countOnly)\b/g
+  /\b(giveBack|givenBack|blockForMs|deadlineMs|denialCacheMs|holdMs|idMs|leaseMs|maxWaiting|maxWaitMs|periodMs|policyCacheMs|policyFailed|sharedTag|withoutKey|countOnly|decisionOf|requestOf|limitsOf|refusalOf|headerLines|putLines)\b/g
 
 it('there are pages', () => {
   expect(pages.length).toBeGreaterThan(60)

@@ -221,9 +221,9 @@ describe('a key with holds', () => {
         const settle = (entry: KeyState, holdId: number, atMs: number) =>
           decideBy(rule, entry, { type: 'settle', holdId, amount: 0 }, atMs)
         expect(settle(renewed, 1, nowMs).remaining).toBe(settle(charged, 1, nowMs).remaining)
-        expect(settle(renewed, 2, startMs + heldMs).reason).toBe('hold-ended')
+        expect(settle(renewed, 2, startMs + heldMs).reason).toBe('reservation-ended')
         expect(settle(renewed, 1, nowMs + renewedMs - 1).allowed).toBe(true)
-        expect(settle(renewed, 1, nowMs + renewedMs).reason).toBe('hold-ended')
+        expect(settle(renewed, 1, nowMs + renewedMs).reason).toBe('reservation-ended')
       }),
       { numRuns: runs('schedule') },
     )
@@ -238,7 +238,11 @@ describe('a key with holds', () => {
         const once = decideBy(rule, hold, { type: 'settle', holdId: 7, amount: used }, nowMs)
         const twice = decideBy(rule, once, { type: 'settle', holdId: 7, amount: used }, nowMs)
         expect(once.allowed).toBe(wait < holdMs)
-        expect(twice).toMatchObject({ allowed: false, reason: 'hold-ended', retryAfterMs: Number.POSITIVE_INFINITY })
+        expect(twice).toMatchObject({
+          allowed: false,
+          reason: 'reservation-ended',
+          retryAfterMs: Number.POSITIVE_INFINITY,
+        })
         expect(twice.remaining).toBe(once.remaining)
         expect(twice.state).toBe(once.state)
       }),

@@ -37,7 +37,7 @@ export interface Call {
   readonly wait: 'none' | 'one' | 'retry' | 'retry - 1' | number
 }
 
-/** A limit: its rule, whether it only watches, and whether it blocks. */
+/** A limit: its rule, whether it is in shadow mode, and whether it blocks. */
 export interface RandomLimit {
   readonly rule: Rule
   readonly shadow: boolean

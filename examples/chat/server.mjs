@@ -38,7 +38,7 @@ async function complete(user, chat, response) {
   // What it did cost, also when the client has hung up in the middle.
   const used = prompt + words.length
   let standing = await hold.settle({ tokens: used })
-  if (standing.reason === 'hold-ended') standing = await limits.charge(user, { tokens: used })
+  if (standing.reason === 'reservation-ended') standing = await limits.charge(user, { tokens: used })
   console.log(`${user} used ${used} tokens${gone.signal.aborted ? ': hung up' : ''}`)
   const usage = { prompt_tokens: prompt, completion_tokens: words.length, total_tokens: used }
   const finish = { index: 0, finish_reason: words.length < chat.max_tokens ? 'stop' : 'length' }

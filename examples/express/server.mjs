@@ -3,7 +3,7 @@ import express from 'express'
 import { Redis } from 'ioredis'
 import { createLimiter, fixedWindow, slidingWindow } from 'sluice'
 import { byUser, byUserOrIp, rateLimit } from 'sluice/express'
-import { PROBLEM_JSON, refusalOf } from 'sluice/http'
+import { composeRefusal, PROBLEM_JSON } from 'sluice/http'
 import { redisStore } from 'sluice/redis'
 
 const { PORT = 8080, REDIS_URL } = process.env
@@ -57,7 +57,7 @@ app.post('/chat', express.json(), async (request, response) => {
 })
 
 function refuse(response, decision) {
-  const { status, retryAfterSeconds, problem } = refusalOf(decision)
+  const { status, retryAfterSeconds, problem } = composeRefusal(decision)
   // More than a whole day's budget: no waiting would help, so none is told.
   if (retryAfterSeconds !== undefined) response.set('Retry-After', `${retryAfterSeconds}`)
   response.status(status).type(PROBLEM_JSON).send(JSON.stringify(problem))

@@ -6,11 +6,11 @@ import { Redis } from 'ioredis'
 import { createLimiter, slidingWindow } from 'sluice'
 import {
   byUser,
+  getRequest,
   RateLimit,
   RateLimitDecision,
   RateLimitGuard,
   RateLimitModule,
-  requestOf,
   SkipRateLimit,
 } from 'sluice/nestjs'
 import { redisStore } from 'sluice/redis'
@@ -35,7 +35,7 @@ Controller()(AppController)
 // By address, as the module says.
 decorate(AppController, 'home', [Get()], [RateLimitDecision()])
 // By user, and more strictly. Who is not signed in has no key, and is refused.
-const perUser = { limiter: 'users', key: byUser((context) => userOf(requestOf(context))), onMissingKey: 'refuse' }
+const perUser = { limiter: 'users', key: byUser((context) => userOf(getRequest(context))), onMissingKey: 'refuse' }
 decorate(AppController, 'me', [Get('me'), RateLimit(perUser)], [Req(), RateLimitDecision()])
 decorate(AppController, 'health', [Get('health'), SkipRateLimit()])
 

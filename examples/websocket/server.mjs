@@ -2,7 +2,7 @@
 import { createServer, STATUS_CODES } from 'node:http'
 import { Redis } from 'ioredis'
 import { concurrency, createLimiter, slidingWindow } from 'sluice'
-import { addressKey, PROBLEM_JSON, refusalOf } from 'sluice/http'
+import { addressKey, composeRefusal, PROBLEM_JSON } from 'sluice/http'
 import { redisStore } from 'sluice/redis'
 import { WebSocketServer } from 'ws'
 
@@ -53,7 +53,7 @@ async function admit(request, socket, head) {
   if (address === undefined) return socket.destroy()
   const lease = await connections.acquire(address)
   if (!lease.allowed) {
-    const { status, retryAfterSeconds, problem } = refusalOf(lease.decision)
+    const { status, retryAfterSeconds, problem } = composeRefusal(lease.decision)
     return answer(socket, status, problem, [`Retry-After: ${retryAfterSeconds}`])
   }
   // The socket below tells of every end, also of one before or during the handshake.

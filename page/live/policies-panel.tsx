@@ -74,7 +74,7 @@ function describeRule(tier: LiveTier): string {
 
 function Shadow({ tier }: { tier: LiveTier }): JSX.Element | null {
   if (!tier.isShadow) return null
-  return <span class="pill shadow">in the shadow: would have refused {formatCount(tier.refused)}</span>
+  return <span class="pill shadow">shadow mode: would have refused {formatCount(tier.refused)}</span>
 }
 
 function findChoice(policies: readonly LivePolicy[], name: string): string {

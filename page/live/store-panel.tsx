@@ -34,7 +34,7 @@ export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
         <dd>
           p50 {formatLatency(lately.p50Ms)}, worst p99 {formatLatency(lately.p99Ms)}
         </dd>
-        <dt>Decided without it</dt>
+        <dt>Decided without the store</dt>
         <dd>
           {formatCount(sumRecent(seconds, seconds.length).withoutStore)} in {describeShownTime(report)}
         </dd>
@@ -46,7 +46,7 @@ export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
 }
 
 function Outages({ report: { outages, service } }: { report: LiveReport }): JSX.Element {
-  if (outages.length === 0) return <p class="quiet-note">It has never been away since the service started.</p>
+  if (outages.length === 0) return <p class="quiet-note">No outage since the service started.</p>
   return (
     <details>
       <summary>

@@ -25,7 +25,7 @@ export function Tiles({ report }: { report: LiveReport }): JSX.Element {
       <Tile
         name="Would refuse"
         value={formatCount(lately.wouldRefuse)}
-        note={`limits in the shadow, ${describeShownTime(report)}`}
+        note={`limits in shadow mode, ${describeShownTime(report)}`}
       />
       <Tile
         name="Store"

@@ -88,7 +88,7 @@ function Menu(props: {
 function MinutesTable({ report, selection }: { report: LiveReport; selection: Selection }): JSX.Element {
   return (
     <details>
-      <summary>The same by the minute, as a table</summary>
+      <summary>Show as a table, by minute</summary>
       <div class="scroll">
         <table>
           <ColumnHeads of="From" numbers={['Allowed', 'Refused', 'Worst p99']} />

@@ -41,7 +41,7 @@ export function TryPanel(props: {
     props.keepToken(token)
   }
   return (
-    <Panel title="Try it" class="narrow" aside={<span class="note">counts for real</span>}>
+    <Panel title="Try it" class="narrow" aside={<span class="note">this request counts</span>}>
       <form class="fields" onSubmit={submit}>
         <label for={`${id}p`}>Policy</label>
         <select id={`${id}p`} value={policy.name} onChange={(event) => setName(event.currentTarget.value)}>

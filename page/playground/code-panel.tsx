@@ -41,7 +41,7 @@ export function CodePanel({ choices }: { choices: readonly RuleChoice[] }): JSX.
     </div>
   )
   return (
-    <Panel title="Take it along" class="code" aside={<CopyButton words="Copy code" text={() => text} />}>
+    <Panel title="Code" class="code" aside={<CopyButton words="Copy code" text={() => text} />}>
       {tabs}
       <div role="tabpanel" id={`${id}panel`} aria-labelledby={`${id}${chosen}`}>
         {/* It scrolls sideways, so the keyboard must reach it. */}

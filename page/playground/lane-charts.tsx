@@ -54,7 +54,7 @@ export function LaneCharts(props: { name: string; rule: Rule; played: PlayedLane
       />
       <Tank result={result} fromMs={fromMs} head={head} />
       <details>
-        <summary>The same as a table</summary>
+        <summary>Show as a table</summary>
         <SlotTable played={played} />
       </details>
     </div>

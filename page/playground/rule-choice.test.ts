@@ -27,9 +27,12 @@ it.each([
   [{ limit: 'many', window: '1m' }, 'limit must be a whole number of at least 1, got NaN'],
   [
     { limit: '5', window: 'soon' },
-    `window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got "soon"`,
+    `window must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got "soon"`,
   ],
-  [{ limit: '5' }, "window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got undefined"],
+  [
+    { limit: '5' },
+    "window must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got undefined",
+  ],
 ])('says what is wrong with %j', (values, problem) => {
   expect(makeRule({ rule: 'sliding-window', values })).toEqual({ problem })
 })

@@ -7,6 +7,7 @@ import type { Result, Trace } from '../../src/simulate/simulation.ts'
 import { ColumnHeads } from '../frame/column-heads.tsx'
 import { Panel } from '../frame/panel.tsx'
 import { spellDuration } from '../words/lengths.ts'
+import { describePer } from '../words/limit-words.ts'
 import { formatBytes, formatCount, formatShare } from '../words/numbers.ts'
 import { playInSlices } from './play-in-slices.ts'
 import { RULE_FORMS } from './rule-choice.ts'
@@ -15,7 +16,7 @@ import { startRun } from './run.ts'
 /** Every rule there is on the chosen traffic, all at the limit and the window of the first rule. */
 export function SummaryPanel({ rule, trace }: { rule: Rule; trace: Trace }): JSX.Element {
   const results = useSummary(rule, trace)
-  const per = `${formatCount(rule.limit)} per ${spellDuration(readSpanMs(rule))}`
+  const per = `${formatCount(rule.limit)} ${describePer(readSpanMs(rule))}`
   return (
     <Panel title={`Every rule at ${per}, on this traffic`} class="summary">
       {results === undefined ? <p class="empty">Playing every rule…</p> : <SummaryTable results={results} />}

@@ -35,7 +35,7 @@ it.each<[Tellable, string]>([
   ],
   [{ ...REFUSED, reason: 'blocked' }, 'Refused: the key is blocked. Try again in 5.2 s.'],
   [{ ...REFUSED, reason: 'queue-full' }, 'Refused: too many wait for the key already. Try again in 5.2 s.'],
-  [{ ...REFUSED, reason: 'hold-ended' }, 'Refused: the hold has ended. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: 'reservation-ended' }, 'Refused: the reservation has ended. Try again in 5.2 s.'],
   [{ ...REFUSED, reason: 'store-unavailable' }, 'Refused: the store gave no answer. Try again in 5.2 s.'],
 ])('tells %j', (decision, words) => {
   expect(describeDecision(decision)).toBe(words)

@@ -54,6 +54,6 @@ const WHY: Readonly<Record<Reason, (remaining: string, limit: string) => string>
   'cost-exceeds-limit': (_remaining, limit) => `the cost is more than the limit of ${limit}`,
   blocked: () => 'the key is blocked',
   'queue-full': () => 'too many wait for the key already',
-  'hold-ended': () => 'the hold has ended',
+  'reservation-ended': () => 'the reservation has ended',
   'store-unavailable': () => 'the store gave no answer',
 }

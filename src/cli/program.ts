@@ -53,11 +53,11 @@ export async function run(args: readonly string[], given: Terminal): Promise<num
 
 function createProgram(terminal: Terminal): Command {
   return new Command('sluice')
-    .description('Rate limits: serve them, simulate them, look into them.')
-    .version(VERSION, '-V, --version', 'tell the version')
-    .option('--no-color', 'no colours, as with the environment variable NO_COLOR')
-    .helpOption('-h, --help', 'tell about the program or a command')
-    .helpCommand('help [command]', 'tell about a command')
+    .description('Rate limits: check, serve, simulate and inspect them.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .option('--no-color', 'no colours, like the environment variable NO_COLOR')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', MORE)
     .exitOverride()
     .configureOutput({
@@ -69,7 +69,7 @@ function createProgram(terminal: Terminal): Command {
       getOutHasColors: () => terminal.hasColour,
       getErrHasColors: () => terminal.hasColour,
     })
-    .showHelpAfterError('(sluice --help tells more)')
+    .showHelpAfterError('(--help shows the options and examples)')
 }
 
 const MORE = `
@@ -84,13 +84,13 @@ Examples:
 
 Exit codes:
   0  done
-  1  asked correctly, and did not succeed: Redis is away, a check found something
-  2  asked wrongly: an unknown option, a bad rule, a mistake in a file; nothing was done
+  1  failed: Redis does not answer, a check found something
+  2  wrong usage: an unknown option, a bad rule, a mistake in a file; nothing was done
 
 Environment:
-  SLUICE_REDIS_URL   the Redis, where --redis is not given: keeps passwords out of the list of processes
-  SLUICE_TOKEN       the token of a service, where --token-file is not given
-  NO_COLOR           no colours; FORCE_COLOR has them in a pipe too
+  SLUICE_REDIS_URL   the default of --redis; hides the password from the process list
+  SLUICE_TOKEN       the token of a service, the default of --token-file
+  NO_COLOR           no colours; FORCE_COLOR keeps them in a pipe
 `
 
 function isPlain(args: readonly string[]): boolean {

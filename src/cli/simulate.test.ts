@@ -54,8 +54,11 @@ describe('the traffic', () => {
 
   it.each([
     [['--rate', 'fast'], '--rate must be a number of requests, such as 120/s, 100/m or 5/10s, got "fast"'],
-    [['--rate', '5/x'], '--rate must be a length of time, such as 250ms, 1m or 1h30m, got "1x"'],
-    [['--duration', '90'], '--duration must be a length of time, such as 250ms, 1m or 1h30m, got "90"'],
+    [['--rate', '5/x'], '--rate must be a duration, such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w), got "1x"'],
+    [
+      ['--duration', '90'],
+      '--duration must be a duration, such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w), got "90"',
+    ],
     [['--cost', '-1'], '--cost must be a whole number, or two such as 1-5, got "-1"'],
     [['--keys', 'many'], '--keys must be a whole number of at least 1, got "many"'],
     [['--keys', '0'], '--keys must be a whole number of at least 1, got "0"'],

@@ -48,13 +48,23 @@ export function knownOptions(
   code: LimiterErrorCode = 'INVALID_OPTION',
 ): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new LimiterError(code, `${what} takes an object of options, got ${show(options)}`)
+    throw new LimiterError(code, `${what} takes options such as { ${names[0]}: … }, got ${show(options)}`)
   }
   for (const name of Object.keys(options)) {
     if (names.includes(name)) continue
-    const hint = didYouMean(name, names) || `: it takes ${names.join(', ')}`
+    const hint = hintAtRule(name, names) || didYouMean(name, names) || `: it takes ${names.join(', ')}`
     throw new LimiterError(code, `${what} has no option ${show(name)}${hint}`)
   }
+}
+
+// Other libraries put the limit and the window elsewhere, or call them otherwise.
+function hintAtRule(name: string, names: readonly string[]): string {
+  const isLimit = name === 'limit' || name === 'max' || name === 'points'
+  if (!isLimit && name !== 'window' && name !== 'windowMs' && name !== 'duration') return ''
+  const meant = names.find((one) => one === (isLimit ? 'limit' : 'window') || one === (isLimit ? 'capacity' : 'period'))
+  if (meant !== undefined) return `, did you mean ${show(meant)}?`
+  const isBesideRule = names.includes('rule') || names.includes('limiter')
+  return isBesideRule ? ": the rule has it, such as slidingWindow({ limit: 100, window: '1m' })" : ''
 }
 
 /** Describes a tier in `what` that the limiter does not have, with the nearest name or all of them. */

@@ -16,7 +16,7 @@ export interface Clock {
 /** The machine's clock. The only place in Sluice that reads it. */
 export const systemClock: Clock = { nowMs: () => Date.now() }
 
-/** The date on the machine's clock so many milliseconds from now, for other libraries: Sluice itself tells durations. */
+/** The date on the machine's clock after this number of milliseconds, for other libraries: Sluice itself reports durations. */
 export function dateAfter(durationMs: number): Date {
   return new Date(systemClock.nowMs() + durationMs)
 }
@@ -58,7 +58,7 @@ export function startTimer(
   return () => alarm.stop()
 }
 
-/** A timer in real time that may be left to ring for nobody. */
+/** A timer in real time that may be left to ring when no caller waits for it. */
 export interface Alarm {
   /**
    * Whether the process stays alive until it rings. It does at first. Answers false where that cannot be told: where a timer is a
@@ -78,7 +78,7 @@ export function startAlarm(afterMs: number, ring: () => void): Alarm {
  * the process started, which does not jump when the machine's clock is set. Good for differences only.
  */
 export function timerNowMs(clock: Clock | undefined): number {
-  return Math.floor(exactTimerNowMs(clock))
+  return Math.floor(clock?.timer === undefined ? performance.now() : readClock(clock))
 }
 
 /** As `timerNowMs`, with the fractions of a millisecond that real time has: to tell how long something took. */

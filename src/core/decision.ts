@@ -11,7 +11,7 @@ export type Reason =
   /** Too many wait for the key already. */
   | 'queue-full'
   /** The hold or the lease has expired, or was settled before. */
-  | 'hold-ended'
+  | 'reservation-ended'
   /** The store gave no answer, and the limiter is told to refuse then. */
   | 'store-unavailable'
 

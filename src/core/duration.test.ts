@@ -32,7 +32,9 @@ it.each([
   null,
   {},
 ])('refuses %j', (text) => {
-  expect(() => duration(text as string)).toThrow(/^a duration must look like '250ms', '1m' or '1h30m', got /)
+  expect(() => duration(text as string)).toThrow(
+    /^a duration must look like '250ms', '1m' or '1h30m' \(units ms, s, m, h, d, w\), got /,
+  )
 })
 
 it.each(['0s', '3654d', '999999999999999w'])('refuses %s, which is out of range', (text) => {
@@ -47,8 +49,14 @@ describe('an option', () => {
   })
 
   it.each<[unknown, string]>([
-    ['soon', "window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got \"soon\""],
-    [1.5, "window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got 1.5"],
+    [
+      'soon',
+      "window must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got \"soon\"",
+    ],
+    [
+      1.5,
+      "window must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got 1.5",
+    ],
     [0, 'window must be from 1 ms to 10 years (3653d), got 0'],
     ['3654d', 'window must be from 1 ms to 10 years (3653d), got "3654d"'],
   ])('refuses %j', (value, message) => {

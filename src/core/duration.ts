@@ -29,7 +29,10 @@ const PART = /(\d+)(ms|s|m|h|d|w)/g
  */
 export function duration(text: string): number {
   if (typeof text === 'string' && DURATION_SHAPE.test(text)) return readDuration('a duration', text)
-  throw new LimiterError('INVALID_OPTION', `a duration must look like ${EXAMPLES}, got ${show(text)}`)
+  throw new LimiterError(
+    'INVALID_OPTION',
+    `a duration must look like ${EXAMPLES} (units ms, s, m, h, d, w), got ${show(text)}`,
+  )
 }
 
 /** Returns the milliseconds of the option `what`, from 1 ms to 10 years, and throws what is wrong with it otherwise. */
@@ -51,7 +54,7 @@ function parseMilliseconds(what: string, value: unknown, code: LimiterErrorCode)
   if (typeof value !== 'string' || !DURATION_SHAPE.test(value)) {
     throw new LimiterError(
       code,
-      `${what} must be a duration such as ${EXAMPLES}, or whole milliseconds, got ${show(value)}`,
+      `${what} must be a duration such as ${EXAMPLES} (units ms, s, m, h, d, w) or whole milliseconds, got ${show(value)}`,
     )
   }
   let totalMs = 0

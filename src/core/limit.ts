@@ -1,3 +1,4 @@
+import { LimiterError } from './limiter-error.ts'
 import type { Rule } from './rule.ts'
 
 /** How a limiter decides when the store does not. */
@@ -45,4 +46,12 @@ export function createLimit(given: Pick<Limit, 'limiter' | 'rule'> & Partial<Lim
     onStoreFailure: 'fallback',
     ...given,
   }
+}
+
+/** Throws for a limit that a store was never told of. */
+export function refuseUnregistered({ name }: Limit): never {
+  throw new LimiterError(
+    'INVALID_ARGUMENT',
+    `the limit "${name}" is not registered with this store. Call store.register(limit) first`,
+  )
 }

@@ -1,17 +1,17 @@
 import { type Alarm, type Clock, startAlarm, timerNowMs } from './clock.ts'
 import { nextTurn } from './next-turn.ts'
 
-/** Something that waits for an answer, and does not wait for ever. */
+/** A call that waits for an answer until its timeout. */
 export interface Timed {
-  /** When it is due, by the deadlines' own time. They set it. */
+  /** When it times out, by the time of `Timeouts`, which sets this. */
   dueMs: number
-  /** Whether it has its answer, whatever that is. They set it. */
+  /** Whether it was answered or timed out. `Timeouts` sets this. */
   isOver: boolean
-  /** It is due, and there was no answer. It is over then. */
+  /** It has timed out without an answer. */
   expire(): void
 }
 
-/** What waits for answers, all of it equally long: so the first to come is the first to be due, and one timer does. */
+/** Calls that wait for answers, each for the same time: so the first to come is the first to time out, and one timer is enough. */
 export class Timeouts {
   readonly deadlineMs: number
   readonly #clock: Clock | undefined
@@ -20,11 +20,11 @@ export class Timeouts {
   #first = 0
   #pending = 0
   #alarm: Alarm | undefined
-  /** When it rings: a clock that was set back meanwhile is no reason to wait longer. */
+  /** When the timer rings: a clock that was set back meanwhile is no reason to wait longer. */
   #ringsMs = 0
   #idle: (() => void)[] = []
 
-  /** @param keepsAlive whether the process stays alive while somebody waits. When nobody does, it never has to. */
+  /** @param keepsAlive whether the process stays alive while a call waits. */
   constructor(
     deadlineMs: number,
     clock: Clock | undefined,
@@ -35,18 +35,18 @@ export class Timeouts {
     this.#keepsAlive = keepsAlive
   }
 
-  /** Lets something wait, from now on. */
+  /** Starts the timeout of a call. */
   add(waiting: Timed): void {
     const nowMs = timerNowMs(this.#clock)
     waiting.dueMs = nowMs + this.deadlineMs
     if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
     else if (this.#pending === 0 && this.#keepsAlive) this.#alarm.keepAlive(true)
-    // A timer that could not be started leaves nothing behind that waits for it.
+    // Last: when the timer cannot be started, no call waits for it.
     this.#waiting.push(waiting)
     this.#pending++
   }
 
-  /** It has its answer. Says false when it had one before. */
+  /** A call was answered. Returns false when it was over before. */
   end(waiting: Timed): boolean {
     if (waiting.isOver) return false
     waiting.isOver = true
@@ -56,12 +56,12 @@ export class Timeouts {
     return true
   }
 
-  /** Resolves when nothing waits: after `deadlineMs` at the latest, if nothing is added. */
+  /** Resolves when no call waits: after `deadlineMs` at the latest, if none is added. */
   async idle(): Promise<void> {
     if (this.#pending > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  /** Takes the timer away, which may be left for whoever asks next. */
+  /** Stops the timer, which may be left running for the next call. */
   close(): void {
     if (this.#pending === 0) this.#disarm()
   }
@@ -80,35 +80,33 @@ export class Timeouts {
     this.#alarm = undefined
   }
 
-  // A process that was busy for so long has the answers, but has not read them: it reads before the next turn.
+  // A process that was busy until the timeout may have answers that it has not read: it reads them before the next turn.
   readonly #rung = (): void => nextTurn(this.#expire)
 
   readonly #expire = (): void => {
     this.#alarm = undefined
     const nowMs = timerNowMs(this.#clock)
     const untilMs = Math.max(nowMs, this.#ringsMs)
-    for (let first = this.#head(); first !== undefined && first.dueMs <= untilMs; first = this.#head()) {
+    for (;;) {
+      const first = this.#waiting[this.#first]
+      if (first === undefined || first.dueMs > untilMs) break
       this.end(first)
       first.expire()
     }
-    const next = this.#head()
+    const next = this.#waiting[this.#first]
     if (next !== undefined && this.#alarm === undefined) this.#arm(nowMs, next.dueMs)
   }
 
-  #head(): Timed | undefined {
-    return this.#waiting[this.#first]
-  }
-
-  // All that are over, also behind one that never has its answer: as many as wait may be left of them, and a few.
+  // Also those that are over behind one that waits: when they outnumber those that wait by more than `MOST_OVER`.
   #forget(): void {
-    while (this.#head()?.isOver === true) this.#first++
+    while (this.#waiting[this.#first]?.isOver === true) this.#first++
     if (this.#waiting.length < 2 * this.#pending + MOST_OVER) return
     this.#waiting = this.#waiting.filter(({ isOver }) => !isOver)
     this.#first = 0
   }
 
-  // Left armed where it may ring for nobody, for whoever asks next: to start it anew each time would cost more than all the rest.
-  // Elsewhere it is stopped: in a Worker a timer ends with the request that started it, and the next one would wait in vain.
+  // Where a timer need not keep the process alive it stays for the next call: to start one for each call would cost more than all the
+  // rest. Elsewhere it is stopped: in a Worker a timer ends with the request that started it, and the next call would wait in vain.
   #rest(): void {
     this.#waiting.length = 0
     this.#first = 0
@@ -119,5 +117,5 @@ export class Timeouts {
   }
 }
 
-/** So many that are over are not worth the while of forgetting them. */
+/** Fewer calls that are over are kept: to remove them costs more. */
 const MOST_OVER = 512

@@ -38,7 +38,29 @@ describe('a hold whose clock is set back by an hour', () => {
     const asked = peek(day, taken, 1, startMs - HOUR_MS)
     expect(asked).toMatchObject({ remaining: 3, resetAfterMs: HOUR_MS })
     expect(cancel(day, asked, startMs - HOUR_MS + 1).remaining).toBe(6)
-    expect(cancel(day, asked, startMs - HOUR_MS + 25_000).reason).toBe('hold-ended')
+    expect(cancel(day, asked, startMs - HOUR_MS + 25_000).reason).toBe('reservation-ended')
+  })
+
+  it('finds its own cost in a log', () => {
+    const log = slidingLog({ limit: 10, window: 24 * HOUR_MS })
+    const taken = consume(log, reserve(log, UNTOUCHED, 3, 20_000, 2 * HOUR_MS), 4, 2 * HOUR_MS + 1)
+    const asked = peek(log, taken, 1, HOUR_MS)
+    expect(asked.remaining).toBe(3)
+    expect(cancel(log, asked, HOUR_MS + 1).remaining).toBe(6)
+  })
+
+  it('keeps the order of the holds that were taken before and after the clock was wrong', () => {
+    const early = reserve(bucket(10), UNTOUCHED, 1, 5 * HOUR_MS, HOUR_MS)
+    const late = decideBy(bucket(10), early, { type: 'reserve', amount: 1, holdId: 8, holdMs: HOUR_MS }, 3 * HOUR_MS)
+    // All that is counted goes back, and the holds are all that is left.
+    const held = adjust(bucket(10), late, -1, 3 * HOUR_MS)
+    expect(held).toMatchObject({ state: undefined, holds: { lastTakenMs: 3 * HOUR_MS } })
+    const { holds } = peek(bucket(10), held, 1, HOUR_MS + 10_000)
+    expect(holds?.lastTakenMs).toBe(HOUR_MS + 10_000)
+    expect(holds?.list).toMatchObject([
+      { id: 8, takenMs: HOUR_MS + 10_000, untilMs: 2 * HOUR_MS + 10_000 },
+      { id: 7, takenMs: HOUR_MS, untilMs: 6 * HOUR_MS },
+    ])
   })
 })
 

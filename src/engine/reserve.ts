@@ -71,7 +71,7 @@ function refuseEnded(transition: Transition): Transition {
     allowed: false,
     retryAfterMs: Number.POSITIVE_INFINITY,
     delayMs: 0,
-    reason: 'hold-ended',
+    reason: 'reservation-ended',
     nextAfterMs: undefined,
     blockedMs: undefined,
   }

@@ -1,12 +1,12 @@
 export { type AddressKeyOptions, addressKey } from './address-key.ts'
 export { type ClientAddress, clientAddress, type TrustProxy } from './client-address.ts'
 export {
-  composeHeaderFields as headerLines,
+  composeHeaderFields,
   type HeaderField,
   type HeaderFormat,
   type Limited,
-  listLimits as limitsOf,
-  setHeaderFields as putLines,
+  listLimits,
+  setHeaderFields,
 } from './header-fields.ts'
 export { partitionKey } from './partition-key.ts'
-export { composeRefusal as refusalOf, PROBLEM_JSON, type Problem, type Refusal } from './refusal.ts'
+export { composeRefusal, PROBLEM_JSON, type Problem, type Refusal } from './refusal.ts'

@@ -95,7 +95,7 @@ export function composeDecision(call: PendingDecision, results: readonly LimitRe
     limitedBy: allowed ? undefined : limit.name,
     reason: ignored ? undefined : result.reason,
     nextAfterMs: allowed ? (result.nextAfterMs ?? resolveNextMs(result)) : undefined,
-    wouldRefuse: ignored && result.reason !== 'hold-ended' ? [limit.name] : NONE,
+    wouldRefuse: ignored && result.reason !== 'reservation-ended' ? [limit.name] : NONE,
     decidedBy,
     tiers: NO_TIERS,
   } as Decision
@@ -148,13 +148,13 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
     const result = results[index] as LimitResult
     const { allowed, remaining, retryAfterMs, reason } = result
     // A hold that a limit in shadow mode refused was never there, and is not missed.
-    if (limit.shadow && !allowed && reason !== 'hold-ended') wouldRefuse = [...wouldRefuse, limit.name]
-    // What only watches says nothing of what the others decide, unless no other is there.
+    if (limit.shadow && !allowed && reason !== 'reservation-ended') wouldRefuse = [...wouldRefuse, limit.name]
+    // A limit in shadow mode says nothing of what the others decide, unless there is no other.
     if (limit.shadow && isAnyCounting) continue
     if (scarcest < 0 || remaining < (results[scarcest] as LimitResult).remaining) scarcest = index
     resetAfterMs = Math.max(resetAfterMs, result.resetAfterMs)
     delayMs = Math.max(delayMs, result.delayMs)
-    if (limit.shadow || allowed || (isSettled && reason === 'hold-ended')) continue
+    if (limit.shadow || allowed || (isSettled && reason === 'reservation-ended')) continue
     if (longest < 0 || retryAfterMs > (results[longest] as LimitResult).retryAfterMs) longest = index
   }
   const refusal = longest < 0 ? undefined : (results[longest] as LimitResult)

@@ -65,10 +65,14 @@ describe('createLimiter', () => {
   })
 
   it.each<[object | undefined, string]>([
-    [undefined, 'createLimiter() takes an object of options, got undefined'],
+    [undefined, 'createLimiter() takes options such as { name: … }, got undefined'],
     [
-      { name: 'a', rule, limit: 5 },
-      'createLimiter() has no option "limit": it takes name, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, timeout, onStoreFailure, instances, rule, shadow, blockFor, resolveRule, tiers, hashTag',
+      { name: 'a', limit: 5, window: '1m' },
+      'createLimiter() has no option "limit": the rule has it, such as slidingWindow({ limit: 100, window: \'1m\' })',
+    ],
+    [
+      { name: 'a', rule, prefix: 'x' },
+      'createLimiter() has no option "prefix": it takes name, rule, tiers, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, timeout, onStoreFailure, instances, shadow, blockFor, resolveRule, hashTag',
     ],
     [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
     [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],
@@ -204,7 +208,7 @@ describe('wrong calls', () => {
       'a bare cost',
       (limiter) => limiter.consume('a', 2 as never),
       'INVALID_ARGUMENT',
-      'consume() takes an object of options, got 2',
+      'consume() takes options such as { cost: … }, got 2',
     ],
     [
       'a fraction to charge',
@@ -222,13 +226,13 @@ describe('wrong calls', () => {
       'a block without end',
       (limiter) => limiter.block('a', Infinity),
       'INVALID_ARGUMENT',
-      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got Infinity",
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got Infinity",
     ],
     [
       'a block without time',
       (limiter) => limiter.block('a', undefined as never),
       'INVALID_ARGUMENT',
-      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got undefined",
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got undefined",
     ],
     [
       'a key that is no key',

@@ -41,7 +41,7 @@ const COMMON = [
 const NO_TIERS = ['kind', 'name', '__proto__']
 const LIMIT: readonly (keyof LimitOptions)[] = ['rule', 'shadow', 'blockFor', 'resolveRule', 'onStoreFailure']
 
-const OPTIONS = [...new Set([...COMMON, ...LIMIT, 'tiers', 'hashTag'])]
+const OPTIONS = [...new Set(['name', 'rule', 'tiers', ...COMMON, ...LIMIT, 'hashTag'])]
 
 /**
  * Makes a limiter of one `rule`, or of `tiers`: one decision over several limits, which takes from all of them or from none.

@@ -153,7 +153,7 @@ export class Listeners {
 /** The limits of which an admitted request took the part that makes their used share reach `at`. Nothing is remembered for it. */
 function findCrossings(limiterName: string, decision: Decision, costs: Amounts<string>, at: number): Crossing[] {
   const results: [string, TierResult][] = Object.entries(decision.tiers as Record<string, TierResult>)
-  // The one rule of a limiter without tiers, unless it stands in the shadow and has not counted the request.
+  // The one rule of a limiter without tiers, unless it is in shadow mode and has not counted the request.
   if (results.length === 0 && decision.wouldRefuse.length === 0) results.push([limiterName, decision])
   const found: Crossing[] = []
   for (const [tier, { allowed, limit, remaining }] of results) {

@@ -35,7 +35,7 @@ describe('a hold is ended by its token', () => {
     })
     expect(await one.resumeReservation(token as string).settle(812)).toMatchObject({
       allowed: false,
-      reason: 'hold-ended',
+      reason: 'reservation-ended',
     })
     expect((await one.peek('user:42')).remaining).toBe(9_188)
   })
@@ -52,7 +52,7 @@ describe('a hold is ended by its token', () => {
     clock.advance(1_000)
     expect(await other.resumeReservation(token as string).settle(812)).toMatchObject({
       allowed: false,
-      reason: 'hold-ended',
+      reason: 'reservation-ended',
     })
     expect((await one.peek('user:42')).remaining).toBe(10_000)
   })
@@ -184,7 +184,10 @@ describe('resume', () => {
   it('takes a hold that nobody has for one that has ended, and changes nothing', async () => {
     const { one } = setUp()
     const token = writeHoldToken({ limiterName: 'tokens', key: 'user:42', estimate: 4_000, id: 7 })
-    expect(await one.resumeReservation(token).settle(9_000)).toMatchObject({ allowed: false, reason: 'hold-ended' })
+    expect(await one.resumeReservation(token).settle(9_000)).toMatchObject({
+      allowed: false,
+      reason: 'reservation-ended',
+    })
     expect((await one.peek('user:42')).remaining).toBe(10_000)
   })
 

@@ -32,7 +32,7 @@ describe('a reservation over tiers', () => {
     const hold = await stage.limiter.reserve('luis', { estimate: { tokens: 4_000 } })
     expect((await hold.cancel()).allowed).toBe(true)
     expect(await left(stage)).toEqual([3, 10_000])
-    expect(await hold.cancel()).toMatchObject({ allowed: false, reason: 'hold-ended' })
+    expect(await hold.cancel()).toMatchObject({ allowed: false, reason: 'reservation-ended' })
   })
 
   it('takes nothing from any tier when one refuses, and has nothing to settle then', async () => {
@@ -76,7 +76,7 @@ it('a hold releases its places, whatever was used, and they last as long as thei
     tokens: { remaining: 10_000 },
     places: { remaining: 0, retryAfterMs: 4_000 },
   })
-  expect(await hold.cancel()).toMatchObject({ allowed: false, limitedBy: 'tokens', reason: 'hold-ended' })
+  expect(await hold.cancel()).toMatchObject({ allowed: false, limitedBy: 'tokens', reason: 'reservation-ended' })
   const second = await limiter.reserve('luis', { estimate: { tokens: 100 } })
   expect((await second.settle({ tokens: 150, places: 1 })).allowed).toBe(true)
   expect((await limiter.peek('luis')).tiers).toMatchObject({ tokens: { remaining: 9_850 }, places: { remaining: 1 } })
@@ -85,11 +85,11 @@ it('a hold releases its places, whatever was used, and they last as long as thei
   const settled = await long.settle({ tokens: 50 })
   expect(settled).toMatchObject({
     allowed: true,
-    tiers: { tokens: { allowed: true }, places: { reason: 'hold-ended' } },
+    tiers: { tokens: { allowed: true }, places: { reason: 'reservation-ended' } },
   })
 })
 
-it('a hold that a limit in the shadow did not take is not missed', async () => {
+it('a hold that a limit in shadow mode did not take is not missed', async () => {
   const rule = fixedWindow({ limit: 5, window: 1_000 })
   const single = createLimiter({ name: 'seen', rule, shadow: true, clock: manualClock() })
   const hold = await single.reserve('luis', { estimate: 9 })
@@ -149,7 +149,7 @@ it('at most a thousand holds of a key are open at once: one more is refused unti
 describe('wrong reservations reject and change nothing', () => {
   const limiter = createLimiter({ name: 'a', tiers: { requests, tokens }, clock: manualClock() })
   it.each<[unknown, string]>([
-    [undefined, 'reserve() takes an object of options, got undefined'],
+    [undefined, 'reserve() takes options such as { estimate: … }, got undefined'],
     [{}, 'estimate must be a whole number of at least 1, got undefined'],
     [{ estimate: 0 }, 'estimate must be a whole number of at least 1, got 0'],
     [{ estimate: { tokens: 1.5 } }, 'estimate.tokens must be a whole number of at least 1, got 1.5'],

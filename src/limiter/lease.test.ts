@@ -18,7 +18,7 @@ describe('a lease', () => {
     expect(lease.signal.aborted).toBe(false)
     expect((await lease.release()).remaining).toBe(2)
     expect(clock.pendingTimers).toBe(0)
-    expect(await lease.release()).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 2 })
+    expect(await lease.release()).toMatchObject({ allowed: false, reason: 'reservation-ended', remaining: 2 })
     expect(await lease.renew()).toBe(lease.decision)
   })
 
@@ -31,7 +31,7 @@ describe('a lease', () => {
     expect((await lease.renew()).allowed).toBe(true)
     clock.advance(3_000)
     expect((await limiter.peek('luis')).remaining).toBe(2)
-    expect(await lease.renew()).toMatchObject({ allowed: false, reason: 'hold-ended' })
+    expect(await lease.renew()).toMatchObject({ allowed: false, reason: 'reservation-ended' })
     expect(lease.signal.reason).toMatchObject({
       code: 'LEASE_LOST',
       message: 'the lease expired before it was renewed. End the work: another caller may have the permit',
@@ -108,7 +108,7 @@ describe('a lease', () => {
     const limiter = createLimiter({ name: 'exports', rule, clock: manualClock() })
     const lease = await limiter.acquire('luis', { heartbeat: false })
     await limiter.refund('luis')
-    expect(await lease.renew()).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 2 })
+    expect(await lease.renew()).toMatchObject({ allowed: false, reason: 'reservation-ended', remaining: 2 })
   })
 
   it('takes the cost of other tiers for good, and blocks whom a tier blocks', async () => {

@@ -15,7 +15,7 @@ export interface Lease<Tier extends string = string> extends AsyncDisposable {
   readonly decision: Decision<Tier>
   /** Aborts when the lease has ended although nobody released it: it was not renewed in time. */
   readonly signal: Signal
-  /** Lets the lease last for `leaseMs` from now. `allowed: false` with the reason `hold-ended`: it was too late. */
+  /** Lets the lease last for `leaseMs` from now. `allowed: false` with the reason `reservation-ended`: it was too late. */
   renew(): Promise<Decision<Tier>>
   /** Frees the place. Releasing twice, or after the lease has ended, changes nothing. */
   release(): Promise<Decision<Tier>>
@@ -71,7 +71,7 @@ export async function takeLease(
   const renewed = async (): Promise<Decision> => {
     if (!isHeld) return decision
     const answer = await host.decide(renewals)
-    if (isHeld && answer.reason === 'hold-ended') {
+    if (isHeld && answer.reason === 'reservation-ended') {
       end()
       lost.abort(
         new LimiterError(

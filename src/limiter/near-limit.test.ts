@@ -56,7 +56,7 @@ describe('the event nearLimit', () => {
     ])
   })
 
-  it('is of limits in the shadow too, but not of what they would have refused', async () => {
+  it('is of limits in shadow mode too, but not of what they would have refused', async () => {
     const alone = createLimiter({ name: 'api', rule: ten, shadow: true })
     const ofOne = hear(alone)
     await alone.consume('a', { cost: 8 })

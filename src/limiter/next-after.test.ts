@@ -20,7 +20,7 @@ describe('nextAfterMs of a decision', () => {
     })
   })
 
-  it('leaves out what only watches', async () => {
+  it('leaves out limits in shadow mode', async () => {
     const tiers = { user: minute, ip: { rule: tokenBucket({ capacity: 1, refill: 1, period: 1_000 }), shadow: true } }
     const limiter = createLimiter({ name: 'api', tiers, clock: manualClock() })
     const first = await limiter.consume('a')

@@ -92,10 +92,10 @@ export function parseOperations(
   rule: AmountRule,
   create: CreateOperation,
 ): readonly Operation[] {
-  const amounts = parseAmounts(limits, keys, given, rule)
+  const amounts = given === undefined ? undefined : parseAmounts(limits, keys, given, rule)
   const operations: Operation[] = []
   for (let index = 0; index < keys.length; index++) {
-    const amount = amounts[index]
+    const amount = amounts === undefined ? 1 : amounts[index]
     if (amount !== undefined) operations.push(create(keys[index] as LimitKey, amount))
   }
   if (operations.length > 0) return operations

@@ -16,7 +16,7 @@ export interface OpenReservation<Tier extends string = never> extends AsyncDispo
    * Ends the hold: what was not used goes back, what was used beyond the estimate is charged, down to the rule's `maxDebt`.
    * A tier that is not named has used what was estimated; places of a `concurrency()` rule are released.
    *
-   * Answers with the key's standing. `allowed: false` with the reason `hold-ended`: the hold had expired or was settled before,
+   * Answers with the key's standing. `allowed: false` with the reason `reservation-ended`: the hold had expired or was settled before,
    * and nothing was changed.
    */
   settle(used: Amounts<Tier>): Promise<Decision<Tier>>

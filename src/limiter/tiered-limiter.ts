@@ -122,7 +122,8 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   consumeAtOnce(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Decision | Promise<Decision> {
     if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
     const { cost, idempotencyKey } = options
-    return this.run(this.parse(key, cost, idempotencyKey), key, cost)
+    const call = this.parse(key, cost, idempotencyKey)
+    return this.events.hasAny ? this.run(call, key, cost) : this.#decide(call)
   }
 
   /** Checks a consume whole. For callers that check several before `run` counts the first. */
@@ -247,7 +248,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   }
 
   parseKey(key: unknown): readonly LimitKey[] {
-    this.assertOpen()
+    if (!this.#isOpen) this.assertOpen()
     return parseKey(this.limits, key)
   }
 

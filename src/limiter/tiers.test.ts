@@ -131,7 +131,7 @@ describe('a decision over tiers', () => {
   })
 })
 
-describe('a limit in the shadow', () => {
+describe('a limit in shadow mode', () => {
   const rule = fixedWindow({ limit: 1, window: 60_000 })
 
   it('of a limiter of one rule lets everything pass and says what it would have refused', async () => {

@@ -60,7 +60,7 @@ describe('createLimiter refuses tiers', () => {
     [{ maxQueue: 0 }, 'maxQueue must be a whole number of at least 1, got 0'],
     [
       { ruleCache: 1.5 },
-      "ruleCache must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got 1.5",
+      "ruleCache must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got 1.5",
     ],
     [{ ruleCacheSize: -1 }, 'ruleCacheSize must be a whole number of at least 1, got -1'],
   ])('with %o', (options, message) => {

@@ -123,7 +123,7 @@ describe('wait', () => {
     expect(await limiter.peek({ places: 'luis' })).toMatchObject({ remaining: 1 })
   })
 
-  it('is not hindered by a block of a tier that only watches', async () => {
+  it('is not hindered by a block of a tier in shadow mode', async () => {
     const clock = manualClock()
     const shape = leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' })
     const watching = { rule: fixedWindow({ limit: 1, window: 1_000 }), shadow: true }
@@ -347,7 +347,7 @@ it.each<[unknown, string]>([
   [{ maxWait: -1 }, 'maxWait must be at least 0 ms, got -1'],
   [
     { maxWait: Number.NaN },
-    "maxWait must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got NaN",
+    "maxWait must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got NaN",
   ],
   [{ signal: {} }, 'signal must be an AbortSignal, got an object'],
   [{ maxWaitMs: 5 }, 'wait() has no option "maxWaitMs", did you mean "maxWait"?'],

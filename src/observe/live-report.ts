@@ -51,7 +51,7 @@ export interface LiveTier {
   /** The numbers of the rule, such as `windowMs`. */
   readonly parameters: Rule['parameters']
   readonly isShadow: boolean
-  /** How often it was the one that refused or, in the shadow, would have. */
+  /** How often it was the one that refused or, in shadow mode, would have. */
   readonly refused: number
   /** How often a request came that used up 80 % of it, or what `nearLimitAt` says. */
   readonly near: number
@@ -62,7 +62,7 @@ export interface LiveSecond {
   readonly atMs: number
   readonly allowed: number
   readonly refused: number
-  /** Requests that a limit in the shadow would have refused. */
+  /** Requests that a limit in shadow mode would have refused. */
   readonly wouldRefuse: number
   /** Requests that were decided without the store. */
   readonly withoutStore: number

@@ -26,7 +26,7 @@ export type CountName =
   | 'near_limit'
   | 'cost'
   | 'store.failures'
-  | 'policy.failures'
+  | 'resolve_rule.failures'
 
 /** What is timed. */
 export type TimeName = 'decision.duration' | 'wait.duration'
@@ -44,7 +44,7 @@ export const COUNTS: Readonly<Record<CountName, Measure>> = {
     unit: 'request',
   },
   would_refuse: {
-    help: 'Requests that a limit in the shadow would have refused.',
+    help: 'Requests that a limit in shadow mode would have refused.',
     labels: ['limiter', 'tier'],
     unit: 'request',
   },
@@ -63,8 +63,8 @@ export const COUNTS: Readonly<Record<CountName, Measure>> = {
     labels: ['limiter'],
     unit: 'failure',
   },
-  'policy.failures': {
-    help: 'Times that a policy gave no rule.',
+  'resolve_rule.failures': {
+    help: 'Times that resolveRule gave no rule.',
     labels: ['limiter', 'tier'],
     unit: 'failure',
   },
@@ -112,7 +112,7 @@ export interface Meters {
   time(name: TimeName, labels: Labels, seconds: number): void
 }
 
-const BY_TIER = ['tier.refusals', 'would_refuse', 'near_limit', 'policy.failures'] as const
+const BY_TIER = ['tier.refusals', 'would_refuse', 'near_limit', 'resolve_rule.failures'] as const
 
 /** Measures what a limiter does, until the function that it returns is called. */
 export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
@@ -126,7 +126,7 @@ export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
     limiter.on('decided', (event) => measureDecision(name, event, meters)),
     limiter.on('nearLimit', ({ tier }) => meters.count('near_limit', { limiter: name, tier }, 1)),
     limiter.on('storeFailed', () => meters.count('store.failures', { limiter: name }, 1)),
-    limiter.on('resolveRuleFailed', ({ tier }) => meters.count('policy.failures', { limiter: name, tier }, 1)),
+    limiter.on('resolveRuleFailed', ({ tier }) => meters.count('resolve_rule.failures', { limiter: name, tier }, 1)),
   ]
   return () => {
     for (const stop of stops) stop()

@@ -53,7 +53,7 @@ describe('a shadow report', () => {
     )
   })
 
-  it('sets limits in the shadow beside those that are enforced, each with its own subjects', async () => {
+  it('sets limits in shadow mode beside those that are enforced, each with its own subjects', async () => {
     const clock = manualClock(START)
     const tiers = { user: four, ip: { rule: two, shadow: true }, org: four }
     const limiter = createLimiter({ name: 'api', tiers, clock })

@@ -31,7 +31,7 @@ export function readDurationText(name: string, value: unknown, others = ''): num
 /** Returns a duration that is a text, for the rule to read: only the rule knows whether it may be zero. */
 export function requireText(name: string, value: unknown, others = ''): string {
   if (typeof value === 'string' && DURATION_SHAPE.test(value)) return value
-  throw invalidOption(name, `a duration such as 250ms, 1m or 1h30m${others}`, value)
+  throw invalidOption(name, `a duration such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w)${others}`, value)
 }
 
 /** A whole number. */

@@ -26,6 +26,23 @@ const wrongNumbers = [
   true,
 ]
 
+it.each([
+  ['slidingWindow', 'max', 'limit'],
+  ['fixedWindow', 'points', 'limit'],
+  ['fixedWindow', 'windowMs', 'window'],
+  ['tokenBucket', 'max', 'capacity'],
+  ['tokenBucket', 'duration', 'period'],
+  ['gcra', 'window', 'period'],
+])('%s() takes %s of another library for %s', (name, foreign, own) => {
+  const message = `${name}() has no option "${foreign}", did you mean "${own}"?`
+  expect(() => madeBy(name, { [foreign]: 1 })).toThrow(expect.objectContaining({ message }))
+})
+
+it('concurrency() has no word for a window', () => {
+  const message = 'concurrency() has no option "window": it takes limit, lease, maxDebt'
+  expect(() => madeBy('concurrency', { window: '1m' })).toThrow(expect.objectContaining({ message }))
+})
+
 it('there are good options of every factory', () => {
   expect(Object.keys(good).sort()).toEqual(Object.keys(rules).sort())
 })
@@ -56,7 +73,7 @@ describe.each(Object.entries(good))('%s', (name, options) => {
     }
     expect(factory({ ...options, maxDebt: 0 }).parameters.maxDebt).toBe(0)
     for (const wrong of [undefined, null, 10, 'limit', [options]]) {
-      expect(() => factory(wrong as unknown as Options)).toThrow(`${name}() takes an object of options, got `)
+      expect(() => factory(wrong as unknown as Options)).toThrow(`${name}() takes options such as { `)
     }
   })
 

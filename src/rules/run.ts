@@ -60,7 +60,7 @@ export function copyWithout(run: Run, pieces: readonly (readonly [takenMs: numbe
     const timeMs = run.older[at] as number
     let cost = (run.older[at + 1] as number) - before
     before += cost
-    if (next < pieces.length && pieces[next]?.[0] === timeMs) cost -= pieces[next++]?.[1] as number
+    if (pieces[next]?.[0] === timeMs) cost -= pieces[next++]?.[1] as number
     if (cost === 0) continue
     sum += cost
     older[kept++] = timeMs

@@ -36,7 +36,7 @@ function dropUntil(line: Timeline, untilMs: number): Timeline {
   if (line.atMs <= untilMs) return empty(line.atMs, line.spanMs)
   if (readOldestMs(line) > untilMs) return line
   const { older, to, past, newestCost } = line
-  if (past !== NO_PAST) return dropRuns(line, untilMs)
+  if (past.runs.length > 0) return dropRuns(line, untilMs)
   const from = findAbove(older, line.from, to, TIME, untilMs)
   return { ...line, from, total: newestCost + ((older[to - 1] as number) - (older[from - 1] as number)) }
 }
@@ -56,7 +56,7 @@ function dropRuns(line: Timeline, untilMs: number): Timeline {
 
 /** The time of the first pair. */
 function readOldestMs({ atMs, older, from, to, past }: Timeline): number {
-  if (past !== NO_PAST) return readFirstMs(past.runs[0] as Run)
+  if (past.runs.length > 0) return readFirstMs(past.runs[0] as Run)
   return from < to ? (older[from] as number) : atMs
 }
 

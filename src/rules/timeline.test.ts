@@ -106,6 +106,28 @@ describe.each([
     )
   })
 
+  // A buffer holds 2,048 pairs before another begins.
+  it.each([2_047, 2_048, 2_049, 4_095, 4_096, 4_097])(
+    'is exact where %i pairs leave, stay or are waited for',
+    (edge) => {
+      const [older, newer] = [taken.slice(0, edge), taken.slice(edge)]
+      const expectPairs = (state: RuleState | undefined, pairs: readonly Pair[], nowMs: number): void => {
+        expect(rule.step(state, nowMs, 0).remaining).toBe(Math.max(0, LIMIT - count(pairs)))
+        for (const some of [pairs.slice(0, edge), pairs.slice(0, -edge)]) {
+          const cost = Math.max(1, count(some) + LIMIT - count(pairs))
+          if (cost <= LIMIT) expect(rule.step(state, nowMs, cost).retryAfterMs).toBe(waitMs(pairs, nowMs, cost))
+        }
+      }
+      expectPairs(full, taken, last)
+      expectPairs(full, newer, first + edge - 1 + SPAN_MS)
+      const given = rule.adjust(full, last, -count(newestFirst ? newer : older))
+      expectPairs(given.state, newestFirst ? older : newer, last)
+      expect(given.returned).toBe(count(newestFirst ? newer : older))
+      const lastTaken = rule.bulk?.refund(full as RuleState, last, [{ takenMs: first + edge - 1, left: 3 }])
+      expectPairs(lastTaken, giveBack(taken, 3, first + edge - 1), last)
+    },
+  )
+
   it('moves back with its clock as a whole', () => {
     const backMs = 500_000
     for (const cost of [500, 3_000, LIMIT]) {

@@ -257,7 +257,7 @@ it('asks for a request with an id, which may have been admitted before', async (
   })
 })
 
-it('asks about places, which may come free at any time, and in the shadow, where nobody is refused', async () => {
+it('asks about places, which may come free at any time, and in shadow mode, where nobody is refused', async () => {
   const clock = manualClock(0)
   const places = createLimiter({
     name: 'work',
@@ -422,7 +422,7 @@ it('over tiers asks where the least is left of a tier that does not refuse', asy
   expect((await limiter.consume(key, { cost })).decidedBy).toBe('redis')
 })
 
-it('over tiers names what would refuse in the shadow, and asks about a tier that the refusal has blocked', async () => {
+it('over tiers names what would refuse in shadow mode, and asks about a tier that the refusal has blocked', async () => {
   const { limiter } = tieredWith({ user: minute, watching: { rule: hour, shadow: true, blockFor: 1 } })
   await limiter.consume('ann', { cost: 5 })
   await limiter.charge({ watching: 'ann' }, 4)

@@ -22,14 +22,11 @@ export interface Denial {
 export class Denials {
   /** How many limits use it. */
   limits = 0
+  /** Whether no refusal is known. */
+  isEmpty = true
   readonly #denials = new Map<string, Denial>()
   /** The names of refusals over tiers, by each key's own. */
   readonly #joint = new Map<string, Set<string>>()
-
-  /** Whether nothing is known. */
-  get isEmpty(): boolean {
-    return this.#denials.size === 0
-  }
 
   /** The refusal of this name, unless it is older than it lasts, or than `maxAgeMs`. */
   find(name: string, nowMs: number, maxAgeMs: number): Denial | undefined {
@@ -46,6 +43,7 @@ export class Denials {
     this.#remove(name)
     if (this.#denials.size === MOST_DENIALS) this.#remove(this.#denials.keys().next().value as string)
     this.#denials.set(name, denial)
+    this.isEmpty = false
     for (const key of listTiers(denial)) this.#joint.set(key, (this.#joint.get(key) ?? new Set()).add(name))
   }
 
@@ -61,6 +59,7 @@ export class Denials {
   clear(): void {
     this.#denials.clear()
     this.#joint.clear()
+    this.isEmpty = true
   }
 
   #remove(name: string): void {
@@ -70,6 +69,7 @@ export class Denials {
       if (names?.size === 0) this.#joint.delete(key)
     }
     this.#denials.delete(name)
+    this.isEmpty = this.#denials.size === 0
   }
 }
 

@@ -85,10 +85,10 @@ export const jointChecks: readonly StoreCheck[] = [
       clock.advance(1)
       assert.equal((await limiter.consume('a')).remaining, 4)
       const late = await lost.settle(0)
-      assert.deepEqual([late.allowed, late.reason, late.remaining], [false, 'hold-ended', 4])
+      assert.deepEqual([late.allowed, late.reason, late.remaining], [false, 'reservation-ended', 4])
       clock.set(120_000)
       assert.equal((await limiter.consume('a', { cost: 6 })).remaining, 4)
-      assert.deepEqual([(await long.settle(1)).remaining, (await long.settle(1)).reason], [4, 'hold-ended'])
+      assert.deepEqual([(await long.settle(1)).remaining, (await long.settle(1)).reason], [4, 'reservation-ended'])
       assert.equal((await limiter.peek('a')).remaining, 4)
     },
   },
@@ -152,7 +152,7 @@ export const jointChecks: readonly StoreCheck[] = [
       clock.advance(2_999)
       assert.deepEqual(numbers((await limiter.acquire('a')).decision), [false, 0, 1, 'places'])
       clock.advance(1)
-      assert.deepEqual([(await lease.renew()).reason, lease.signal.aborted], ['hold-ended', true])
+      assert.deepEqual([(await lease.renew()).reason, lease.signal.aborted], ['reservation-ended', true])
       const next = await limiter.acquire('a', { heartbeat: false })
       assert.deepEqual([next.allowed, next.decision.tiers.starts?.remaining], [true, 1])
       await lease.release()

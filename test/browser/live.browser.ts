@@ -31,7 +31,7 @@ describe('the live view', () => {
     expect(await readText(page.locator('[aria-label="Busiest keys"]'))).toContain('user=1, ip=203.0.113.7')
 
     // The seconds of the chart, as its table tells them.
-    await page.getByText('The same by the minute').click()
+    await page.getByText('Show as a table, by minute').click()
     const minute = () => page.locator('.wide details tbody tr').first().locator('td').allInnerTexts()
     await expect.poll(minute, PATIENT).toEqual(['110', '30', expect.stringMatching(/ms$/)])
     await page.getByLabel('Show').selectOption({ label: 'messages › user' })
@@ -70,7 +70,7 @@ describe('the live view', () => {
     const dialog = page.getByRole('dialog')
     await expect.poll(() => readText(dialog), PATIENT).toMatch(/Refused by api: nothing is left of 100\. Try again in/)
     expect(await dialog.locator('tbody td').allInnerTexts()).toEqual(['100', '0', expect.stringMatching(/ (h|min)/)])
-    expect(await readText(dialog)).toContain('api 100 per 1 hour')
+    expect(await readText(dialog)).toContain('api 100 per hour')
     expect(await dialog.locator('.refusals-of-key li').count()).toBe(3)
 
     await dialog.getByRole('button', { name: 'Reset' }).click()
@@ -112,8 +112,8 @@ describe('the live view', () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`)
     const policies = page.locator('.policies')
-    await expect.poll(() => readText(policies), PATIENT).toContain('sliding-window, 100 per 1 hour')
-    expect(await readText(policies)).toContain('token-bucket, 1 per 1 hour, 5 at once')
+    await expect.poll(() => readText(policies), PATIENT).toContain('sliding-window, 100 per hour')
+    expect(await readText(policies)).toContain('token-bucket, 1 per hour, 5 at once')
     const words = await page.getByRole('img', { name: /Requests per second/ }).getAttribute('aria-label')
     expect(words).toMatch(/over the last \d+(\.\d)? s,/)
     expect(await readText(page.locator('main'))).not.toMatch(/for 0 ms/)
@@ -123,7 +123,7 @@ describe('the live view', () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`)
     await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No key has come lately.')
-    expect(await readText(page.locator('main'))).toContain('It has never been away since the service started.')
+    expect(await readText(page.locator('main'))).toContain('No outage since the service started.')
   })
 })
 
@@ -208,7 +208,7 @@ describe('when something is away', () => {
     })
     const { page } = await open(`${service.url}/`)
     await service.consume({ policy: 'api', key: 'user:1' }, 3)
-    const store = page.locator('section', { hasText: 'Decided without it' })
+    const store = page.locator('section', { hasText: 'Decided without the store' })
     await expect.poll(() => readText(store), PATIENT).toContain('Healthy')
     expect(await readText(store)).toContain(`${redis.host}:${redis.port}`)
     await redis.stop()

@@ -82,26 +82,26 @@ describe('inspect for people', () => {
     for (const line of [
       `user=42, ip=ip~::1, all=all by the policy messages, at 127\\.0\\.0\\.1:${stage.server.port}`,
       'is refused now with a cost of 1: ip, the limit is used up',
-      `  blocked for   (?:1 m|5\\d\\.\\d s), until ${moment}`,
-      '  rule          fixed-window, limit 100, windowMs 3600000, anchor first-hit, maxDebt 100',
-      '  remaining     0 of 100',
-      `  free in       (?:1 m|5\\d\\.\\d s) \\(\\d+ ms\\), at ${moment}`,
-      '  key           sluice:messages~user:fixed-window@1:\\{42\\}',
-      '  rule          token-bucket, capacity 3, refill 1, periodMs 3600000, maxDebt 3',
-      `  free in       1 h 59 m \\(\\d+ ms\\), at ${moment}`,
-      '  debt          2',
-      '  hold          1, comes back in (?:15 m|14 m 59 s) unless it is settled',
-      '  key           sluice:messages~ip:token-bucket@1:\\{ip~::1\\}',
-      '  rule          fixed-window, limit 2, .*; only watches',
-      '                string, \\d+ bytes, goes in .*',
-      '  state         atMs \\d{13}, count 2, windowMs 3600000',
+      `  blocked for  (?:1 m|5\\d\\.\\d s), until ${moment}`,
+      '  rule         fixed-window, limit 100, windowMs 3600000, anchor first-hit, maxDebt 100',
+      '  remaining    0 of 100',
+      `  retry in     (?:1 m|5\\d\\.\\d s) \\(\\d+ ms\\), at ${moment}`,
+      '  key          sluice:messages~user:fixed-window@1:\\{42\\}',
+      '  rule       token-bucket, capacity 3, refill 1, periodMs 3600000, maxDebt 3',
+      `  retry in   1 h 59 m \\(\\d+ ms\\), at ${moment}`,
+      '  debt       2',
+      '  reserved   1, refunded in (?:15 m|14 m 59 s) unless it is settled',
+      '  key        sluice:messages~ip:token-bucket@1:\\{ip~::1\\}',
+      '  rule       fixed-window, limit 2, .*; shadow',
+      '             string, \\d+ bytes, expires in .*',
+      '  state      atMs \\d{13}, count 2, windowMs 3600000',
     ]) {
       expect(out).toMatch(new RegExp(`^${line}$`, 'm'))
     }
     const passing = await said('inspect', 'other', '--policies', file, '--policy', 'messages', '--redis', url)
     expect(passing.out).toContain('other by the policy messages')
-    expect(passing.out).toContain('\nwould pass now with a cost of 1\n')
-    expect(passing.out).toContain('not there: nothing is counted')
+    expect(passing.out).toContain('\npasses now with a cost of 1\n')
+    expect(passing.out).toContain('does not exist: nothing is counted')
     const never = await said(
       'inspect',
       'other',
@@ -117,7 +117,7 @@ describe('inspect for people', () => {
     expect(never.out).toMatch(
       /is refused now with a cost of 200: \w+, the cost is greater than the limit, and never passes/,
     )
-    expect(never.out).toMatch(/ {2}free in {7}never$/m)
+    expect(never.out).toMatch(/ {2}retry in {3}never$/m)
   })
 
   it('says how long a request would wait for its turn, and of one limit not its name', async () => {
@@ -127,7 +127,7 @@ describe('inspect for people', () => {
     await limiter.consume('luis')
     const { out } = await said('inspect', 'luis', '--policies', file, '--policy', 'mail', '--redis', url)
     expect(out).toMatch(
-      /^luis by the policy mail.*\nwould pass now with a cost of 1, after waiting (?:1 h|59 m 59 s) for its turn$/m,
+      /^luis by the policy mail.*\npasses now with a cost of 1, after waiting (?:1 h|59 m 59 s) for its turn$/m,
     )
     await limiter.consume('luis', { cost: 4 })
     const full = await said('inspect', 'luis', '--policies', file, '--policy', 'mail', '--redis', url)
@@ -157,7 +157,7 @@ describe('inspect for people', () => {
     const found = await inspected('ann', '--policies', file, '--redis', url)
     expect(found.map(({ policy }: { policy: string }) => policy)).toEqual(['bucket', 'fixed'])
     const { out } = await said('inspect', 'nobody', '--policies', file, '--redis', url)
-    expect(out).toBe('no policy has counted anything for nobody\n')
+    expect(out).toBe('no policy has a count for nobody\n')
   })
 })
 
@@ -167,7 +167,7 @@ describe('inspect elsewhere', () => {
     const terminal = recordingTerminal({ env: { SLUICE_REDIS_URL: url } })
     const args = ['inspect', 'x', '--policies', file, '--policy', 'fixed', '--prefix', 'shop:']
     expect(await run(args, terminal)).toBe(0)
-    expect(terminal.text()).toContain('  key           shop:fixed:fixed-window@1:x\n')
+    expect(terminal.text()).toContain('  key        shop:fixed:fixed-window@1:x\n')
   })
 
   describe('on a Cluster', () => {
@@ -194,7 +194,7 @@ describe('inspect elsewhere', () => {
         ],
       )
       const reset = await said('reset', 'user=42,ip=::1', '--policies', file, '--policy', 'messages', '--redis', at)
-      expect(reset).toEqual({ code: 0, out: 'user=42,ip=::1 starts anew by the policy messages\n', err: '' })
+      expect(reset).toEqual({ code: 0, out: 'user=42,ip=::1 is reset for the policy messages\n', err: '' })
       expect((await limiter.peek({ user: '42', ip: '::1' })).remaining).toBe(3)
     })
   })

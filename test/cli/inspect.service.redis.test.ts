@@ -52,7 +52,7 @@ describe('a running service', () => {
     expect(await said(...args)).toMatchObject({
       code: 1,
       out: '',
-      err: `sluice: the service at ${at} wants a token: give --token-file, or SLUICE_TOKEN in the environment\n`,
+      err: `sluice: the service at ${at} needs a token. Set --token-file or SLUICE_TOKEN\n`,
     })
     expect((await api.peek('user:42')).remaining).toBe(1)
     const file = await writePolicies(`${TOKEN}\n`, 'token.txt')
@@ -66,7 +66,7 @@ describe('a running service', () => {
     expect(await run(args, terminal)).toBe(0)
     const wrong = await writePolicies('another-token-of-20', 'token.txt')
     expect((await said(...args, '--token-file', wrong)).err).toBe(
-      `sluice: the service at ${at} does not take the token\n`,
+      `sluice: the service at ${at} rejects the token. Check --token-file or SLUICE_TOKEN\n`,
     )
     expect(await said(...args, '--token-file', 'missing.txt')).toMatchObject({
       code: 2,

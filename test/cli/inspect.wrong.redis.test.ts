@@ -17,7 +17,11 @@ afterAll(() => stage?.stop())
 
 describe('inspect tells what is wrong', () => {
   it.each([
-    [['--policy', 'fixed'], 2, '--policies is missing, such as --policies limits.yaml, or --url of a service'],
+    [
+      ['--policy', 'fixed'],
+      2,
+      '--policies is missing, such as --policies limits.yaml. Without a file, use --name and --rule, or --url of a service',
+    ],
     [['--policies', 'FILE', '--policy', 'fixd', '--redis', 'URL'], 2, 'unknown policy "fixd", did you mean "fixed"?'],
     [
       ['--policies', 'FILE', '--policy', 'x', '--redis', 'URL'],
@@ -25,7 +29,7 @@ describe('inspect tells what is wrong', () => {
       `unknown policy "x": there are bucket, fixed, ${ruleNames.join(', ')}`,
     ],
     [['--policies', 'FILE', '--policy', 'fixed'], 2, '--redis is missing, such as --redis redis://127.0.0.1:6379'],
-    [['--policies', 'missing.yaml'], 2, 'the policies file "missing.yaml" cannot be read: there is no such file'],
+    [['--policies', 'missing.yaml'], 2, 'the policies file "missing.yaml" cannot be read: no such file'],
     [['--policies', '.'], 2, 'the policies file "." cannot be read: it is a folder'],
     [['--policies', '\0'], 2, 'the policies file "\\u0000" cannot be read: '],
     [
@@ -127,7 +131,7 @@ describe('inspect tells what is wrong', () => {
     const file = await writePolicies(RULES)
     const at = `redis://blind:secret@127.0.0.1:${stage.server.port}`
     const result = await said('inspect', 'x', '--policies', file, '--policy', 'fixed', '--redis', at)
-    expect(result).toMatchObject({ code: 1, err: expect.stringMatching(/Redis did not say what it has.*STORE_DENIED/) })
+    expect(result).toMatchObject({ code: 1, err: expect.stringMatching(/Redis did not show the key.*STORE_DENIED/) })
     await ask(stage.server, 'ACL', 'SETUSER', 'blind', '-time')
     const timeless = await said('inspect', 'x', '--policies', file, '--policy', 'fixed', '--redis', at)
     expect(timeless).toMatchObject({ code: 1, err: expect.stringContaining('STORE_DENIED') })

@@ -52,7 +52,7 @@ describe('what a terminal would obey is escaped', () => {
     await waitUntil(async () => (terminal.errors().includes('in force') ? undefined : terminal.errors()))
     expectPrintable(terminal.errors())
     await writeFile(file, `policies: { "\\u009b${SHOWN}": 1 }`)
-    await waitUntil(async () => (terminal.errors().includes('not in force') ? undefined : terminal.errors()))
+    await waitUntil(async () => (terminal.errors().includes('has mistakes') ? undefined : terminal.errors()))
     expectPrintable(terminal.errors())
   })
 

@@ -50,12 +50,12 @@ it('suggests what was probably meant', async () => {
   expect(await said('inspct')).toEqual({
     code: 2,
     out: '',
-    err: "sluice: unknown command 'inspct'\n(Did you mean inspect?)\n(sluice --help tells more)\n",
+    err: "sluice: unknown command 'inspct'\n(Did you mean inspect?)\n(--help shows the options and examples)\n",
   })
   const { code, err } = await said('inspect', 'user:42', '--polcy', 'api')
   expect([code, err]).toEqual([
     2,
-    "sluice: unknown option '--polcy'\n(Did you mean --policy?)\n(sluice --help tells more)\n",
+    "sluice: unknown option '--polcy'\n(Did you mean --policy?)\n(--help shows the options and examples)\n",
   ])
 })
 
@@ -63,7 +63,7 @@ it('ends with 2 when an argument is missing, and tells which', async () => {
   expect(await said('inspect')).toEqual({
     code: 2,
     out: '',
-    err: "sluice: missing required argument 'key'\n(sluice --help tells more)\n",
+    err: "sluice: missing required argument 'key'\n(--help shows the options and examples)\n",
   })
 })
 
@@ -81,7 +81,7 @@ it('tells all that is wrong with a file of policies, and ends with 2', async () 
   )
   expect([code, err]).toEqual([
     2,
-    `sluice: ${file}:2:37: limit must be a whole number of at least 1, got 0\n${file}:2:48: window must be a duration such as 250ms, 1m or 1h30m, got 1\n`,
+    `sluice: ${file}:2:37: limit must be a whole number of at least 1, got 0\n${file}:2:48: window must be a duration such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w), got 1\n`,
   ])
 })
 

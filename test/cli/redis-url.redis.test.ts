@@ -113,7 +113,7 @@ describe('when it does not work', () => {
 
   it('so is a host that does not exist', async () => {
     await expect(connectRedis('redis://nowhere.invalid')).rejects.toThrow(
-      /^no Redis answers at nowhere\.invalid:6379: (?:there is no such host|the name of the host cannot be looked up now)$/,
+      /^no Redis answers at nowhere\.invalid:6379: (?:unknown host|the host name cannot be resolved now)$/,
     )
   })
 
@@ -144,10 +144,10 @@ describe('when it does not work', () => {
     await ask(server, 'CONFIG', 'SET', 'requirepass', 'right')
     const place = `127.0.0.1:${server.port}`
     await expect(connectRedis(`redis://:wrong-one@${place}`)).rejects.toThrow(
-      `Redis at ${place} cannot be used: the server does not take the user or the password of the client (WRONGPASS`,
+      `Redis at ${place} cannot be used: the server rejects the user or the password. Correct them in the client (WRONGPASS`,
     )
     await expect(connectRedis(`redis://${place}`)).rejects.toThrow(
-      `Redis at ${place} cannot be used: the server wants a password`,
+      `Redis at ${place} cannot be used: the server needs a password`,
     )
   })
 

@@ -30,7 +30,7 @@ describe('reset', () => {
   it('forgets a key', async () => {
     const remaining = await used('bob')
     const result = await said('reset', 'bob', '--policies', await file(), '--policy', 'fixed', '--redis', url)
-    expect(result).toEqual({ code: 0, out: 'bob starts anew by the policy fixed\n', err: '' })
+    expect(result).toEqual({ code: 0, out: 'bob is reset for the policy fixed\n', err: '' })
     expect(await remaining()).toBe(5)
   })
 
@@ -53,7 +53,7 @@ describe('reset', () => {
     const terminal = recordingTerminal({ keyboard })
     const args = ['reset', `asked ${answer}`, '--policies', await file(), '--policy', 'fixed', '--redis', url]
     expect(await run(args, terminal)).toBe(code)
-    expect(questions).toEqual([`Forget what fixed at 127.0.0.1:${stage.server.port} knows of asked ${answer}? [y/N] `])
+    expect(questions).toEqual([`Reset asked ${answer} for the policy fixed at 127.0.0.1:${stage.server.port}? [y/N] `])
     expect(await remaining()).toBe(left)
     expect(terminal.errors()).toBe(code === 0 ? '' : 'sluice: nothing was reset\n')
     expect(await run([...args, '--yes'], terminal)).toBe(0)

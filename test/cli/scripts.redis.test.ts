@@ -93,7 +93,7 @@ describe('scripts load and check', () => {
     const named = [...ruleNames, 'sluice', 'tiers'].map((name) => `${name}@${getScript(name).version}`)
     expect(before.out).toBe(`${head}\n${missing}\n`)
     expect(missing).toBe(`  missing  ${named.join(', ')}`)
-    expect(before.err).toBe('sluice: 1 of 1 servers are not ready\n')
+    expect(before.err).toBe('sluice: 1 of 1 servers are not ready. sluice scripts load loads missing scripts\n')
     const loaded = await said('load', '--redis', url)
     expect([loaded.code, loaded.err]).toEqual([0, ''])
     expect(await ask(server, 'SCRIPT', 'EXISTS', ...listScripts().map(({ sha1 }) => sha1))).toEqual(
@@ -134,7 +134,9 @@ describe('scripts load and check', () => {
   })
 
   it('every primary of a Cluster has them', async () => {
-    expect((await said('check', '--redis', clusterUrl)).err).toBe('sluice: 3 of 3 servers are not ready\n')
+    expect((await said('check', '--redis', clusterUrl)).err).toBe(
+      'sluice: 3 of 3 servers are not ready. sluice scripts load loads missing scripts\n',
+    )
     const { code, out } = await said('load', '--redis', clusterUrl)
     expect(code).toBe(0)
     for (const node of cluster.primaries) {
@@ -143,7 +145,10 @@ describe('scripts load and check', () => {
     }
     await ask(cluster.primaries[1] as RunningServer, 'SCRIPT', 'FLUSH')
     const checked = await said('check', '--redis', clusterUrl)
-    expect([checked.code, checked.err]).toEqual([1, 'sluice: 1 of 3 servers are not ready\n'])
+    expect([checked.code, checked.err]).toEqual([
+      1,
+      'sluice: 1 of 3 servers are not ready. sluice scripts load loads missing scripts\n',
+    ])
   })
 
   it('the environment names the server too, and none at all is told', async () => {
@@ -193,7 +198,7 @@ describe('scripts check warns', () => {
     await ask(strict, 'ACL', 'SETUSER', 'none', ...rights, '-info')
     const none = await said('check', '--redis', `redis://none:secret@127.0.0.1:${strict.port}`)
     expect(none.out).toContain('  warning  the user may not send INFO\n')
-    expect(none.out).toContain('  warning  what the user may do could not be looked at')
+    expect(none.out).toContain('  warning  the rights of the user are unknown')
     await ask(strict, 'ACL', 'SETUSER', 'blind', 'on', '>secret', '+ping', '+info')
     const blind = await said('check', '--redis', `redis://blind:secret@127.0.0.1:${strict.port}`)
     expect(blind).toMatchObject({ code: 1, err: expect.stringContaining('did not say which scripts it has') })

@@ -35,7 +35,7 @@ describe('top in a pipe', () => {
   it('prints once, and ends', async () => {
     const { code, out, err } = await said('--url', await serving(live))
     expect([code, err]).toEqual([0, ''])
-    expect(out).toContain('\n      1       30  api     user:7\n')
+    expect(out).toContain('\n            1       30  api     user:7\n')
     expect(out).not.toContain('\u001b')
   })
 

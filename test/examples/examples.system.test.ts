@@ -21,13 +21,13 @@ it.each(names)('examples/%s has a server and says how to start it', (name) => {
 })
 
 /** What each limiter in front of an answer says: its name, what remains, and for how many seconds. */
-function limitsOf(response: Response) {
+function listLimits(response: Response) {
   const items = parseList(response.headers.get('ratelimit') ?? '')
   return items.map(([name, parameters]) => ({ name, r: parameters.get('r'), t: parameters.get('t') }))
 }
 
 /** The fewest that any of them has left. */
-const leftIn = (response: Response) => Math.min(...limitsOf(response).map(({ r }) => Number(r)))
+const leftIn = (response: Response) => Math.min(...listLimits(response).map(({ r }) => Number(r)))
 
 async function expectRefusal(response: Response): Promise<void> {
   expect(response.status).toBe(429)
@@ -35,7 +35,7 @@ async function expectRefusal(response: Response): Promise<void> {
   expect(seconds).toBeGreaterThanOrEqual(1)
   // A sliding window forgets a minute's requests in the course of the next one.
   expect(seconds).toBeLessThanOrEqual(120)
-  const refusing = limitsOf(response).find(({ r }) => r === 0)
+  const refusing = listLimits(response).find(({ r }) => r === 0)
   expect(refusing?.t).toBe(seconds)
   const policies = parseList(response.headers.get('ratelimit-policy') ?? '').map(([name]) => name)
   expect(policies).toContain(refusing?.name)

@@ -254,10 +254,14 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(add({ rateLimit: {} })).toThrow(
         'GET /x: limiter must be a limiter made by createLimiter(), or a function of the request that picks one, got undefined',
       )
-      expect(add({ rateLimit: true })).toThrow('GET /x: config.rateLimit takes an object of options, got true')
-      expect(add({ rateLimit: null })).toThrow('GET /x: config.rateLimit takes an object of options, got null')
+      expect(add({ rateLimit: true })).toThrow(
+        'GET /x: config.rateLimit takes options such as { limiter: … }, got true',
+      )
+      expect(add({ rateLimit: null })).toThrow(
+        'GET /x: config.rateLimit takes options such as { limiter: … }, got null',
+      )
       expect(add({ rateLimit: { limiter: daily(1), limit: 5 } })).toThrow(
-        'GET /x: config.rateLimit has no option "limit", did you mean "limiter"?',
+        'GET /x: config.rateLimit has no option "limit": the rule has it, such as slidingWindow(',
       )
       expect(add({ rateLimit: { limiter: daily(1), hook: 'later' } })).toThrow(
         `GET /x: hook must be 'onRequest', 'preParsing'`,

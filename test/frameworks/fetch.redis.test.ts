@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { createLimiter, fixedWindow } from 'sluice'
-import { byUser, byUserOrIp, decisionOf, rateLimit } from 'sluice/fetch'
+import { byUser, byUserOrIp, getDecision, rateLimit } from 'sluice/fetch'
 import { describe, expect, it } from 'vitest'
 import { adapterSuite } from './adapter-suite.ts'
 import type { App, AppConfig } from './frame.ts'
@@ -29,7 +29,7 @@ async function start({ app, route, hops, teapot, ownBody, slow }: Config): Promi
         onRefused: (_, { retryAfterMs }) => Response.json({ wait: retryAfterMs }, { status: 429 }),
       }),
     })
-  const answer: Handler = (request) => Response.json({ remaining: decisionOf(request)?.remaining ?? null })
+  const answer: Handler = (request) => Response.json({ remaining: getDecision(request)?.remaining ?? null })
   const routes: Record<string, Handler> = {
     '/': answer,
     '/fail': () => new Response('failed', { status: 500 }),
@@ -95,7 +95,7 @@ describe('handlers of fetch', () => {
     const user = byUser((asked: Request) => asked.headers.get('x-user'))
     const GET = rateLimit({ limiter, key: user })(
       async (asked, { params }: { readonly params: Promise<{ readonly id: string }> }) =>
-        Response.json({ id: (await params).id, remaining: decisionOf(asked)?.remaining }),
+        Response.json({ id: (await params).id, remaining: getDecision(asked)?.remaining }),
     )
     const context = { params: Promise.resolve({ id: '7' }) }
     expect(await (await GET(request({ 'x-user': 'ann' }), context)).json()).toEqual({ id: '7', remaining: 0 })
@@ -181,7 +181,7 @@ describe('handlers of fetch', () => {
     const outer = createLimiter({ name: 'outer', rule: fixedWindow({ limit: 9, window: 86_400_000 }) })
     const inner = createLimiter({ name: 'inner', rule: fixedWindow({ limit: 5, window: 86_400_000 }) })
     const key = () => 'a'
-    const handler = (asked: Request) => Response.json(decisionOf(asked)?.limit)
+    const handler = (asked: Request) => Response.json(getDecision(asked)?.limit)
     const both = rateLimit({ limiter: outer, key })(rateLimit({ limiter: inner, key })(handler))
     const answered = await both(request())
     expect(await answered.json()).toBe(5)
@@ -191,7 +191,7 @@ describe('handlers of fetch', () => {
       request(),
     )
     expect(told.headers.get('x-ratelimit-limit')).toBe('5')
-    expect(decisionOf(request())).toBeUndefined()
+    expect(getDecision(request())).toBeUndefined()
   })
 })
 
@@ -214,8 +214,12 @@ describe('rateLimit() refuses at the start', () => {
     expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
     expect(given({ address: '1.2.3.4' })).toThrow('address must be a function, got "1.2.3.4"')
     expect(given({ key: () => 'a', onRefused: 418 })).toThrow('onRefused must be a function, got 418')
-    expect(given({ key: () => 'a', limit: 1 })).toThrow('rateLimit() has no option "limit", did you mean "limiter"?')
-    expect(() => rateLimit(undefined as never)).toThrow('rateLimit() takes an object of options, got undefined')
+    expect(given({ key: () => 'a', limit: 1 })).toThrow(
+      'rateLimit() has no option "limit": the rule has it, such as slidingWindow(',
+    )
+    expect(() => rateLimit(undefined as never)).toThrow(
+      'rateLimit() takes options such as { limiter: … }, got undefined',
+    )
     const wrapper = rateLimit({ limiter, key: () => 'a' }) as (handler: unknown) => unknown
     expect(() => wrapper(new Request('http://localhost/'))).toThrow(
       'rateLimit()() takes a handler, a function of the request, got an object',

@@ -223,6 +223,6 @@ it('refuses wrong options at the start', () => {
   expect(given({ trustProxy: 0 })).toThrow(/^trustProxy must be .*, got 0$/)
   expect(given({ address: 1 })).toThrow('address must be a function, got 1')
   expect(given({ onRefused: 418 })).toThrow('onRefused must be a function, got 418')
-  expect(given({ limit: 5 })).toThrow('rateLimit() has no option "limit", did you mean "limiter"?')
-  expect(() => rateLimit(undefined as never)).toThrow('rateLimit() takes an object of options, got undefined')
+  expect(given({ limit: 5 })).toThrow('rateLimit() has no option "limit": the rule has it, such as slidingWindow(')
+  expect(() => rateLimit(undefined as never)).toThrow('rateLimit() takes options such as { limiter: … }, got undefined')
 })

@@ -1,6 +1,6 @@
 import { ExternalContextCreator } from '@nestjs/core'
 import { concurrency, createLimiter, fixedWindow } from 'sluice'
-import { byApiKey, RateLimit, RateLimitDecision, RateLimitException, RateLimitModule, requestOf } from 'sluice/nestjs'
+import { byApiKey, getRequest, RateLimit, RateLimitDecision, RateLimitException, RateLimitModule } from 'sluice/nestjs'
 import { expect, it, onTestFinished } from 'vitest'
 import { onExpress } from './nestjs-12.ts'
 import { appGuard, startNest } from './nestjs-frame.ts'
@@ -65,13 +65,13 @@ it('tells no time to try again for a cost that never passes', async () => {
 })
 
 it('gives no request and no decision where there is none', async () => {
-  const handle = await handlerOf({ limiter: daily('rpc', 1), key: (context) => requestOf(context).user })
+  const handle = await handlerOf({ limiter: daily('rpc', 1), key: (context) => getRequest(context).user })
   await expect(handle({}, {})).rejects.toThrow(
-    'requestOf() needs a context with an HTTP request, got one of type "rpc"',
+    'getRequest() needs a context with an HTTP request, got one of type "rpc"',
   )
   const key: Parameters<typeof RateLimit>[0] = {
     limiter: daily('graphql', 1),
-    key: (context) => requestOf(context).user,
+    key: (context) => getRequest(context).user,
   }
   const resolve = await handlerOf(key, 'handle', 'graphql')
   await expect(resolve({}, {}, undefined, {})).rejects.toThrow('got one of type "graphql"')

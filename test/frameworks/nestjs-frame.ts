@@ -57,7 +57,7 @@ export function appGuard({ core, adapter }: Nest): Provider {
 export function nestFrame(name: string, nest: Nest): Frame<ExecutionContext> {
   return {
     name,
-    header: (context, header) => nest.adapter.requestOf(context).headers[header],
+    header: (context, header) => nest.adapter.getRequest(context).headers[header],
     start: (config) => startFrame(nest, config),
   }
 }

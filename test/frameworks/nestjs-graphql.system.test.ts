@@ -4,7 +4,7 @@ import { ExternalContextCreator } from '@nestjs/core'
 import { Args, GraphQLModule, Query, Resolver } from '@nestjs/graphql'
 import { buildSchema, graphql } from 'graphql'
 import { concurrency, createLimiter, type Decision, fixedWindow } from 'sluice'
-import { byUser, RateLimit, RateLimitDecision, RateLimitModule, requestOf } from 'sluice/nestjs'
+import { byUser, getRequest, RateLimit, RateLimitDecision, RateLimitModule } from 'sluice/nestjs'
 import { expect, it, onTestFinished } from 'vitest'
 import { waitUntil } from '../servers/wait-until.ts'
 import { listOf } from './asking.ts'
@@ -97,7 +97,7 @@ it('refuses one resolver with an error that has a code, and lets the others answ
 })
 
 it('counts by the user of the HTTP request, and refuses who is nobody', async () => {
-  const key = byUser((context: ExecutionContext) => requestOf(context).headers['x-user'])
+  const key = byUser((context: ExecutionContext) => getRequest(context).headers['x-user'])
   const url = await start(animals(), { limiter: daily('api', 9), key, onMissingKey: 'refuse' })
   expect((await ask(url, '{ cats }', { 'x-user': 'ann' })).data).toEqual({ cats: '8' })
   expect((await ask(url, '{ cats }', { 'x-user': 'ann' })).data).toEqual({ cats: '7' })

@@ -3,7 +3,7 @@ import type { ExecutionContext, INestApplication, Provider, WsMessageHandler } f
 import { AbstractWsAdapter, MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
 import type { Observable } from 'rxjs'
 import { concurrency, createLimiter, type Decision, fixedWindow } from 'sluice'
-import { byUser, RateLimit, RateLimitDecision, RateLimitModule, requestOf, SkipRateLimit } from 'sluice/nestjs'
+import { byUser, getRequest, RateLimit, RateLimitDecision, RateLimitModule, SkipRateLimit } from 'sluice/nestjs'
 import { io, type ManagerOptions } from 'socket.io-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
@@ -98,7 +98,7 @@ describe('a gateway on socket.io', () => {
   it('counts by a user of the handshake, or by the request that the socket began with', async () => {
     const key = byUser((context: ExecutionContext) => context.switchToWs().getClient().handshake.auth.user)
     const Chat = gateway()
-    const agent = (context: ExecutionContext) => requestOf(context).headers['user-agent']
+    const agent = (context: ExecutionContext) => getRequest(context).headers['user-agent']
     decorate(Chat, 'ping', RateLimit({ key: agent, onMissingKey: 'refuse' }))
     const url = await start({ limiter: daily(2), key, onMissingKey: 'skip' }, Chat)
     const ann = await connect(url, { auth: { user: 'ann' } })

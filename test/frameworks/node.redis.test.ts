@@ -74,7 +74,9 @@ describe('node:http alone', () => {
     expect(wrong({ trustProxy: 0 })).toThrow(`trustProxy must be ${trust}, got 0`)
     expect(wrong({ trustProxy: true })).toThrow(`trustProxy must be ${trust}, got true`)
     expect(wrong({ trustProxy: ['10.0.0.0/99'] })).toThrow(`trustProxy must be ${trust}, got "10.0.0.0/99"`)
-    expect(wrong({ limit: 5 })).toThrow('rateLimit() has no option "limit", did you mean "limiter"?')
-    expect(() => rateLimit(undefined as never)).toThrow('rateLimit() takes an object of options, got undefined')
+    expect(wrong({ limit: 5 })).toThrow('rateLimit() has no option "limit": the rule has it, such as slidingWindow(')
+    expect(() => rateLimit(undefined as never)).toThrow(
+      'rateLimit() takes options such as { limiter: … }, got undefined',
+    )
   })
 })

@@ -35,7 +35,7 @@ const bucket = (capacity: number) => tokenBucket({ capacity, refill: 1, period: 
 const places = (limit: number) => concurrency({ limit, lease: HOUR_MS })
 
 describe('tiers in several slots', () => {
-  it('are asked one after the other, the scarcest first and last what only watches', async () => {
+  it('are asked one after the other, the scarcest first and limits in shadow mode last', async () => {
     const shadowed = { rule: log(2), shadow: true }
     const { limiter, connection } = await watchedLimiter({ plenty: log(90), shadowed, rare: log(9), some: bucket(40) })
     expect((await limiter.consume('key')).allowed).toBe(true)
@@ -130,7 +130,7 @@ describe('tiers in several slots', () => {
   ])('have all of it given back when a node fails in between%s', async (_, id) => {
     const tiers = { rare: log(5), other: log(50), later: log(500) }
     // With an id it is tried again and again, until the deadline.
-    const { limiter, connection } = await watchedLimiter(tiers, id === undefined ? {} : { timeout: 300 })
+    const { limiter, connection } = await watchedLimiter(tiers, id === undefined ? {} : { timeout: 1_500 })
     const options = { cost: { rare: 3 }, ...(id && { idempotencyKey: id }) }
     connection.before = failing('later', 'the node is gone')
     await expect(limiter.consume('key', options)).rejects.toMatchObject({
@@ -144,7 +144,7 @@ describe('tiers in several slots', () => {
   })
 
   it('fail as one does when only that one is asked', async () => {
-    const { limiter, connection } = await watchedLimiter({ rare: log(5), later: log(500) }, { timeout: 300 })
+    const { limiter, connection } = await watchedLimiter({ rare: log(5), later: log(500) }, { timeout: 1_500 })
     connection.before = failing('later', 'the node is gone')
     await expect(limiter.consume({ later: 'key' }, { idempotencyKey: 'request' })).rejects.toMatchObject({
       code: 'STORE_FAILED',

@@ -86,12 +86,12 @@ function glideCredentials({ username, password }: Credentials) {
   return { credentials: username === undefined ? { password } : { username, password } }
 }
 
-const REFUSES = /the server does not take the user or the password of the client \(.*WRONGPASS/s
+const REFUSES = /the server rejects the user or the password. Correct them in the client \(.*WRONGPASS/s
 
 const wrong: [string, Credentials, RegExp][] = [
   ['a wrong password', { password: 'wrong' }, REFUSES],
   ['a user that does not exist', { username: 'nobody', password: 'secret' }, REFUSES],
-  ['no password', {}, /the server wants a password, and the client has given none that it takes \(.*NOAUTH/s],
+  ['no password', {}, /the server needs a password. Set it in the client \(.*NOAUTH/s],
 ]
 
 describe.each(Object.keys(clients))('%s', (name) => {

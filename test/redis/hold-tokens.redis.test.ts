@@ -35,7 +35,7 @@ it('a hold is settled on another connection, and exactly once', async () => {
   })
   const answers = await Promise.all(endings)
   expect(answers.filter(({ allowed }) => allowed)).toHaveLength(1)
-  expect(answers.filter(({ reason }) => reason === 'hold-ended')).toHaveLength(7)
+  expect(answers.filter(({ reason }) => reason === 'reservation-ended')).toHaveLength(7)
   expect((await limiterOn(one).peek('user:1')).remaining).toBe(9_188)
 })
 

@@ -84,12 +84,12 @@ describe.concurrent.each(budgets)('a process that is killed while it holds units
     await delay(100 + TURN_MS)
     expect((await limiter.peek('late')).remaining).toBe(940)
     for (const used of [0, 400, 900]) {
-      expect(await late.settle(used)).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 940 })
+      expect(await late.settle(used)).toMatchObject({ allowed: false, reason: 'reservation-ended', remaining: 940 })
     }
-    expect(await late.cancel()).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 940 })
+    expect(await late.cancel()).toMatchObject({ allowed: false, reason: 'reservation-ended', remaining: 940 })
     expect(await spent.settle(20)).toMatchObject({ allowed: true, remaining: 970 })
-    expect(await spent.settle(20)).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 970 })
-    expect(await spent.cancel()).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 970 })
+    expect(await spent.settle(20)).toMatchObject({ allowed: false, reason: 'reservation-ended', remaining: 970 })
+    expect(await spent.cancel()).toMatchObject({ allowed: false, reason: 'reservation-ended', remaining: 970 })
   })
 })
 
@@ -103,14 +103,15 @@ describe.concurrent('a process with leases', () => {
     await doomed.run({ ...task, key: 'killed', ...placeOf(places) })
     await delay(2 * LEASE_MS)
     expect((await limiter.peek('killed')).remaining, 'kept alive').toBe(1)
+    const crashedMs = performance.now()
     await doomed.crash()
     const mine = await limiter.acquire('killed', { heartbeat: true })
     expect(mine.decision).toMatchObject({ allowed: true, remaining: 0 })
     const refused = (await limiter.acquire('killed')).decision
     expect(refused).toMatchObject({ allowed: false, reason: 'limit' })
     expect(refused.retryAfterMs).toBeLessThanOrEqual(LEASE_MS)
-    // A third of a lease may have passed since the last heartbeat.
-    expect(refused.retryAfterMs).toBeGreaterThan(LEASE_MS / 3)
+    // A third of a lease may have passed since the last heartbeat, which a busy machine sends as late again.
+    expect(refused.retryAfterMs + performance.now() - crashedMs).toBeGreaterThan(LEASE_MS / 3)
     const bothFree = timeToldBy(await limiter.peek('killed', { cost: 2 }))
     await expectHonest(refused, () => visit(limiter, 'killed'))
     await bothFree
@@ -125,9 +126,9 @@ describe.concurrent('a process with leases', () => {
     const leases = await Promise.all(Array.from({ length: 3 }, () => limiter.acquire('twice')))
     expect((await limiter.acquire('twice')).allowed).toBe(false)
     expect(await leases[0]?.release()).toMatchObject({ allowed: true, remaining: 1 })
-    expect(await leases[0]?.release()).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 1 })
+    expect(await leases[0]?.release()).toMatchObject({ allowed: false, reason: 'reservation-ended', remaining: 1 })
     expect((await limiter.acquire('twice')).allowed).toBe(true)
-    expect(await leases[0]?.release()).toMatchObject({ allowed: false, reason: 'hold-ended', remaining: 0 })
+    expect(await leases[0]?.release()).toMatchObject({ allowed: false, reason: 'reservation-ended', remaining: 0 })
     expect((await limiter.acquire('twice')).allowed).toBe(false)
   })
 
@@ -148,7 +149,7 @@ describe.concurrent('a process with leases', () => {
     await waitUntil(async () => (sleeper.lost.length === 3 ? undefined : `${sleeper.lost.length} of 3 lost`))
     expect(sleeper.lost).toEqual(['LEASE_LOST', 'LEASE_LOST', 'LEASE_LOST'])
     const late = await sleeper.run({ kind: 'release' })
-    expect(late.map(({ allowed, reason }) => [allowed, reason])).toEqual(Array(3).fill([false, 'hold-ended']))
+    expect(late.map(({ allowed, reason }) => [allowed, reason])).toEqual(Array(3).fill([false, 'reservation-ended']))
     expect((await limiter.acquire('stopped')).allowed).toBe(false)
     for (const [index, lease] of mine.entries()) {
       expect(lease.signal.aborted).toBe(false)

@@ -43,7 +43,7 @@ describe('a user that may not', () => {
   it('run scripts', async () => {
     const { client, allow } = await userWith('~sluice:*', '+get', '+set', '+time')
     const oneLimit = openOneLimit(client)
-    const words = `the user of the client may not send this command, see ${ALLOWED} (NOPERM `
+    const words = `the user may not send this command, see ${ALLOWED} (NOPERM `
     const { message } = await oneLimit.expectToFail('STORE_DENIED', words, 'scripts')
     expect(message).toMatch(/'evalsha' command/)
     expect(await keyCount('scripts')).toBe(0)
@@ -54,7 +54,7 @@ describe('a user that may not', () => {
   it('touch the keys', async () => {
     const { client, allow } = await userWith('~other:*', '+evalsha', '+eval', '+get', '+set', '+time')
     const oneLimit = openOneLimit(client)
-    const words = `the user of the client may not touch these keys, see ${ALLOWED} (NOPERM `
+    const words = `the user may not use these keys, see ${ALLOWED} (NOPERM `
     await oneLimit.expectToFail('STORE_DENIED', words, 'keys')
     expect(await keyCount('keys')).toBe(0)
     await allow('~sluice:*')
@@ -64,7 +64,7 @@ describe('a user that may not', () => {
   it('do what the script does', async () => {
     const { client, allow } = await userWith('~sluice:*', '+evalsha', '+eval', '+get', '+time')
     const oneLimit = openOneLimit(client)
-    const words = `the user of the client may not do what the script does, see ${ALLOWED} (ERR `
+    const words = `the user may not send a command of the script, see ${ALLOWED} (ERR `
     await oneLimit.expectToFail('STORE_DENIED', words, 'set')
     expect(await keyCount('set')).toBe(0)
     await allow('+set')
@@ -76,7 +76,7 @@ describe('a user that may not', () => {
     await expect(redisStore(client).warmUp()).rejects.toMatchObject({
       code: 'STORE_DENIED',
       message: expect.stringMatching(
-        /^Redis did not load the script .*: the user of the client may not send this command, see .*'script\|load' command/,
+        /^Redis did not load the script .*: the user may not send this command, see .*'script\|load' command/,
       ),
     })
   })
@@ -88,14 +88,14 @@ it('EVALSHA that is switched off is named', async () => {
   const client = new Redis(bare.port)
   onTestFinished(() => client.disconnect())
   const words =
-    "the server does not know a command that Sluice needs: it is renamed or switched off (ERR unknown command 'evalsha'"
+    "the server has renamed or disabled a command that Sluice needs. Enable it (ERR unknown command 'evalsha'"
   await openOneLimit(client).expectToFail('STORE_DENIED', words)
   expect(await ask(bare, 'DBSIZE')).toBe(0)
 })
 
 describe('a password', () => {
-  const wants = 'the server wants a password, and the client has given none that it takes (NOAUTH '
-  const refuses = 'the server does not take the user or the password of the client (WRONGPASS '
+  const wants = 'the server needs a password. Set it in the client (NOAUTH '
+  const refuses = 'the server rejects the user or the password. Correct them in the client (WRONGPASS '
 
   it.each([
     ['that is missing', {}, wants],
@@ -156,15 +156,15 @@ describe.each(redisClients.filter(({ topology }) => topology === 'single'))('$ti
     await oneLimit.take(randomUUID())
     await ask(server, 'CONFIG', 'SET', 'maxmemory', 1)
     onTestFinished(async () => void (await ask(server, 'CONFIG', 'SET', 'maxmemory', 0)))
-    await oneLimit.expectToFail('STORE_FAILED', "the server's memory is full (OOM command not allowed", key)
+    await oneLimit.expectToFail(
+      'STORE_FAILED',
+      "the server's memory is full. Raise maxmemory (OOM command not allowed",
+      key,
+    )
     await ask(server, 'CONFIG', 'SET', 'maxmemory', 0)
     await ask(server, 'ACL', 'SETUSER', 'default', '-evalsha')
     onTestFinished(async () => void (await ask(server, 'ACL', 'SETUSER', 'default', '+evalsha')))
-    await oneLimit.expectToFail(
-      'STORE_DENIED',
-      `the user of the client may not send this command, see ${ALLOWED} (NOPERM `,
-      key,
-    )
+    await oneLimit.expectToFail('STORE_DENIED', `the user may not send this command, see ${ALLOWED} (NOPERM `, key)
     await ask(server, 'ACL', 'SETUSER', 'default', '+evalsha')
     expect((await oneLimit.take(key)).remaining).toBe(LIMIT - 1)
   })

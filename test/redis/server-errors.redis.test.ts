@@ -37,7 +37,7 @@ it('READONLY: the server is a replica', async () => {
   onTestFinished(async () => void (await ask(server, 'REPLICAOF', 'NO', 'ONE')))
   await oneLimit.expectToFail(
     'STORE_FAILED',
-    "the server is a replica and takes no writes: the primary has changed, or this never was one (READONLY You can't write",
+    "the server is a replica and takes no writes. Connect to the primary (READONLY You can't write",
     'readonly',
   )
   await ask(server, 'REPLICAOF', 'NO', 'ONE')
@@ -62,7 +62,7 @@ it('OOM: the server has no memory left', async () => {
   onTestFinished(async () => void (await configure('maxmemory', 0)))
   await oneLimit.expectToFail(
     'STORE_FAILED',
-    "the server's memory is full (OOM command not allowed when used memory > 'maxmemory'",
+    "the server's memory is full. Raise maxmemory (OOM command not allowed when used memory > 'maxmemory'",
     'oom',
   )
   await configure('maxmemory', 0)
@@ -95,7 +95,7 @@ it('MISCONF: the server cannot save', async () => {
   })
   await oneLimit.expectToFail(
     'STORE_FAILED',
-    'the server cannot save its data and takes no writes (MISCONF ',
+    'the server cannot save to its disk and takes no writes (MISCONF ',
     'misconf',
   )
   await configure('save', '')
@@ -111,7 +111,7 @@ it('BUSY: somebody’s script does not end', async () => {
     const reply = await ask(server, 'PING').catch((error) => error.message)
     return `${reply}`.startsWith('BUSY') ? undefined : `${reply}`
   })
-  await oneLimit.expectToFail('STORE_FAILED', 'the server is busy with a script that does not end (BUSY ', 'busy')
+  await oneLimit.expectToFail('STORE_FAILED', 'a script blocks the server. SCRIPT KILL ends it (BUSY ', 'busy')
   await ask(server, 'SCRIPT', 'KILL')
   expect(await killed).toMatch(/Script killed by user/)
   await expectNothingCounted('busy')
@@ -139,7 +139,7 @@ it('LOADING: the server reads its data first', async () => {
   await expectNothingCounted('loading')
 })
 
-it('max number of clients: the server takes no more connections', async () => {
+it('max number of clients: the server takes no more connections. Raise maxclients', async () => {
   const late = new Redis(server.port, { lazyConnect: true, retryStrategy: () => 20 })
   late.on('error', () => {})
   onTestFinished(() => late.disconnect())

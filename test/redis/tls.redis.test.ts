@@ -66,7 +66,7 @@ describe('behind TLS and a password', () => {
     const client = new Redis(tlsPort, { password: 'wrong', tls: { ca } })
     client.on('error', () => {})
     onTestFinished(() => client.disconnect())
-    const words = 'the server does not take the user or the password of the client (WRONGPASS '
+    const words = 'the server rejects the user or the password. Correct them in the client (WRONGPASS '
     await openOneLimit(client, 5_000).expectToFail('STORE_DENIED', words)
   })
 })

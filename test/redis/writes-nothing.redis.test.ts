@@ -121,7 +121,7 @@ describe.each(everyRule)('$title', (named) => {
     for (const request of requests) verdicts.push(await oneLimit.decide('one', request, startMs + 10))
 
     expect(verdicts.map(({ reason }) => reason ?? 'none')).toEqual([
-      ...['none', 'cost-exceeds-limit', 'limit', 'hold-ended', 'hold-ended', 'hold-ended', 'none'],
+      ...['none', 'cost-exceeds-limit', 'limit', 'reservation-ended', 'reservation-ended', 'reservation-ended', 'none'],
     ])
     expect(await commands()).toEqual(['evalsha', 'get'])
     expect(await everything()).toEqual(before)

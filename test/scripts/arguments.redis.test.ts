@@ -159,8 +159,8 @@ it('refuses more keys than one call should take', async () => {
     const given = ['-1', `${count}*`, 'fixed-window', '10', '60000', '-', '-']
     return redis.eval(source, count, ...keys.slice(0, count), ...given, ...Array<string>(count).fill('1'))
   }
-  expect(await errorOf(ask(1_001))).toBe('ERR sluice: one call decides 1 to 1000 keys, got 1001')
-  expect(await errorOf(ask(0))).toBe('ERR sluice: one call decides 1 to 1000 keys, got 0')
+  expect(await errorOf(ask(1_001))).toBe('ERR sluice: KEYS must have 1 to 1000 keys, got 1001')
+  expect(await errorOf(ask(0))).toBe('ERR sluice: KEYS must have 1 to 1000 keys, got 0')
   expect(await redis.dbsize()).toBe(0)
   expect(await ask(1_000)).toHaveLength(3_000)
 })

@@ -170,8 +170,8 @@ it('says on Lua 5.4 what is wrong in whole numbers', () => {
     'takes 3 parameters, - for a default, and a request, got 2',
   )
   expect(failure('a', `0\n0\n${window}\nreserve:1:1:0`)).toContain('from 1 to 315619200000, got 0')
-  expect(failure('a', `0\n0\n${window}\n1\n${window}\n1`)).toContain('more arguments than 1 tiers take')
+  expect(failure('a', `0\n0\n${window}\n1\n${window}\n1`)).toContain('1 tiers take fewer arguments')
   expect(failure(Array.from({ length: 1_001 }, (_, index) => `${index}`).join('\n'), `0\n0\n${window}\n1`)).toContain(
-    'decides 1 to 1000 keys, got 1001',
+    'KEYS must have 1 to 1000 keys, got 1001',
   )
 })

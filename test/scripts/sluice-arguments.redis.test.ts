@@ -126,27 +126,27 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
       'shadow',
       'changing',
     ]) {
-      expect(await refusal(['a'], `${WINDOW} ${request}`)).toMatch(/^ERR sluice: a request is a cost, .+, got \w+/)
+      expect(await refusal(['a'], `${WINDOW} ${request}`)).toMatch(/^ERR sluice: a request must be a cost, .+, got \w+/)
     }
   })
 
   it('a key comes twice, or too many or too few of them', async () => {
-    const twice = 'ERR sluice: each tier has a key of its own, got twice '
+    const twice = 'ERR sluice: each tier must have its own key, got twice '
     expect(await refusal(['a', 'b', 'a'], `${WINDOW} 1 ${BUCKET} 1 ${WINDOW} 1`)).toBe(`${twice}a`)
     expect(await refusal(['a', 'b', 'b'], `${WINDOW} 1 ${BUCKET} 1`, '1000')).toBe(`${twice}b`)
     expect(await refusal(['a'], `${WINDOW} 1 ${BUCKET} 1`)).toBe(
-      'ERR sluice: there are more arguments than 1 tiers take, got token-bucket',
+      'ERR sluice: 1 tiers take fewer arguments: remove the last ones, from token-bucket',
     )
     expect(await refusal(['a', 'b'], `${WINDOW} 1 ${BUCKET} 1`, '1000')).toBe(
-      'ERR sluice: there are more arguments than 1 tiers take, got token-bucket',
+      'ERR sluice: 1 tiers take fewer arguments: remove the last ones, from token-bucket',
     )
-    expect(await refusal([], `${WINDOW} 1`)).toBe('ERR sluice: one call decides 1 to 1000 keys, got 0')
+    expect(await refusal([], `${WINDOW} 1`)).toBe('ERR sluice: KEYS must have 1 to 1000 keys, got 0')
     expect(await refusal(['a'], `${WINDOW} 1`, '1000')).toBe(
-      'ERR sluice: with an idMs the last key is that of the id, and every tier has one before it, got 1 key',
+      'ERR sluice: with idMs, KEYS must have a key for each tier and then the key of the id, got 1 key',
     )
     const keys = Array.from({ length: 1_001 }, (_, index) => `key ${index}`)
     expect(await refusal(keys, `${WINDOW} 1 `.repeat(1_001))).toBe(
-      'ERR sluice: one call decides 1 to 1000 keys, got 1001',
+      'ERR sluice: KEYS must have 1 to 1000 keys, got 1001',
     )
     expect(await run(keys.slice(1), `${WINDOW} 1 `.repeat(1_000))).toHaveLength(3_000)
   })

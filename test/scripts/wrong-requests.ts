@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 
 /** What every script says to a request that it does not know, before the request itself. */
 export const REQUESTS: string =
-  'ERR sluice: a request is a cost, peek:cost, charge:amount, refund:amount, reserve:amount:id:milliseconds, ' +
+  'ERR sluice: a request must be a cost, peek:cost, charge:amount, refund:amount, reserve:amount:id:milliseconds, ' +
   'settle:id:used, extend:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset, got '
 
 /** What every script says to a key that it must not touch. */

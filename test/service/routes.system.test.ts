@@ -142,7 +142,9 @@ describe('holds', () => {
       allowed: true,
       remaining: 850,
     })
-    expect((await post('/v1/settle', { reservation: body.reservation, used: 150 })).body.reason).toBe('hold-ended')
+    expect((await post('/v1/settle', { reservation: body.reservation, used: 150 })).body.reason).toBe(
+      'reservation-ended',
+    )
     expect(await remaining('tokens', 'a')).toBe(850)
   })
 

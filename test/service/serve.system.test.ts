@@ -41,7 +41,7 @@ describe('sluice serve', () => {
 
 Policies of ${file}:
 
-  it's  user  fixed-window  limit 5, window 1 m, only watches
+  it's  user  fixed-window  limit 5, window 1 m, shadow
         ip    token-bucket  capacity 2, refill 1, period 1 s
 
 Try it:
@@ -49,11 +49,11 @@ Try it:
   curl ${url}/v1/consume -H "authorization: Bearer ${token}" -H 'content-type: application/json' \\
     -d '{"policy":"it'\\''s","key":"user:42"}'
 
-Ctrl-C ends it.
+Stop it with Ctrl-C.
 `)
     ending.abort()
     expect(await ended).toBe(0)
-    expect(terminal.errors()).toMatch(/^\S+Z ending: requests under way are answered\n\S+Z ended\n$/)
+    expect(terminal.errors()).toMatch(/^\S+Z stopping: open requests are answered\n\S+Z stopped\n$/)
   })
 
   it('has a policy to try things out with, and needs no file', async () => {
@@ -106,7 +106,7 @@ Ctrl-C ends it.
     await waitUntil(async () => (terminal.text().includes('Ctrl-C') ? undefined : terminal.errors()))
     const [, url] =
       /Sluice decides at (http:\/\/\[::1\]:\d+), with Redis at 127\.0\.0\.1:1\.\n/.exec(terminal.text()) ?? []
-    expect(terminal.text()).toContain('Policies, to try things out with:\n')
+    expect(terminal.text()).toContain('Example policies:\n')
     expect(terminal.text()).toContain('  reads     need the token: --allow-host says that a proxy is in front\n')
     expect(await (await fetch(url as string)).text()).toBe('<title>Sluice</title>')
     expect(terminal.text()).not.toContain('secret')
@@ -195,7 +195,7 @@ describe('asked wrongly, sluice serve ends with 2 and says why:', () => {
     ['no port at all', ['--port', '65536'], {}, 'It must be a whole number from 0 to 65535.'],
     ['no body at all', ['--max-body', '0'], {}, 'It must be a whole number from 1 to 1073741824.'],
     ['an unknown option', ['--prot', '1'], {}, "unknown option '--prot'"],
-    ['no file of policies', ['--policies', '/nowhere/limits.yaml'], {}, 'there is no such file'],
+    ['no file of policies', ['--policies', '/nowhere/limits.yaml'], {}, 'no such file'],
     ['no file of a token', ['--token-file', '/nowhere/token'], {}, 'there is no "/nowhere/token"'],
     ['a short token', [], { SLUICE_TOKEN: 'short' }, 'the token must be 16 to 1000 printable ASCII characters'],
     ['no Redis URL', ['--redis', 'localhost'], {}, 'a Redis URL must start with redis://'],
@@ -282,7 +282,7 @@ describe('sluice serve reads its policies anew', () => {
       remaining: 6,
     })
     await rm(file)
-    expect((await service.tells('reload-failed', 2)).error).toContain('there is no such file')
+    expect((await service.tells('reload-failed', 2)).error).toContain('no such file')
     await writeFile(file, readLimit(20))
     await service.tells('reloaded')
     expect((await service.get('/v1/live')).body.service).toMatchObject({ reloads: 1, reloadError: null })
@@ -301,9 +301,9 @@ describe('sluice serve reads its policies anew', () => {
       waitUntil(async () => (terminal.errors().includes(text) ? undefined : terminal.errors()))
     await waitUntil(async () => (terminal.text().includes('Ctrl-C') ? undefined : terminal.errors()))
     await writeFile(file, readLimit(20))
-    await says(`policies of ${file} in force: api\n`)
+    await says(`the policies of ${file} are in force: api\n`)
     await writeFile(file, 'policies: {}')
-    await says(`policies of ${file} not in force, those before stay so:\n${file}:1:11: policies must be`)
+    await says(`${file} has mistakes, the policies before stay in force:\n${file}:1:11: policies must be`)
     ending.abort()
     expect(await ended).toBe(0)
   })

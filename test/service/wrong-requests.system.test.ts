@@ -201,7 +201,7 @@ describe('a wrong request is told what is wrong, and counts nothing:', () => {
       { policy: 'api', key: 'a' },
       400,
       'INVALID_ARGUMENT',
-      "blockFor must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got undefined",
+      "blockFor must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got undefined",
     ],
     [
       'a block that may replace another',
@@ -295,7 +295,7 @@ describe('a batch with one bad request counts none of them:', () => {
       [good, 'api'],
       400,
       'INVALID_ARGUMENT',
-      'requests[1]: a request takes an object of options, got "api"',
+      'requests[1]: a request takes options such as { policy: … }, got "api"',
     ],
     ['none', [], 400, 'INVALID_ARGUMENT', 'requests must be a list of 1 to 1000 requests, got 0 of them'],
     [

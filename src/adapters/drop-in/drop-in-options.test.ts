@@ -18,7 +18,7 @@ describe.each([
       { redis: 1 },
       `${what} has no option "redis": it takes store, rule, name, clock, denialCache, timeout, onStoreFailure, instances`,
     ],
-    [null, `${what} takes an object of options, got null`],
+    [null, `${what} takes options such as { store: … }, got null`],
     [{ store: {} }, 'store must be a store such as redisStore(redis), got an object'],
     [{ clock: 5 }, 'clock must be an object with nowMs(), got 5'],
     [{ rule: fixedWindow({ limit: 1, window: 1 }) }, 'rule must be a function of limit and windowMs, got an object'],

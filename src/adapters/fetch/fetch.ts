@@ -42,14 +42,14 @@ export type FetchWrapper<Rest extends readonly unknown[], Incoming extends Reque
 const decisions = new WeakMap<object, Decision>()
 
 /** The decision of the last limiter in front of this handler about the request. `undefined` where there is no limiter. */
-export function decisionOf(request: object): Decision | undefined {
+export function getDecision(request: object): Decision | undefined {
   return decisions.get(request)
 }
 
 /**
  * Puts a limiter in front of handlers that answer a `Request` with a `Response`: `export const GET = rateLimit({ limiter, key })(get)`
  * as a route of Next.js, `fetch: rateLimit({ limiter, address })(handler)` in Bun, Deno and Workers. What the runtime calls the
- * handler with after the request goes through unchanged. The decision is in `decisionOf(request)`. The promise of the new handler
+ * handler with after the request goes through unchanged. The decision is in `getDecision(request)`. The promise of the new handler
  * rejects with the errors of the handler and of the limiter.
  */
 export function rateLimit<Tier extends string = never, Rest extends readonly unknown[] = readonly unknown[]>(

@@ -43,7 +43,7 @@ export async function holdRequest({ limiter }: LimiterInfo, call: HoldCall, warn
   const settle = async (status: number | undefined): Promise<void> => {
     // A client that hangs up before the response counts: otherwise hanging up would be a way around the limit.
     if (status !== undefined && !counts(status)) await hold.cancel()
-    else if ((await hold.settle(used)).reason === 'hold-ended') await limiter.charge(key, used)
+    else if ((await hold.settle(used)).reason === 'reservation-ended') await limiter.charge(key, used)
   }
   return { decision: hold.decision, finish: hold.allowed ? finishBy(settle) : undefined }
 }

@@ -49,7 +49,7 @@ export function byIp(options: AddressKeyOptions = {}): KeyOf<unknown> {
 
 /** Counts by user. A request without a user (`undefined`, `null` or an empty name) has no key. */
 export function byUser<Request>(findUser: UserOf<Request>): KeyOf<Request> {
-  assertFunction('byUser()', findUser)
+  assertFunction('the argument of byUser()', findUser)
   return (request, accessor) => {
     const user = findUser(request, accessor)
     return user instanceof Promise ? user.then(createUserKey) : createUserKey(user)
@@ -74,7 +74,7 @@ export function byUserOrIp<Request>(findUser: UserOf<Request>, options: AddressK
 export function byApiKey<Request>(
   from: string | ((request: Request) => string | undefined | null) = 'x-api-key',
 ): KeyOf<Request> {
-  if (typeof from !== 'string') assertFunction('byApiKey()', from)
+  if (typeof from !== 'string') assertFunction('the argument of byApiKey()', from)
   const name = typeof from === 'string' ? from.toLowerCase() : ''
   return (request, accessor) => {
     const secret = typeof from === 'string' ? accessor.header(request, name) : from(request)

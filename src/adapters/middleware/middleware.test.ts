@@ -149,7 +149,7 @@ describe('middleware', () => {
     expect([refusal, headers, decision?.wouldRefuse]).toEqual([undefined, [], ['only']])
   })
 
-  it('names every limit that refuses, and none that only watches', async () => {
+  it('names every limit that refuses, and none in shadow mode', async () => {
     const rule = fixedWindow({ limit: 1, ...day })
     const limiter = createLimiter({ name: 'all', tiers: { one: rule, two: rule, watched: { rule, shadow: true } } })
     const middleware = createMiddleware('x', { limiter, key }, accessor)

@@ -42,9 +42,12 @@ describe('options of middleware', () => {
     ],
     [
       { headers: 'draft-8' },
-      "headers, unless it is false, must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got \"draft-8\"",
+      "headers must be 'draft-11', 'draft-7', 'draft-6', 'legacy', false or an array of these, got \"draft-8\"",
     ],
-    [{ headers: true }, "headers, unless it is false, must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got true"],
+    [
+      { headers: true },
+      "headers must be 'draft-11', 'draft-7', 'draft-6', 'legacy', false or an array of these, got true",
+    ],
     [
       { headers: ['draft-6', 'draft-9'] },
       "headers[1] must be 'draft-11', 'draft-7', 'draft-6' or 'legacy', got \"draft-9\"",
@@ -61,13 +64,25 @@ describe('options of middleware', () => {
     [{ unit: 5 }, 'unit must be a string, or one for each tier by its name, got 5'],
     [{ unit: { user: null } }, 'unit must be a string, or one for each tier by its name, got null'],
     [{ partitionSecret: 'short' }, 'partitionSecret must be a string of at least 16 characters'],
+    [{ cost: 0 }, 'cost must be a whole number of at least 1, got 0'],
+    [{ cost: '5' }, 'cost must be a whole number of at least 1, got "5"'],
+    [{ cost: { user: 1, ip: 0.5 } }, 'cost.ip must be a whole number of at least 1, got 0.5'],
     [
       { windowMs: 5 },
-      'rateLimit() has no option "windowMs": it takes limiter, key, onMissingKey, cost, count, skip, expiresIn, idempotencyKey, headers, unit, partitionSecret, exposeHeaders, countPreflight, onRefused, onWarning, hook',
+      'rateLimit() has no option "windowMs": the rule has it, such as slidingWindow({ limit: 100, window: \'1m\' })',
+    ],
+    [
+      { message: 'slow down' },
+      'rateLimit() has no option "message": it takes limiter, key, onMissingKey, cost, count, skip, expiresIn, idempotencyKey, headers, unit, partitionSecret, exposeHeaders, countPreflight, onRefused, onWarning, hook',
     ],
   ])('%o', (options, message) => {
     const make = () => createMiddleware('rateLimit()', { limiter, ...options } as never, accessor, ['hook'])
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message }))
+  })
+
+  it('says so when it gets the limiter alone', () => {
+    const message = 'rateLimit() takes options such as { limiter: … }, got a limiter'
+    expect(() => createMiddleware('rateLimit()', limiter as never, accessor)).toThrow(message)
   })
 
   it('says so when a function picks something else than a limiter', async () => {
@@ -76,9 +91,11 @@ describe('options of middleware', () => {
   })
 
   it('wants functions where it asks for functions', () => {
-    expect(() => byUser('id' as never)).toThrow('byUser() must be a function of the request, got "id"')
-    expect(() => byUserOrIp(undefined as never)).toThrow('byUser() must be a function of the request, got undefined')
-    expect(() => byApiKey(5 as never)).toThrow('byApiKey() must be a function of the request, got 5')
+    expect(() => byUser('id' as never)).toThrow('the argument of byUser() must be a function of the request, got "id"')
+    expect(() => byUserOrIp(undefined as never)).toThrow(
+      'the argument of byUser() must be a function of the request, got undefined',
+    )
+    expect(() => byApiKey(5 as never)).toThrow('the argument of byApiKey() must be a function of the request, got 5')
     expect(() => byIp({ ipv6Prefix: 8 })).toThrow('ipv6Prefix must be a whole number from 32 to 128, got 8')
   })
 })

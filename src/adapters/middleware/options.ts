@@ -1,4 +1,4 @@
-import { invalidOption, knownOptions, oneOf, show, trueOrFalse } from '../../core/check.ts'
+import { invalidOption, knownOptions, oneOf, show, trueOrFalse, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { HeaderFormat } from '../../http/header-fields.ts'
@@ -104,6 +104,9 @@ export const MIDDLEWARE_OPTIONS: readonly string[] = [
 
 /** Throws for wrong options, the key excepted. */
 export function assertMiddlewareOptions(caller: string, options: object, more: readonly string[]): void {
+  if (isLimiter(options)) {
+    throw new LimiterError('INVALID_OPTION', `${caller} takes options such as { limiter: … }, got a limiter`)
+  }
   knownOptions(caller, options, [...MIDDLEWARE_OPTIONS, ...more])
   const given = options as Readonly<Record<string, unknown>>
   if (typeof given.limiter !== 'function') assertLimiter(given.limiter)
@@ -114,6 +117,7 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
   for (const name of ['exposeHeaders', 'countPreflight']) {
     if (given[name] !== undefined) trueOrFalse(name, given[name])
   }
+  assertCost(given.cost)
   assertCount(given.count)
   if (given.expiresIn !== undefined) readDuration('expiresIn', given.expiresIn)
   if (given.idempotencyKey !== undefined && given.count !== undefined) {
@@ -128,12 +132,16 @@ export function assertMiddlewareOptions(caller: string, options: object, more: r
 
 /** Throws unless it is a limiter. */
 export function assertLimiter(value: unknown): void {
-  if (typeof (value as { consume?: unknown } | null | undefined)?.consume === 'function') return
+  if (isLimiter(value)) return
   throw invalidOption(
     'limiter',
     'a limiter made by createLimiter(), or a function of the request that picks one',
     value,
   )
+}
+
+function isLimiter(value: unknown): boolean {
+  return typeof (value as { consume?: unknown } | null | undefined)?.consume === 'function'
 }
 
 function assertCount(count: unknown): void {
@@ -142,13 +150,15 @@ function assertCount(count: unknown): void {
   throw invalidOption('count', "'failed', 'successful', false or a function of the status", count)
 }
 
+const FORMATS: readonly string[] = ['draft-11', 'draft-7', 'draft-6', 'legacy']
+
 function assertHeaders(headers: unknown): void {
   if (headers === undefined || headers === false) return
   if (!Array.isArray(headers)) {
-    assertFormat('headers, unless it is false,', headers)
-    return
+    if (FORMATS.includes(headers as string)) return
+    throw invalidOption('headers', "'draft-11', 'draft-7', 'draft-6', 'legacy', false or an array of these", headers)
   }
-  for (const [index, format] of headers.entries()) assertFormat(`headers[${index}]`, format)
+  for (const [index, format] of headers.entries()) oneOf(`headers[${index}]`, format, FORMATS)
   const drafts = headers.filter((format) => format !== 'legacy')
   if (drafts.length <= 1 && headers.length - drafts.length <= 1) return
   // The drafts share the names of their fields, and mean different things by them.
@@ -156,8 +166,12 @@ function assertHeaders(headers: unknown): void {
   throw new LimiterError('INVALID_OPTION', `headers must be at most one of the drafts and 'legacy', got [${listed}]`)
 }
 
-function assertFormat(name: string, format: unknown): void {
-  oneOf(name, format, ['draft-11', 'draft-7', 'draft-6', 'legacy'])
+function assertCost(cost: unknown): void {
+  if (cost === undefined || typeof cost === 'function') return
+  const costs = typeof cost === 'object' && cost !== null ? Object.entries(cost) : [['', cost]]
+  for (const [tier, amount] of costs) {
+    if (amount !== undefined) wholeNumber(tier === '' ? 'cost' : `cost.${tier}`, amount, 1)
+  }
 }
 
 function assertUnit(unit: unknown): void {

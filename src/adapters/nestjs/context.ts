@@ -30,13 +30,13 @@ interface SocketClient {
  * or the one that a WebSocket began with (the client's `request`). Throws where there is none.
  */
 // biome-ignore lint/suspicious/noExplicitAny: as Nest's own getRequest(): only the application knows the properties of its requests.
-export function requestOf<Request = any>(context: ExecutionContext): Request {
+export function getRequest<Request = any>(context: ExecutionContext): Request {
   const request = findRequest(context)
   if (request !== undefined) return request as Request
   const type = show(context.getType<string>())
   throw new LimiterError(
     'INVALID_ARGUMENT',
-    `requestOf() needs a context with an HTTP request, got one of type ${type}`,
+    `getRequest() needs a context with an HTTP request, got one of type ${type}`,
   )
 }
 

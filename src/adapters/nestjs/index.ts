@@ -1,5 +1,5 @@
 export * from '../middleware/index.ts'
-export { requestOf } from './context.ts'
+export { getRequest } from './context.ts'
 export { RateLimit, RateLimitDecision, SkipRateLimit } from './decorators.ts'
 export { RateLimitException, type RefusalDetails } from './exception.ts'
 export { RateLimitGuard } from './guard.ts'

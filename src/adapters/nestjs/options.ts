@@ -9,7 +9,7 @@ export type LimiterChoice<Tier extends string = never> = string | Limiter<Tier>
 
 /**
  * Options of `@RateLimit()`. What is left out is taken from `RateLimitModule.forRoot()`. Functions get Nest's `ExecutionContext`,
- * in which `requestOf(context)` finds the request.
+ * in which `getRequest(context)` finds the request.
  */
 export interface RateLimitOptions<Tier extends string = never>
   extends Omit<MiddlewareOptions<ExecutionContext, Tier>, 'limiter'> {

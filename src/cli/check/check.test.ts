@@ -53,11 +53,11 @@ it('says the same as JSON', async () => {
   })
 })
 
-it('ends with 2 when there is no such file', async () => {
+it('ends with 2 when no such file', async () => {
   expect(await check('missing.yaml')).toEqual({
     code: 2,
     out: '',
-    err: 'sluice: the policies file "missing.yaml" cannot be read: there is no such file\n',
+    err: 'sluice: the policies file "missing.yaml" cannot be read: no such file\n',
   })
 })
 

@@ -11,9 +11,9 @@ import type { Terminal } from '../terminal/terminal.ts'
 export const registerCheck: RegisterCommand = (program, terminal) => {
   program
     .command('check')
-    .description('check a file of policies: ends with 0 when it is right, and with 2 and every mistake when it is not')
-    .argument('<file>', 'the file of policies, YAML or JSON')
-    .option('--json', 'as JSON')
+    .description('find every mistake in a policies file, for CI; the exit code is 0 without a mistake and 2 with one')
+    .argument('<file>', 'the policies file, YAML or JSON')
+    .option('--json', 'print JSON')
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, { json }: { json?: true }) => {
       const report = json ? reportJson : reportText

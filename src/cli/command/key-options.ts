@@ -20,17 +20,17 @@ export interface KeyOptions {
   readonly json?: true
 }
 
-/** Adds the options that say whom a command is about. */
+/** Adds the options that name a key. */
 export function addKeyOptions(command: Command): Command {
   return command
-    .argument('<key>', 'whom it is about, such as user:42')
-    .option('--policies <file>', 'the file of policies, YAML or JSON, with --redis')
-    .option('--policy <name>', 'one policy of it')
+    .argument('<key>', 'the key, such as user:42')
+    .option('--policies <file>', 'the policies file, YAML or JSON; needs --redis')
+    .option('--policy <name>', 'the name of a policy')
     .option(...REDIS_OPTION)
-    .option('--prefix <text>', 'what keys on Redis start with (default: "sluice:")')
-    .option('--url <url>', 'a running service to ask instead of Redis, such as http://127.0.0.1:8080')
+    .option('--prefix <text>', 'the prefix of redisStore (default: "sluice:")')
+    .option('--url <url>', 'ask a running service instead of Redis, such as http://127.0.0.1:8080')
     .option(...TOKEN_OPTION)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .addHelpText('after', KEY_HELP)
 }
 
@@ -44,11 +44,15 @@ export async function resolveService(options: KeyOptions, terminal: Terminal): P
   return createServiceClient(url, await readToken(tokenFile, terminal), terminal.signal)
 }
 
-/** The policies that are meant, with the key as each of them reads it. */
-export async function readKeyedPolicies(text: string, options: KeyOptions): Promise<readonly [Policy, Key<string>][]> {
+/** The policies that are meant, with the key as each of them reads it. `otherwise` names the options that replace a file. */
+export async function readKeyedPolicies(
+  text: string,
+  options: KeyOptions,
+  otherwise: string,
+): Promise<readonly [Policy, Key<string>][]> {
   const { policies: file, policy } = options
   if (file === undefined)
-    throw new UsageError('--policies is missing, such as --policies limits.yaml, or --url of a service')
+    throw new UsageError(`--policies is missing, such as --policies limits.yaml. Without a file, use ${otherwise}`)
   const all = await readPoliciesFile(file)
   const meant: Policies = policy === undefined ? all : [findPolicy(all, policy)]
   const known = [...new Set(meant.flatMap(listTierNames))]

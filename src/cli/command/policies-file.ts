@@ -30,7 +30,7 @@ export async function readTextFile(what: string, path: string): Promise<string> 
 }
 
 const WHY: ReadonlyMap<string, string> = new Map([
-  ['ENOENT', 'there is no such file'],
+  ['ENOENT', 'no such file'],
   ['EISDIR', 'it is a folder'],
-  ['EACCES', 'this user may not read it'],
+  ['EACCES', 'permission denied'],
 ])

@@ -13,14 +13,17 @@ export function parseRule(text: string): Rule {
   if (form === undefined) {
     const names = RULES.map((candidate) => candidate.name)
     const hint = didYouMean(name, names) || `: there are ${names.join(', ')}`
-    throw createRuleError(text, name === '' ? 'a rule begins with its name' : `unknown rule ${show(name)}${hint}`)
+    throw createRuleError(
+      text,
+      name === '' ? 'a rule starts with its name, such as sliding-window' : `unknown rule ${show(name)}${hint}`,
+    )
   }
   const given: Record<string, unknown> = {}
   for (const option of options) {
     const [, word, value] = /^([^=]+)=(.+)$/.exec(option) ?? []
     if (word === undefined)
       throw createRuleError(text, `${show(option)} must be an option and its value, such as ${composeExample(form)}`)
-    if (word in given) throw createRuleError(text, `${word} is said twice`)
+    if (word in given) throw createRuleError(text, `${word} comes twice. Remove one`)
     given[word] = parseValue(form, word, value as string)
   }
   try {

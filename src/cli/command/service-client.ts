@@ -71,8 +71,8 @@ const UNAUTHORIZED = 401
 const NOT_FOUND = 404
 
 function describeTokenProblem(base: string, token: string | undefined): string {
-  if (token !== undefined) return `the service at ${base} does not take the token`
-  return `the service at ${base} wants a token: give --token-file, or SLUICE_TOKEN in the environment`
+  if (token !== undefined) return `the service at ${base} rejects the token. Check --token-file or SLUICE_TOKEN`
+  return `the service at ${base} needs a token. Set --token-file or SLUICE_TOKEN`
 }
 
 function readBaseUrl(url: string): string {

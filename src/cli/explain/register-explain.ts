@@ -12,8 +12,8 @@ import { formatSection } from './format-section.ts'
 export const registerExplain: RegisterCommand = (program, terminal) => {
   program
     .command('explain')
-    .description('what the code of an error or a warning means, and what to do; works offline')
-    .argument('[code]', 'such as STORE_DENIED; without one, all codes are listed')
+    .description('explain the code of an error or a warning; works offline')
+    .argument('[code]', 'a code such as STORE_DENIED (default: list all codes)')
     .addHelpText('after', EXAMPLES)
     .action((code?: string) => terminal.out(code === undefined ? formatList(terminal) : formatCode(code, terminal)))
 }

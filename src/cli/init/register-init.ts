@@ -9,9 +9,9 @@ import { composeTemplate } from './policies-template.ts'
 export const registerInit: RegisterCommand = (program, terminal) => {
   program
     .command('init')
-    .description('write a file of policies with comments, to begin with')
+    .description('write a commented policies file to start from')
     .argument('[file]', 'the file to write', 'limits.yaml')
-    .option('--force', 'overwrite a file that is there')
+    .option('--force', 'overwrite an existing file')
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, { force }: { force?: true }) => {
       await write(file, composeTemplate(printable(file), printable(locateSchema(file))), force === true)

@@ -49,7 +49,7 @@ export async function inspectRedis({ redis, prefix, policy, key, cost }: RedisIn
       limits: await Promise.all(limits),
     }
   } catch (cause) {
-    throw callFailure('Redis did not say what it has', cause)
+    throw callFailure('Redis did not show the key', cause)
   } finally {
     await limiter.close()
   }

@@ -6,7 +6,7 @@ import type { ServiceClient } from '../command/service-client.ts'
 import { UsageError } from '../terminal/command-failure.ts'
 import type { InspectedLimit, Inspection } from './inspection.ts'
 
-/** A policy as a service tells of it. */
+/** A policy as a service reports it. */
 export interface ServedPolicy {
   readonly name: string
   readonly isTiered: boolean
@@ -27,7 +27,7 @@ export function parseServedKey({ isTiered, tiers }: ServedPolicy, text: string):
   return parseKey(text, isTiered ? tiers.map(({ name }) => name) : [])
 }
 
-/** Asks a service what a request would get. It takes nothing, and tells nothing of how it keeps its counts. */
+/** Asks a service what a request would get. It takes nothing, and does not show its stored counts. */
 export async function inspectService(
   service: ServiceClient,
   policyName: string,

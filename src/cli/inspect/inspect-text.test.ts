@@ -36,11 +36,11 @@ function shown(decision: Partial<Decision>, stored: Partial<StoredKey>): string 
 
 describe('an inspection for people', () => {
   it.each<[Partial<StoredKey>, string]>([
-    [{}, '                string, 120 bytes, goes in 1 s\n'],
-    [{ bytes: null }, '                string, goes in 1 s\n'],
-    [{ ttlMs: null }, '                string, 120 bytes, goes in no time: it has no TTL\n'],
-    [{ state: { atMs: 1, counts: [0, 2] } }, '  state         atMs 1, counts 0 2\n'],
-    [{ debt: 3 }, '  debt          3\n'],
+    [{}, '             string, 120 bytes, expires in 1 s\n'],
+    [{ bytes: null }, '             string, expires in 1 s\n'],
+    [{ ttlMs: null }, '             string, 120 bytes, has no TTL\n'],
+    [{ state: { atMs: 1, counts: [0, 2] } }, '  state      atMs 1, counts 0 2\n'],
+    [{ debt: 3 }, '  debt       3\n'],
   ])('%j', (stored, line) => {
     expect(shown({}, stored)).toContain(line)
   })
@@ -52,7 +52,7 @@ describe('an inspection for people', () => {
   it.each([
     ['limit', 'api', ': the limit is used up\n'],
     ['store-unavailable', 'api', ': the store does not answer\n'],
-    ['hold-ended', 'api', ': hold-ended\n'],
+    ['reservation-ended', 'api', ': reservation-ended\n'],
     ['limit', 'other', ': other, the limit is used up\n'],
   ] as const)('is refused for %s by %s', (reason, limitedBy, words) => {
     expect(shown({ allowed: false, reason, limitedBy }, {})).toContain(`is refused now with a cost of 1${words}`)

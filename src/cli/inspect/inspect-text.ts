@@ -16,7 +16,7 @@ export function formatInspection(inspection: Inspection, colors: Colors): string
   const { policy, key, place, decision, limits, cost, atMs } = inspection
   const head = `${colors.bold(key === '' ? '""' : printable(key))} by the policy ${colors.bold(printable(policy))}, at ${place}\n`
   const verdict = decision.allowed
-    ? `${colors.green('would pass')} now with a cost of ${cost}${formatDelay(decision)}`
+    ? `${colors.green('passes')} now with a cost of ${cost}${formatDelay(decision)}`
     : `${colors.red('is refused')} now with a cost of ${cost}: ${printable(describeReason(decision, policy, limits))}`
   const parts = limits.map((limit) => formatLimit(limit, findVerdict(inspection, limit), atMs, colors))
   return `${head}${verdict}\n${parts.join('')}`
@@ -35,7 +35,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['limit', 'the limit is used up'],
   ['cost-exceeds-limit', 'the cost is greater than the limit, and never passes'],
   ['blocked', 'the key is blocked'],
-  ['queue-full', 'too many wait already'],
+  ['queue-full', 'the queue is full'],
   ['store-unavailable', 'the store does not answer'],
 ])
 
@@ -47,11 +47,11 @@ function formatLimit(limit: InspectedLimit, verdict: TierResult, atMs: number, c
   const { name, kind, parameters, isShadow, stored } = limit
   const numbers = Object.entries(parameters).map(([parameter, value]) => `${parameter} ${value}`)
   const rows: [string, string][] = [
-    ['rule', `${kind}, ${numbers.join(', ')}${isShadow ? '; only watches' : ''}`],
+    ['rule', `${kind}, ${numbers.join(', ')}${isShadow ? '; shadow' : ''}`],
     ['remaining', `${verdict.remaining} of ${limit.limit}`],
   ]
-  if (!verdict.allowed) rows.push(['free in', formatFree(verdict.retryAfterMs, atMs)])
-  rows.push(['untouched in', `${formatDuration(verdict.resetAfterMs)}`])
+  if (!verdict.allowed) rows.push(['retry in', formatFree(verdict.retryAfterMs, atMs)])
+  rows.push(['reset in', `${formatDuration(verdict.resetAfterMs)}`])
   if (stored !== undefined) rows.push(...listStoredRows(stored, atMs))
   const lines = formatTable(rows.map(([title, text]) => [`  ${colors.faint(title)}`, printable(text)]))
   return `\n${colors.bold(printable(name))}\n${lines}`
@@ -70,12 +70,12 @@ function listStoredRows(stored: StoredKey, atMs: number): [string, string][] {
     rows.push(['blocked for', `${formatDuration(blockedUntilMs - atMs)}, until ${formatTime(blockedUntilMs)}`])
   }
   for (const { amount, untilMs } of holds) {
-    rows.push(['hold', `${amount}, comes back in ${formatDuration(untilMs - atMs)} unless it is settled`])
+    rows.push(['reserved', `${amount}, refunded in ${formatDuration(untilMs - atMs)} unless it is settled`])
   }
   rows.push(['key', name])
-  if (type === 'none') return [...rows, ['', 'not there: nothing is counted']]
+  if (type === 'none') return [...rows, ['', 'does not exist: nothing is counted']]
   const size = bytes === null ? '' : `, ${bytes} bytes`
-  rows.push(['', `${type}${size}, goes in ${ttlMs === null ? 'no time: it has no TTL' : formatDuration(ttlMs)}`])
+  rows.push(['', `${type}${size}, ${ttlMs === null ? 'has no TTL' : `expires in ${formatDuration(ttlMs)}`}`])
   if (state !== null) rows.push(['state', formatState(state)])
   return rows
 }

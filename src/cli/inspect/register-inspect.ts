@@ -17,11 +17,11 @@ import type { Inspection } from './inspection.ts'
 export const registerInspect: RegisterCommand = (program, terminal) => {
   const command = program
     .command('inspect')
-    .description('what is counted for a key, whether a request would pass now, and if not, why and when; takes nothing')
+    .description('show the count of a key, and whether a request would pass now; changes nothing')
   addKeyOptions(command)
-    .option('--name <name>', 'the name of a limiter of one rule, instead of a file; with --rule')
-    .option('--rule <text>', "its rule and the options of that, such as 'sliding-window limit=100 window=1m'")
-    .option('--cost <n>', 'how much the request would take', '1')
+    .option('--name <name>', 'the name of the limiter, instead of a policies file; needs --rule')
+    .option('--rule <text>', "the rule of that limiter, such as 'sliding-window limit=100 window=1m'")
+    .option('--cost <n>', 'the cost of the request', '1')
     .addHelpText('after', EXAMPLES)
     .action(async (text: string, options: InspectOptions) => {
       const cost = wholeNumber('--cost', Number(options.cost), 1, undefined, 'INVALID_ARGUMENT')
@@ -41,7 +41,10 @@ export const registerInspect: RegisterCommand = (program, terminal) => {
     options: InspectOptions,
     cost: number,
   ): Promise<readonly Inspection[]> {
-    const meant = limiter === undefined ? await readKeyedPolicies(text, options) : [[limiter, parseKey(text)] as const]
+    const meant =
+      limiter === undefined
+        ? await readKeyedPolicies(text, options, '--name and --rule, or --url of a service')
+        : [[limiter, parseKey(text)] as const]
     return withRedis(options.redis, terminal, async (redis) => {
       const { prefix } = options
       const all = await Promise.all(meant.map(([policy, key]) => inspectRedis({ redis, prefix, policy, key, cost })))
@@ -51,7 +54,7 @@ export const registerInspect: RegisterCommand = (program, terminal) => {
   }
 
   function formatInspections(text: string, found: readonly Inspection[]): string {
-    if (found.length === 0) return `no policy has counted anything for ${printable(text)}\n`
+    if (found.length === 0) return `no policy has a count for ${printable(text)}\n`
     return found.map((inspection) => formatInspection(inspection, chooseColors(terminal))).join('\n')
   }
 }

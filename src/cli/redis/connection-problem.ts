@@ -28,10 +28,10 @@ async function findHostProblem({ host, port }: HostAndPort, withinMs: number): P
 
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'connection refused'],
-  ['ENOTFOUND', 'there is no such host'],
-  ['EAI_AGAIN', 'the name of the host cannot be looked up now'],
-  ['ABORT_ERR', 'no connection in time'],
-  ['ETIMEDOUT', 'no connection in time'],
-  ['EHOSTUNREACH', 'there is no way to that host'],
-  ['ENETUNREACH', 'there is no way to that network'],
+  ['ENOTFOUND', 'unknown host'],
+  ['EAI_AGAIN', 'the host name cannot be resolved now'],
+  ['ABORT_ERR', 'connection timed out'],
+  ['ETIMEDOUT', 'connection timed out'],
+  ['EHOSTUNREACH', 'no route to the host'],
+  ['ENETUNREACH', 'no route to the network'],
 ])

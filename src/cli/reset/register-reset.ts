@@ -15,9 +15,9 @@ import { printable, printableJson } from '../terminal/printable.ts'
 export const registerReset: RegisterCommand = (program, terminal) => {
   const command = program
     .command('reset')
-    .description('forget a key: its counts, debt, holds and block; asks first when somebody is there to answer')
+    .description('delete the counts, debt, reservations and block of a key; asks first at a terminal')
   addKeyOptions(command)
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask first')
     .addHelpText('after', EXAMPLES)
     .action(async (text: string, options: KeyOptions & { yes?: true }) => {
       const { policy } = options
@@ -28,19 +28,19 @@ export const registerReset: RegisterCommand = (program, terminal) => {
         await assertYes(text, policy, service.place, options.yes)
         await service.post('/v1/reset', { policy, key })
       } else {
-        const [meant] = await readKeyedPolicies(text, options)
+        const [meant] = await readKeyedPolicies(text, options, '--url of a service')
         await withRedis(options.redis, terminal, async (redis) => {
           await assertYes(text, policy, redis.place, options.yes)
           await resetOn(redis, options.prefix, ...(meant as [Policy, Key<string>]))
         })
       }
       if (options.json) terminal.out(printableJson({ policy, key: text, reset: true }))
-      else terminal.out(`${printable(`${text} starts anew by the policy ${policy}`)}\n`)
+      else terminal.out(`${printable(`${text} is reset for the policy ${policy}`)}\n`)
     })
 
   async function assertYes(text: string, policy: string, place: string, yes: true | undefined): Promise<void> {
     if (yes || terminal.keyboard === undefined) return
-    const question = `Forget what ${policy} at ${place} knows of ${text}? [y/N] `
+    const question = `Reset ${text} for the policy ${policy} at ${place}? [y/N] `
     const answer = await terminal.keyboard.ask(printable(question))
     if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure('nothing was reset')
   }

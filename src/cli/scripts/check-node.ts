@@ -28,9 +28,7 @@ export async function checkNode({ place, client }: Primary, scripts: readonly Sc
   const missing = scripts.filter((_, index) => (known as number[])[index] !== 1).map(formatLabel)
   const { isSeen, denied } = await findDeniedCommands(client)
   const problems = denied.map((command) => `the user may not send ${command}, see docs/redis.md`)
-  const warnings = isSeen
-    ? []
-    : ['what the user may do could not be looked at: ACL DRYRUN is for Redis 7 and its admins']
+  const warnings = isSeen ? [] : ['the rights of the user are unknown: ACL DRYRUN needs Redis 7 and an admin']
   if (info === undefined) {
     return { place, engine: 'unknown', missing, problems, warnings: ['the user may not send INFO', ...warnings] }
   }

@@ -11,10 +11,12 @@ import { checkNode, type NodeReport } from './check-node.ts'
 export const registerCheck: RegisterCommand = (scripts, terminal) => {
   scripts
     .command('check')
-    .description('which scripts are loaded where, and whether the servers suit; ends with 1 when something is missing')
-    .argument('[name[@version]...]', 'some of them; all in their newest version unless named')
+    .description(
+      'check scripts, version, role, eviction and rights of every primary; the exit code is 1 with a problem',
+    )
+    .argument('[name[@version]...]', 'the scripts (default: the newest version of all)')
     .option(...REDIS_OPTION)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  sluice scripts check --redis redis://127.0.0.1:6379')
     .action(async (labels: string[], { redis: url, json }: { redis?: string; json?: true }) => {
       const wanted = findScripts(labels)
@@ -24,7 +26,10 @@ export const registerCheck: RegisterCommand = (scripts, terminal) => {
         const text = nodes.map((node) => formatNode(node, wanted.length, colors)).join('')
         terminal.out(json ? printableJson({ wanted: wanted.map(formatLabel), nodes }, 2) : text)
         const bad = nodes.filter(({ missing, problems }) => missing.length > 0 || problems.length > 0)
-        if (bad.length > 0) throw new CommandFailure(`${bad.length} of ${nodes.length} servers are not ready`)
+        if (bad.length > 0)
+          throw new CommandFailure(
+            `${bad.length} of ${nodes.length} servers are not ready. sluice scripts load loads missing scripts`,
+          )
       })
     })
 }

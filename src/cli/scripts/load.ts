@@ -10,10 +10,10 @@ import { findScripts, formatLabel } from './catalog.ts'
 export const registerLoad: RegisterCommand = (scripts, terminal) => {
   scripts
     .command('load')
-    .description('load scripts on every primary, so that no first request has to')
-    .argument('[name[@version]...]', 'some of them; all in their newest version unless named')
+    .description('load the scripts on every primary')
+    .argument('[name[@version]...]', 'the scripts (default: the newest version of all)')
     .option(...REDIS_OPTION)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  sluice scripts load --redis redis-cluster://10.0.0.1:7000,10.0.0.2:7000')
     .action(async (labels: string[], { redis: url, json }: { redis?: string; json?: true }) => {
       const wanted = findScripts(labels)

@@ -10,19 +10,19 @@ import { registerLoad } from './load.ts'
 export const registerScripts: RegisterCommand = (program, terminal) => {
   const scripts = program
     .command('scripts')
-    .description('the Lua scripts: list, print, load and check them')
+    .description('list, print, load and check the Lua scripts')
     .addHelpText('after', EXAMPLES)
   scripts
     .command('list')
-    .description('every version of every script, with its SHA-1')
-    .option('--json', 'as JSON')
+    .description('list every version of every script, with its SHA-1')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  sluice scripts list --json')
     .action(({ json }: { json?: true }) => terminal.out(json ? composeListJson() : formatList()))
   scripts
     .command('print')
-    .description('the text of a script, as a server gets it')
-    .argument('[name[@version]]', 'such as sliding-window, or sliding-window@1')
-    .option('--full', 'the script for everything that the others do not decide, as sluice does')
+    .description('print the text of a script, as the server gets it')
+    .argument('[name[@version]]', 'a script such as sliding-window or sliding-window@1')
+    .option('--full', 'print the full script, the same as the name sluice')
     .addHelpText('after', '\nExamples:\n  sluice scripts print token-bucket > token-bucket.lua')
     .action((label: string | undefined, { full }: { full?: boolean }) => {
       if (label === undefined && full !== true) throw new UsageError('name a script, such as sliding-window, or --full')

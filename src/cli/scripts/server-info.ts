@@ -1,4 +1,4 @@
-/** What a server tells of itself, by name. */
+/** What a server reports in INFO, by name. */
 export type Info = ReadonlyMap<string, string>
 
 /** Reads the reply to INFO. */

@@ -16,14 +16,14 @@ export function composeGreeting({ url, page, reads, service, token, place, file 
   metrics   ${url}/metrics
   reads     ${reads}
 
-Policies${file === undefined ? ', to try things out with' : ` of ${printable(file)}`}:
+${file === undefined ? 'Example policies' : `Policies of ${printable(file)}`}:
 
 ${formatTable(rows)}
 Try it:
 
   ${composeCurl(url, token.inShell, limiters[0] as Limiter<string>)}
 
-Ctrl-C ends it.
+Stop it with Ctrl-C.
 `
 }
 
@@ -31,7 +31,7 @@ function composeRows({ name, rules, shadows }: Limiter<string>): string[][] {
   return Object.entries(rules).map(([tier, { kind, parameters }], index) => {
     const numbers = Object.entries(parameters).filter(([option]) => !DETAILS.includes(option))
     const options = numbers.map(([option, value]) => formatOption(option, value))
-    if (shadows.includes(tier)) options.push('only watches')
+    if (shadows.includes(tier)) options.push('shadow')
     return [index === 0 ? name : '', tier === name ? '' : tier, kind, options.join(', ')]
   })
 }

@@ -15,11 +15,11 @@ it('tells people what happens in sentences, on the side of errors', () => {
   expect(terminal.text()).toBe('')
   expect(
     terminal.errors().replaceAll(TIME, 'TIME'),
-  ).toBe(`TIME the store is not asked any more until it answers again: no answer within 500 ms
+  ).toBe(`TIME the store failed, onStoreFailure decides until it answers: no answer within 500 ms
 TIME the store answers again, after 1200 ms
 TIME a request failed: whatever
-TIME ending: requests under way are answered
-TIME ended
+TIME stopping: open requests are answered
+TIME stopped
 `)
 })
 

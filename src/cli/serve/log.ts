@@ -39,10 +39,13 @@ export function createServeLog(terminal: Terminal, isJson: boolean): ServeLog {
     },
     reloaded(file, limiters) {
       const policies = limiters.map(({ name }) => name)
-      tell({ event: 'reloaded', file, policies }, `policies of ${file} in force: ${policies.map(printable).join(', ')}`)
+      tell(
+        { event: 'reloaded', file, policies },
+        `the policies of ${file} are in force: ${policies.map(printable).join(', ')}`,
+      )
     },
     reloadFailed(file, reason) {
-      const text = `policies of ${file} not in force, those before stay so:\n${reason}`
+      const text = `${file} has mistakes, the policies before stay in force:\n${reason}`
       tell({ event: 'reload-failed', file, error: reason }, text)
     },
     storeChanged(change) {
@@ -52,14 +55,14 @@ export function createServeLog(terminal: Terminal, isJson: boolean): ServeLog {
         return
       }
       const error = describeError(change.error)
-      tell({ event: 'degraded', error }, `the store is not asked any more until it answers again: ${error}`)
+      tell({ event: 'degraded', error }, `the store failed, onStoreFailure decides until it answers: ${error}`)
     },
     failed(error) {
       const text = describeError(error)
       tell({ event: 'failed', error: text }, `a request failed: ${text}`)
     },
-    closing: () => tell({ event: 'closing' }, 'ending: requests under way are answered'),
-    closed: () => tell({ event: 'closed' }, 'ended'),
+    closing: () => tell({ event: 'closing' }, 'stopping: open requests are answered'),
+    closed: () => tell({ event: 'closed' }, 'stopped'),
   }
 }
 

@@ -7,22 +7,19 @@ import { type ServeOptions, serve } from './serve.ts'
 export const registerServe: RegisterCommand = (program, terminal) => {
   program
     .command('serve')
-    .description('decide over HTTP by the policies of a file, and show on a page what happens')
-    .option('--policies <file>', 'policies in YAML or JSON (default: one to try things out with)')
+    .description('serve decisions over HTTP, with a dashboard')
+    .option('--policies <file>', 'the policies file, YAML or JSON (default: examples)')
     .option(...REDIS_OPTION)
-    .option('--host <address>', 'where to listen; beyond this machine only with a token of yours', '127.0.0.1')
-    .option('--port <number>', 'where to listen (default: 8080, or any other that is free)', portNumber)
-    .option('--token-file <file>', 'what clients have to send to change anything (default: SLUICE_TOKEN, or a new one)')
-    .option(
-      '--allow-host <name...>',
-      'other names for this machine, which a proxy passes on: reads need the token then',
-    )
-    .option('--no-watch', 'do not read the policies anew when the file changes, only on SIGHUP')
-    .option('--max-body <bytes>', 'the longest body of a request', byteCount, 1_048_576)
-    .option('--rls <address>', "Envoy's rate limit service, over gRPC; needs @grpc/grpc-js")
-    .option('--rls-config <file...>', 'rate limits of Envoy in YAML, a file for each domain')
-    .option('--demo', 'make some traffic, so that there is something to see')
-    .option('--json', 'tell what happens in lines of JSON')
+    .option('--host <address>', 'the address to listen on; another than loopback needs your own token', '127.0.0.1')
+    .option('--port <number>', 'the port to listen on (default: 8080, or a free one if it is taken)', portNumber)
+    .option('--token-file <file>', 'a file with the token that changes need (default: SLUICE_TOKEN, or a new token)')
+    .option('--allow-host <name...>', 'a host name that a proxy forwards; reads then need the token')
+    .option('--no-watch', 'read the policies file again on SIGHUP only, not when it changes')
+    .option('--max-body <bytes>', 'the longest request body', byteCount, 1_048_576)
+    .option('--rls <address>', "also serve Envoy's rate limit service over gRPC; needs @grpc/grpc-js")
+    .option('--rls-config <file...>', "Envoy's rate limit configuration in YAML, a file for each domain")
+    .option('--demo', 'send example traffic to the dashboard')
+    .option('--json', 'log in lines of JSON')
     .addHelpText('after', EXAMPLES)
     .action((options: ServeOptions) => serve(options, terminal))
 }

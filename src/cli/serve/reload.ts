@@ -29,7 +29,7 @@ export function keepReloading(files: readonly string[], isWatching: boolean, rel
   }
 }
 
-/** Reads the policies anew. The log reports policies with a mistake, which leave those in force that are. */
+/** Reads the policies again. The log reports policies with a mistake, which leave those in force that are. */
 export async function reloadPolicies(service: Service, file: string, log: ServeLog): Promise<void> {
   try {
     service.reload(await readPoliciesFile(file))

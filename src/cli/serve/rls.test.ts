@@ -37,6 +37,6 @@ it('says what is wrong with a file, and where, before it needs anything', async 
     `${file}:2:14: descriptors must be a list, got "none"`,
   )
   await expect(planRls('127.0.0.1:8081', ['/nowhere.yaml'], none)).rejects.toThrow(
-    'the rate limits file "/nowhere.yaml" cannot be read: there is no such file',
+    'the rate limits file "/nowhere.yaml" cannot be read: no such file',
   )
 })

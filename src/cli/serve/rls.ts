@@ -39,7 +39,7 @@ export async function planRls(
 
 /** A service that runs. */
 export interface RunningRls {
-  /** Reads the rate limits anew. The log reports those with a mistake, which leave those in force that are. */
+  /** Reads the rate limits again. The log reports those with a mistake, which leave those in force that are. */
   reload(): Promise<void>
   close(graceMs: number): Promise<void>
 }

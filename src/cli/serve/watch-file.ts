@@ -8,7 +8,7 @@ const SETTLE_MS = 100
 
 /**
  * Calls `onChange` once for every change of a file, when it has not changed for a moment: written in place, replaced by another file,
- * removed or made anew. Does not keep the process alive. Returns the function that stops it.
+ * removed or recreated. Does not keep the process alive. Returns the function that stops it.
  */
 export function watchFile(path: string, onChange: () => void): () => void {
   let seen = readStamp(path)

@@ -60,14 +60,14 @@ describe('the rules of a simulation', () => {
   it.each([
     ['slide limit=1', `unknown rule "slide": there are ${formNames.join(', ')}`],
     ['sliding-windw limit=1', 'unknown rule "sliding-windw", did you mean "sliding-window"?'],
-    ['  ', 'a rule begins with its name'],
+    ['  ', 'a rule starts with its name, such as sliding-window'],
     ['fixed-window limit', '"limit" must be an option and its value, such as limit=100 window=1m'],
-    ['fixed-window limit=1 limit=2', 'limit is said twice'],
+    ['fixed-window limit=1 limit=2', 'limit comes twice. Remove one'],
     ['fixed-window limit=0 window=1m', 'limit must be a whole number of at least 1, got 0'],
     ['fixed-window limit=ten window=1m', 'limit must be a whole number of at least 1, got "ten"'],
     [
       'fixed-window limit=1 window=60',
-      `window must be a duration such as '250ms', '1m' or '1h30m', or whole milliseconds, got "60"`,
+      `window must be a duration such as '250ms', '1m' or '1h30m' (units ms, s, m, h, d, w) or whole milliseconds, got "60"`,
     ],
     ['fixed-window limit=1 widnow=1m', 'fixedWindow() has no option "widnow", did you mean "window"?'],
     ['fixed-window limit=1 window=1m anchor=noon', `anchor must be 'clock' or 'first-hit', got "noon"`],

@@ -1,11 +1,11 @@
 import type { Terminal } from '../terminal/terminal.ts'
 
-/** After how long the bar appears, and how often it is drawn anew. */
+/** After how long the bar appears, and how often it is drawn. */
 const PATIENCE_MS = 400
 const EVERY_MS = 100
 const WIDTH = 30
 
-/** A bar on the error output that is drawn anew, where a person watches and only if it takes long. */
+/** A bar on the error output for an interactive terminal, drawn only if the work takes long. */
 export class Progress {
   readonly #terminal: Terminal
   readonly #nowMs: () => number

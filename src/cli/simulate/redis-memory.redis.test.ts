@@ -41,7 +41,7 @@ it('shows it in the table', async () => {
   const url = `redis://${server.host}:${server.port}`
   await run(['simulate', '--rule', 'concurrency limit=5 lease=1m', '--duration', '1m', '--redis', url], terminal)
   expect(terminal.text()).toMatch(/ns +Redis\n/)
-  expect(terminal.text()).toContain('  Redis  bytes of one key that is used up, measured on the server\n')
+  expect(terminal.text()).toContain('  Redis  bytes of one used-up key, measured on the server\n')
 })
 
 it('adds it to the summary, at both limits', async () => {

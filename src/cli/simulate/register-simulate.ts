@@ -9,7 +9,9 @@ import { TRAFFIC } from './traffic-choice.ts'
 
 /** `sluice simulate`: rules against traffic, on virtual time. */
 export const registerSimulate: RegisterCommand = (program, terminal) => {
-  const command = program.command('simulate').description('play traffic through rules on virtual time, side by side')
+  const command = program
+    .command('simulate')
+    .description('play traffic through rules in virtual time, and compare them')
   addWhat(command)
   addTraffic(command)
   addOutput(command)
@@ -26,38 +28,40 @@ function addWhat(command: Command): void {
     .default([], 'every rule at 100 a minute')
   command
     .addOption(rule)
-    .option('-p, --policies <file>', 'the rules of a file of policies')
-    .option('--summary', 'measure every rule on all kinds of traffic, and nothing else')
+    .option('-p, --policies <file>', 'take the rules of a policies file')
+    .option('--summary', 'measure every rule on every kind of traffic')
 }
 
 function addTraffic(command: Command): void {
   command
-    .addOption(new Option('-t, --traffic <kind>', 'traffic to make').choices(TRAFFIC).default('poisson'))
-    .option('--rate <rate>', 'poisson, steady: requests, such as 120/s or 100/m (default: a fifth too many)')
-    .option('--burst <requests>', 'bursts: requests of one (default: 80 % of the limit)')
-    .option('--burst-length <time>', 'bursts: how long one lasts (default: a twenty-fifth of the window)')
-    .option('--pause <time>', 'bursts: the pause between two, on average (default: half a window)')
-    .option('--duration <time>', 'how long it goes on (default: 30 windows)')
-    .option('--keys <number>', 'how many keys come, the first ones more often (default: 1)')
-    .option('--cost <number>', 'what a request costs, or from-to such as 1-5 (default: 1)')
-    .option('--work <time>', 'how long the work of a request takes, for concurrency')
-    .option('--seed <number>', 'the same seed makes the same traffic (default: 1)')
-    .option('-f, --trace <file>', 'play a file instead: JSON lines, CSV or an access log, also .gz')
-    .addOption(new Option('--trace-format <format>', 'what it is (default: what it looks like)').choices(TRACE_FORMATS))
+    .addOption(new Option('-t, --traffic <kind>', 'the kind of traffic').choices(TRAFFIC).default('poisson'))
+    .option('--rate <rate>', 'poisson, steady: requests per time, such as 120/s or 100/m (default: 120 % of the limit)')
+    .option('--burst <requests>', 'bursts: requests in a burst (default: 80 % of the limit)')
+    .option('--burst-length <time>', 'bursts: the duration of a burst (default: 4 % of the window)')
+    .option('--pause <time>', 'bursts: the mean pause between bursts (default: half a window)')
+    .option('--duration <time>', 'the duration of the traffic (default: 30 windows)')
+    .option('--keys <number>', 'the number of keys; low numbers come more often (default: 1)')
+    .option('--cost <number>', 'the cost of a request, or a range such as 1-5 (default: 1)')
+    .option('--work <time>', 'concurrency: how long a request works')
+    .option('--seed <number>', 'the same seed gives the same traffic (default: 1)')
+    .option('-f, --trace <file>', 'play a file: JSON lines, CSV or an access log, also .gz')
     .addOption(
-      new Option('--log-key <who>', 'access log: whom a line is about').choices(['address', 'user']).default('address'),
+      new Option('--trace-format <format>', 'the format of the file (default: detected)').choices(TRACE_FORMATS),
     )
-    .option('--skip-bad-lines', 'leave out lines that cannot be read, and tell how many')
+    .addOption(
+      new Option('--log-key <who>', 'access log: the key of a line').choices(['address', 'user']).default('address'),
+    )
+    .option('--skip-bad-lines', 'skip lines that cannot be read, and print how many')
 }
 
 function addOutput(command: Command): void {
   command
-    .addOption(new Option('--format <format>', 'what to print').choices(FORMATS).default('table'))
+    .addOption(new Option('--format <format>', 'the output').choices(FORMATS).default('table'))
     .option('--json', 'the same as --format json')
-    .option('--svg <file>', 'also write a picture')
-    .option('--slots <number>', 'into how many parts the time is cut, for charts and JSON')
-    .option('--watch <key>', 'the key whose remaining the slots of the JSON tell (default: the first one)')
-    .option(REDIS_OPTION[0], 'also measure what a key of each rule takes on this Redis')
+    .option('--svg <file>', 'also write a picture to a file')
+    .option('--slots <number>', 'the number of time slots in charts and JSON')
+    .option('--watch <key>', 'JSON: the key whose remaining each slot has (default: the first key)')
+    .option(REDIS_OPTION[0], 'also measure the bytes of a key of each rule on this Redis')
 }
 
 const EXAMPLES = `

@@ -3,7 +3,7 @@ import { printable } from '../terminal/printable.ts'
 import { type Column, formatColumns, formatNumber, formatShare } from './column-table.ts'
 import { formatRefusedKeys, type RefusedKey } from './refused-keys.ts'
 
-/** A result, whom the rule refused most, and what the key takes on Redis where that was measured. */
+/** A result, the keys that were refused most, and what the key takes on Redis where that was measured. */
 export interface ShownResult extends Result {
   readonly mostRefused: readonly RefusedKey[]
   readonly redisBytes?: number | undefined
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<ShownResult>[] = [
   { title: 'of all', text: ({ refused, offered }) => formatShare(refused, offered) },
   {
     title: 'worst',
-    about: 'the most that passed for one key in any stretch of one window; of concurrency, at once',
+    about: 'the most that passed for one key in any one window; of concurrency, at once',
     text: ({ worstWindow }) => formatNumber(worstWindow),
   },
   { title: '÷ limit', text: ({ worstOverLimit }) => `${formatNumber(worstOverLimit, 2)}×` },
@@ -35,26 +35,26 @@ const COLUMNS: readonly Column<ShownResult>[] = [
     about: 'requests that were refused although there was room in it',
     text: ({ wronglyRefused, requests }) => formatShare(wronglyRefused, requests),
   },
-  { title: 'keys', about: 'the most that had state at once', text: ({ peakKeys }) => formatNumber(peakKeys) },
+  { title: 'keys', about: 'the most keys with state at once', text: ({ peakKeys }) => formatNumber(peakKeys) },
   {
     title: 'bytes',
-    about: 'the most that all of them took, eight for each number',
+    about: 'the most bytes of all keys at once, eight for each number',
     text: ({ peakBytes }) => formatNumber(peakBytes),
   },
   {
     title: 'wait',
-    about: 'how long those that passed had to wait for their turn, in ms: on average, and at most',
+    about: 'how long admitted requests waited, in ms: mean and longest',
     text: ({ meanDelayMs, longestDelayMs }) =>
       longestDelayMs === 0 ? '' : `${formatNumber(meanDelayMs)}, ${formatNumber(longestDelayMs)}`,
   },
   {
     title: 'ns',
-    about: 'processor time of one decision in this process, its look-up of the key included',
+    about: 'CPU time of one decision in this process, with the look-up of the key',
     text: ({ nanosecondsPerDecision }) => formatNumber(nanosecondsPerDecision),
   },
   {
     title: 'Redis',
-    about: 'bytes of one key that is used up, measured on the server',
+    about: 'bytes of one used-up key, measured on the server',
     text: ({ redisBytes }) => formatNumber(redisBytes),
   },
 ]

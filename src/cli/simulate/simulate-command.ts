@@ -46,7 +46,15 @@ export async function simulateCommand(options: SimulateOptions, terminal: Termin
   const shown = await withRedisBytes(results, contestants, options, terminal)
   if (options.svg !== undefined) await writePicture(options.svg, drawPicture(shown, about))
   if (format === 'json') terminal.out(printableJson({ traffic: about, results: shown }, 2))
-  else terminal.out(`${printable(about)}\n\n${format === 'chart' ? drawChart(shown, terminal) : formatResults(shown)}`)
+  else
+    terminal.out(
+      `${composeHeading(options, about)}\n\n${format === 'chart' ? drawChart(shown, terminal) : formatResults(shown)}`,
+    )
+}
+
+function composeHeading({ rule, policies }: SimulateOptions, about: string): string {
+  const isDefault = rule.length === 0 && policies === undefined
+  return printable(isDefault ? `every rule at 100 a minute: ${about}` : about)
 }
 
 /** What to print: `--json` says it shorter. */
@@ -92,9 +100,9 @@ async function playSource(
   const results = await playFile(contestants, file, settings, terminal)
   const { requests } = results[0] as Result
   if (requests === 0) throw new UsageError(`the trace ${path} has no requests`)
-  if (file.skipped > 0) terminal.err(`${formatNumber(file.skipped)} lines could not be read and were left out\n`)
+  if (file.skipped > 0) terminal.err(`${formatNumber(file.skipped)} lines could not be read and were skipped\n`)
   if (file.late > 0)
-    terminal.err(`${formatNumber(file.late)} lines came after later ones and were taken at their time\n`)
+    terminal.err(`${formatNumber(file.late)} lines came after later ones and count at the time of those\n`)
   return { about: `${formatNumber(requests)} requests of ${path}`, results }
 }
 

@@ -151,7 +151,7 @@ describe('a line that is wrong is named', () => {
 
 describe('a file that cannot be read is told', () => {
   it('because it is not there, or is a folder', async () => {
-    await expect(read(join(folder, 'none'))).rejects.toThrow('none cannot be read: there is no such file')
+    await expect(read(join(folder, 'none'))).rejects.toThrow('none cannot be read: no such file')
     await expect(read(folder)).rejects.toThrow(`the trace ${folder} is a folder`)
   })
 
@@ -181,7 +181,7 @@ describe('sluice simulate --trace', () => {
     const [code, terminal] = await asked('--skip-bad-lines', '-f', writeTrace('odd.csv', '5,a\nx\n4,a\n'))
     expect(code).toBe(0)
     expect(terminal.errors()).toBe(
-      '1 lines could not be read and were left out\n1 lines came after later ones and were taken at their time\n',
+      '1 lines could not be read and were skipped\n1 lines came after later ones and count at the time of those\n',
     )
   })
 

@@ -140,6 +140,6 @@ class LineReader implements TraceFile {
 
 function createReadError(path: string, error: unknown): CommandFailure {
   const { code, message } = error as NodeJS.ErrnoException
-  const reason = code === 'ENOENT' ? 'there is no such file' : message
+  const reason = code === 'ENOENT' ? 'no such file' : message
   return new UsageError(`the trace ${path} cannot be read: ${reason}`, { cause: error })
 }

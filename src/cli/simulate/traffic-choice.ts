@@ -98,7 +98,7 @@ function readTime(option: string, text: string | undefined): number | undefined 
   try {
     return duration(text)
   } catch {
-    throw createOptionError(option, 'a length of time, such as 250ms, 1m or 1h30m', text)
+    throw createOptionError(option, 'a duration, such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w)', text)
   }
 }
 

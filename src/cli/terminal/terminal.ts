@@ -4,7 +4,7 @@ export interface Terminal {
   out(text: string): void
   /** Everything else: progress, warnings, errors. */
   err(text: string): void
-  /** Whether a person watches `out`: only then is anything drawn anew. */
+  /** Whether `out` is a terminal: only then is anything redrawn. */
   readonly isInteractive: boolean
   /** Whether colours belong here: never in a pipe, with `NO_COLOR` or `--no-color`. */
   readonly hasColour: boolean

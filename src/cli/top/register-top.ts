@@ -20,11 +20,11 @@ import { composeTopLines } from './top-lines.ts'
 export const registerTop: RegisterCommand = (program, terminal) => {
   program
     .command('top')
-    .description('what a running service decides, drawn anew every second; q ends it')
-    .option('--url <url>', 'where the service is', SERVICE_URL)
+    .description('show what a running service decides, every second; q ends it')
+    .option('--url <url>', 'the URL of the service', SERVICE_URL)
     .option(...TOKEN_OPTION)
-    .option('--every <duration>', 'how often it is drawn', '1s')
-    .option('--once', 'print it once, as it always is in a pipe')
+    .option('--every <duration>', 'how often to draw', '1s')
+    .option('--once', 'print once, as in a pipe')
     .option('--json', 'print the report as JSON, once')
     .addHelpText('after', EXAMPLES)
     .action(async (options: TopOptions) => {

@@ -17,7 +17,7 @@ describe('top draws', () => {
     expect(head).toMatch(/^sluice 1\.2\.3 at http:\/\/127\.0\.0\.1:8080, up 1 h, \d{4}-\d\d-\d\d [\d:.]{12}$/)
     expect(lines.join('\n')).toBe(
       `
-store: redis, 127.0.0.1:6379, healthy for 1 h
+store: redis, 127.0.0.1:6379, healthy
 last second: 30 allowed, 10 refused (25.0 %), p50 0.21 ms, p99 1.50 ms
 
 policy    allowed/s  refused/s  allowed  refused  refused by
@@ -28,15 +28,15 @@ allowed  refused  policy    busiest keys
     900       10  api       user:42
       5        7  messages  user=42, ip=203.0.113.7
 
-allowed  refused  policy  most refused keys
-      1       30  api     user:7
+allowed since  refused  policy  most refused keys
+            1       30  api     user:7
 `.trim(),
     )
   })
 
   it('a service that has decided nothing yet', () => {
     const lines = drawn({ ...LIVE, seconds: [], busiest: [], mostRefused: [] })
-    expect(lines[2]).toBe('nothing has been decided yet')
+    expect(lines[2]).toBe('no decision yet')
     expect(lines).toHaveLength(7)
   })
 
@@ -45,7 +45,7 @@ allowed  refused  policy  most refused keys
     const quiet = { ...last, allowed: 0, refused: 0, p50Ms: null, p99Ms: null }
     expect(drawn({ ...LIVE, seconds: [quiet] })[2]).toBe('last second: 0 allowed, 0 refused')
     const loud = { ...last, wouldRefuse: 2, withoutStore: 3 }
-    expect(drawn({ ...LIVE, seconds: [loud] })[2]).toContain('(25.0 %), 2 watched, 3 without the store, p50')
+    expect(drawn({ ...LIVE, seconds: [loud] })[2]).toContain('(25.0 %), 2 would be refused, 3 without the store, p50')
   })
 
   it('what is wrong with the store and with the file of policies', () => {
@@ -58,7 +58,9 @@ allowed  refused  policy  most refused keys
       chooseColors({ hasColour: true } as Terminal),
     )
     expect(lines[1]).toBe('\u001b[31mstore: redis, 127.0.0.1:6379, degraded for 2 s: connection refused\u001b[39m')
-    expect(lines[2]).toBe('\u001b[33mpolicies on disk are not in force: limits.yaml:1:1: x\u001b[39m')
+    expect(lines[2]).toBe(
+      '\u001b[33mthe policies file has mistakes, the policies before stay in force: limits.yaml:1:1: x\u001b[39m',
+    )
   })
 
   it('no line longer than the columns and no more lines than the rows, whatever the size', () => {

@@ -23,8 +23,14 @@ export function composeTopLines(
   const left = rows === undefined ? 2 * (MOST_KEYS + KEY_HEAD) : rows - head.length - policies.length
   const most = Math.min(MOST_KEYS, Math.floor(left / 2) - KEY_HEAD)
   const keys = [
-    ...composeKeys('busiest keys', report.busiest, columns, most, colors),
-    ...composeKeys('most refused keys', report.mostRefused, columns, most, colors),
+    ...composeKeys(['allowed', 'refused', 'policy', 'busiest keys'], report.busiest, columns, most, colors),
+    ...composeKeys(
+      ['allowed since', 'refused', 'policy', 'most refused keys'],
+      report.mostRefused,
+      columns,
+      most,
+      colors,
+    ),
   ]
   return [...head, ...policies, ...keys].slice(0, rows)
 }
@@ -38,7 +44,7 @@ function composeHead(report: LiveReport, place: string, columns: number, colors:
   const { service, store, seconds } = report
   const { version, startedAtMs, nowMs, reloadError } = service
   const last = seconds.at(-1)
-  const state = `${store.state} for ${formatDuration(store.forMs)}`
+  const state = store.state === 'healthy' ? 'healthy' : `degraded for ${formatDuration(store.forMs)}`
   const lines = [
     [
       printable(`sluice ${version} at ${place}, up ${formatDuration(nowMs - startedAtMs)}, ${formatTime(nowMs)}`),
@@ -50,8 +56,13 @@ function composeHead(report: LiveReport, place: string, columns: number, colors:
     ],
     ...(reloadError === null
       ? []
-      : ([[printable(`policies on disk are not in force: ${reloadError}`), colors.yellow]] as const)),
-    [last === undefined ? 'nothing has been decided yet' : formatSecond(last), asIs],
+      : ([
+          [
+            printable(`the policies file has mistakes, the policies before stay in force: ${reloadError}`),
+            colors.yellow,
+          ],
+        ] as const)),
+    [last === undefined ? 'no decision yet' : formatSecond(last), asIs],
   ] as const
   return lines.map(([text, colour]) => colour(truncate(text, columns)))
 }
@@ -60,7 +71,7 @@ function formatSecond({ allowed, refused, wouldRefuse, withoutStore, p50Ms, p99M
   const total = allowed + refused
   const share = total === 0 ? '' : ` (${((100 * refused) / total).toFixed(1)} %)`
   const parts = [`last second: ${allowed} allowed, ${refused} refused${share}`]
-  if (wouldRefuse > 0) parts.push(`${wouldRefuse} watched`)
+  if (wouldRefuse > 0) parts.push(`${wouldRefuse} would be refused`)
   if (withoutStore > 0) parts.push(`${withoutStore} without the store`)
   if (p50Ms !== null && p99Ms !== null) parts.push(`p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms`)
   return parts.join(', ')
@@ -86,7 +97,7 @@ function composePolicyRow(
 }
 
 function composeKeys(
-  title: string,
+  head: readonly string[],
   keys: readonly LiveKey[],
   columns: number,
   most: number,
@@ -94,7 +105,7 @@ function composeKeys(
 ): readonly string[] {
   if (keys.length === 0 || most < 1) return []
   const rows = keys.slice(0, most).map(({ key, policy, allowed, refused }) => [`${allowed}`, `${refused}`, policy, key])
-  return ['', ...composeLines([['allowed', 'refused', 'policy', title], ...rows], [0, 1], columns, colors)]
+  return ['', ...composeLines([head, ...rows], [0, 1], columns, colors)]
 }
 
 function composeLines(

@@ -140,7 +140,9 @@ describe('spans', () => {
   it('record what went wrong, which still reaches the caller', async () => {
     const limiter = instrument(createLimiter({ name: 'api', rule: two }), providers())
     await expect(limiter.consume('a', { cost: 0 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
-    await expect(limiter.consume('a', null as never)).rejects.toThrow('consume() takes an object of options, got null')
+    await expect(limiter.consume('a', null as never)).rejects.toThrow(
+      'consume() takes options such as { cost: … }, got null',
+    )
     await expect(limiter.schedule('a', () => Promise.reject('a text'))).rejects.toBe('a text')
     const spans = seen.spans()
     expect(spans[0]).toMatchObject({
@@ -188,7 +190,7 @@ describe('metrics', () => {
       'sluice.near_limit': '{request}',
       'sluice.cost': '{cost}',
       'sluice.store.failures': '{failure}',
-      'sluice.policy.failures': '{failure}',
+      'sluice.resolve_rule.failures': '{failure}',
       'sluice.wait.duration': 's',
       'sluice.store.healthy': '1',
     })

@@ -102,8 +102,8 @@ describe('metrics', () => {
     const limiter = createLimiter({ name: 'api', rule: two, resolveRule: policy })
     collectMetrics(limiter, { register })
     await limiter.consume('a')
-    expect(await lines('sluice_policy_failures_total')).toEqual([
-      'sluice_policy_failures_total{limiter="api",tier="api"} 1',
+    expect(await lines('sluice_resolve_rule_failures_total')).toEqual([
+      'sluice_resolve_rule_failures_total{limiter="api",tier="api"} 1',
     ])
   })
 

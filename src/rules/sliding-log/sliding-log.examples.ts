@@ -1,6 +1,9 @@
 import type { WorkedExample } from '../../core/worked-example.ts'
 import { slidingLog } from './sliding-log.ts'
 
+const MOST = Number.MAX_SAFE_INTEGER
+const LARGE = 6 * 10 ** 15 + 1
+
 /** The sliding log by hand. */
 export const slidingLogExamples: readonly WorkedExample[] = [
   {
@@ -47,6 +50,20 @@ export const slidingLogExamples: readonly WorkedExample[] = [
       [400, 'charge', 50, { allowed: false, retryAfterMs: 1_000 }],
       [1_399, 'consume', 1, { allowed: false, retryAfterMs: 1 }],
       [1_400, 'consume', 1, { allowed: true, remaining: 1 }],
+    ],
+  },
+  {
+    title: 'sliding log: stays exact where the costs of two windows together are no safe integer',
+    rule: slidingLog({ limit: MOST, window: 1_000 }),
+    turns: [
+      [0, 'consume', MOST - LARGE, { remaining: LARGE }],
+      [500, 'consume', 1, { remaining: LARGE - 1 }],
+      [600, 'consume', 1, { remaining: LARGE - 2 }],
+      [1_000, 'consume', LARGE, { allowed: true, remaining: MOST - LARGE - 2 }],
+      [1_001, 'consume', 1, { remaining: MOST - LARGE - 3 }],
+      [1_500, 'peek', 1, { remaining: MOST - LARGE - 2 }],
+      [1_600, 'peek', 1, { remaining: MOST - LARGE - 1 }],
+      [2_000, 'peek', 1, { remaining: MOST - 1 }],
     ],
   },
 ]

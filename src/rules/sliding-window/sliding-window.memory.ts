@@ -20,7 +20,9 @@ export const stepSlidingWindow: CountedStep<WindowParameters, SlidingWindowState
   const elapsedMs = nowMs - atMs
   const before = countCurrent(state, atMs)
   const previous = countPrevious(state, atMs, windowMs)
-  const overlapping = overlap(windowMs, elapsedMs, previous)
+  // The last `windowMs` milliseconds end with this one, so `windowMs - 1 - elapsedMs` of them lie in the window before. Rounded down:
+  // only so are evenly spaced requests at exactly the limit never refused.
+  const overlapping = Math.floor((previous * (windowMs - 1 - elapsedMs)) / windowMs)
   const passes = overlapping + before + cost <= limit
   const current = passes ? before + cost : before
   const remaining = Math.max(0, limit - overlapping - current)
@@ -70,12 +72,6 @@ function countCurrent(state: SlidingWindowState | undefined, atMs: number): numb
 function countPrevious(state: SlidingWindowState | undefined, atMs: number, windowMs: number): number {
   if (state === undefined || atMs - state.atMs > windowMs) return 0
   return atMs > state.atMs ? state.current : state.previous
-}
-
-// The last `windowMs` milliseconds end with this one, so `windowMs - 1 - elapsedMs` of them lie in the window before. Rounded down:
-// only so are evenly spaced requests at exactly the limit never refused.
-function overlap(windowMs: number, elapsedMs: number, previous: number): number {
-  return Math.floor((previous * (windowMs - 1 - elapsedMs)) / windowMs)
 }
 
 /** Time from the start of the current window until `cost` passes. */

@@ -19,12 +19,20 @@ export function consumeRoutes(context: ServiceContext): Routes {
     '/v1/consume': {
       method: 'POST',
       access: 'token',
-      handle: async (body) => {
-        if ('requests' in body) return consumeAll(context, body)
-        return createJsonResponse(composeDecisionJson(await runRequest(parseRequest(context, body))))
-      },
+      handle: (body) => ('requests' in body ? consumeAll(context, body) : consumeOne(context, body)),
     },
   }
+}
+
+// Not an async function: a store that decides at once needs no promise.
+function consumeOne(context: ServiceContext, body: JsonBody): ServiceResponse | Promise<ServiceResponse> {
+  const { limiter, key, call, cost } = parseRequest(context, body)
+  const decision = limiter.run(call, key, cost)
+  return decision instanceof Promise ? decision.then(respond) : respond(decision)
+}
+
+function respond(decision: Decision): ServiceResponse {
+  return createJsonResponse(composeDecisionJson(decision))
 }
 
 /** Checks all of them before the first is counted. What a store could not decide has its error in the place of its decision. */

@@ -41,7 +41,8 @@ export class HttpServer {
   readonly #underWay = new Map<Socket, Set<IncomingMessage>>()
   /** Connections on which no further request can be understood. */
   readonly #broken = new WeakSet<Socket>()
-  #turn: Promise<void> | undefined
+  /** What is sent at the end of this turn of the event loop. */
+  #ready: (() => void)[] = []
   #isLocal = false
   #isClosing = false
 
@@ -101,34 +102,33 @@ export class HttpServer {
       if (isWaiting) response.writeContinue()
     }
     const content = this.#router.handle(request, { isLocal: this.#isLocal, proceed })
-    if (content instanceof Promise) void this.#sendLater(request, response, content)
+    if (content instanceof Promise) this.#sendLater(request, response, content)
     else sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: false })
-  }
-
-  async #sendLater(request: IncomingMessage, response: ServerResponse, later: Promise<ServiceResponse>): Promise<void> {
-    const { socket } = request
-    const requests = this.#underWay.get(socket) ?? new Set()
-    this.#underWay.set(socket, requests.add(request))
-    const content = await later
-    await this.#endOfTurn()
-    requests.delete(request)
-    if (requests.size === 0) this.#underWay.delete(socket)
-    if (response.destroyed) return
-    sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
   }
 
   /**
    * The server sends the responses of one turn of the event loop together at its end. A client that waits for several of them wakes up
    * once, and waking up takes longer than a decision.
    */
-  #endOfTurn(): Promise<void> {
-    this.#turn ??= new Promise((resolve) => {
-      setImmediate(() => {
-        this.#turn = undefined
-        resolve()
-      })
+  #sendLater(request: IncomingMessage, response: ServerResponse, later: Promise<ServiceResponse>): void {
+    const { socket } = request
+    const requests = this.#underWay.get(socket) ?? new Set()
+    this.#underWay.set(socket, requests.add(request))
+    void later.then((content) => {
+      const send = (): void => {
+        requests.delete(request)
+        if (requests.size === 0) this.#underWay.delete(socket)
+        if (response.destroyed) return
+        sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
+      }
+      if (this.#ready.push(send) === 1) setImmediate(this.#sendReady)
     })
-    return this.#turn
+  }
+
+  readonly #sendReady = (): void => {
+    const ready = this.#ready
+    this.#ready = []
+    for (const send of ready) send()
   }
 
   /**

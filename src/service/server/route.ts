@@ -19,7 +19,7 @@ export interface GetRoute {
 export interface PostRoute {
   readonly method: 'POST'
   readonly access: Access
-  handle(body: JsonBody): Promise<ServiceResponse>
+  handle(body: JsonBody): ServiceResponse | Promise<ServiceResponse>
 }
 
 /** Handles requests by their heads: any method, and the body stays unread. Only clients that have the token may ask. */

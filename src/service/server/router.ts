@@ -106,12 +106,12 @@ export class Router {
     return found
   }
 
-  async #handleBody(request: IncomingMessage, route: PostRoute, { proceed }: RequestOrigin): Promise<ServiceResponse> {
+  #handleBody(request: IncomingMessage, route: PostRoute, { proceed }: RequestOrigin): Promise<ServiceResponse> {
     const { maxBodyBytes } = this.#options
     assertJson(request.headers['content-type'])
     assertShort(request, maxBodyBytes)
     proceed()
-    return await route.handle(readJson(await readBody(request, maxBodyBytes)))
+    return readBody(request, maxBodyBytes).then((body) => route.handle(readJson(body)))
   }
 }
 

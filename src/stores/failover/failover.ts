@@ -97,7 +97,7 @@ class Failover implements LayeredStore, BreakerListener {
   }
 
   decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined {
-    if (!this.#calls.isAsking || this.#fallback.isHeldHere(call.operations)) {
+    if (this.#calls.breaker.isOpen || (this.#fallback.isUsed && this.#fallback.isHeldHere(call.operations))) {
       const results = this.#decideHere(call, undefined)
       // A caller that asks again and again without a pause must not keep the process from hearing that the store is back.
       if (!this.#needsBreath()) return results
@@ -146,7 +146,7 @@ class Failover implements LayeredStore, BreakerListener {
   /** Puts a call to the store, after what its keys owe. */
   readonly #send = (call: StoreCall, reply: Reply): void => {
     const { operations, nowMs } = call
-    if (this.#fallback.hasPending(operations)) {
+    if (this.#fallback.isUsed && this.#fallback.hasPending(operations)) {
       this.#fallback.replay(operations, nowMs).then(
         () => this.#put(call, reply),
         (error: unknown) => reply.failed(error),
@@ -187,14 +187,15 @@ class Failover implements LayeredStore, BreakerListener {
     const isThrown = operations.some(({ limit }) => limit.onStoreFailure === 'throw')
     // An error takes longer to make than a decision, so it is made for those who want it.
     const isWanted = isThrown || events.has('storeFailed')
-    const why = error ?? (isWanted && !this.#calls.isAsking ? this.#calls.reason() : undefined)
+    const why = error ?? (isWanted && this.#calls.breaker.isOpen ? this.#calls.reason() : undefined)
     if (error !== undefined) this.#lastFailed = operations[0]
     if (why !== undefined) {
       events.storeFailed(why)
       if (isThrown || classifyFailure(why) === 'mistake') throw why
     }
     const results = this.#fallback.decide(call, error !== undefined)
-    if (this.#calls.isAsking && error === undefined) void this.#fallback.replay(operations, nowMs).catch(() => {})
+    if (!this.#calls.breaker.isOpen && error === undefined)
+      void this.#fallback.replay(operations, nowMs).catch(() => {})
     this.#decidedHere++
     return results
   }
@@ -205,7 +206,7 @@ class Failover implements LayeredStore, BreakerListener {
 
   async #finish(): Promise<void> {
     await this.#calls.idle()
-    if (!this.#calls.isAsking) return
+    if (this.#calls.breaker.isOpen) return
     // All at once: there is no decision that would have to wait behind it, and little time.
     const leaving = Array.from(this.#counters.values(), (counter) => counter.leave())
     await Promise.allSettled([this.#replayAll(Number.POSITIVE_INFINITY), ...leaving])
@@ -233,7 +234,7 @@ class Failover implements LayeredStore, BreakerListener {
   }
 
   async #replayAll(atOnce: number): Promise<void> {
-    await this.#fallback.replayAll(this.#nowMs(), () => this.#calls.isAsking, atOnce)
+    await this.#fallback.replayAll(this.#nowMs(), () => !this.#calls.breaker.isOpen, atOnce)
   }
 
   #openProbe(): Limit {

@@ -36,7 +36,7 @@ describe('a hold', () => {
     expect(await hold.settle(150)).toMatchObject({ allowed: true, decidedBy: 'fallback' })
     await clock.run(0)
     expect(await remaining('a', rule)).toBe(850)
-    expect(await hold.settle(150)).toMatchObject({ allowed: false, reason: 'hold-ended' })
+    expect(await hold.settle(150)).toMatchObject({ allowed: false, reason: 'reservation-ended' })
   })
 
   it('taken in an outage and cancelled, or left to expire, is charged to nobody', async () => {
@@ -120,7 +120,7 @@ describe('a hold', () => {
     const holds = []
     for (let count = 0; count <= 10_000; count++) holds.push(await limiter.reserve(`user:${count}`, { estimate: 1 }))
     await find(limiter)
-    expect(await holds[0]?.settle(1)).toMatchObject({ allowed: false, reason: 'hold-ended', decidedBy: 'redis' })
+    expect(await holds[0]?.settle(1)).toMatchObject({ allowed: false, reason: 'reservation-ended', decidedBy: 'redis' })
     expect(await holds[1]?.settle(1)).toMatchObject({ allowed: true, decidedBy: 'fallback' })
   })
 

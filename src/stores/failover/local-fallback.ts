@@ -31,6 +31,8 @@ const MOST_HOLDS = 10_000
 
 /** Decides as a limiter's limits say while its store is not there, and remembers what to write to the store later. */
 export class LocalFallback {
+  /** Whether it has ever decided. */
+  isUsed = false
   readonly #options: LocalFallbackOptions
   readonly #limits = new Map<Limit, FallbackLimit>()
   /** The holds that were taken here, and not in the store. */
@@ -44,7 +46,6 @@ export class LocalFallback {
 
   /** Whether an operation is about a hold that was taken here: its store knows nothing of it. */
   isHeldHere(operations: readonly Operation[]): boolean {
-    if (this.#holds.size === 0) return false
     return operations.some(({ type, holdId }) => (type === 'settle' || type === 'extend') && this.#holds.has(holdId))
   }
 
@@ -77,7 +78,6 @@ export class LocalFallback {
 
   /** Whether something has to be written to the store before these are decided there. */
   hasPending(keys: readonly Pick<LimitKey, 'limit'>[]): boolean {
-    if (this.#limits.size === 0) return false
     return keys.some(({ limit }) => this.#limits.get(limit)?.hasPending === true)
   }
 
@@ -187,6 +187,7 @@ export class LocalFallback {
     const { local, countInstances } = this.#options
     const opened = new FallbackLimit(local, limit, () => countInstances(limit.limiter))
     this.#limits.set(limit, opened)
+    this.isUsed = true
     return opened
   }
 }

@@ -39,11 +39,6 @@ export class StoreCalls {
     this.#clock = clock
   }
 
-  /** Whether the store may be asked. */
-  get isAsking(): boolean {
-    return !this.breaker.isOpen
-  }
-
   get health(): Health {
     return this.breaker.health
   }
@@ -166,7 +161,7 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
   // Only what has an idempotency key: the store then counts it once.
   #mayRetry(error: unknown): boolean {
     if (this.#answerInstead === undefined || this.#call.idempotency === undefined || this.isOver) return false
-    return this.#calls.isAsking && classifyFailure(error) === 'down'
+    return !this.#calls.breaker.isOpen && classifyFailure(error) === 'down'
   }
 
   #retryLater(): void {

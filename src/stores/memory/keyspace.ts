@@ -96,7 +96,8 @@ export class Keyspace {
   /** Decides one operation, and keeps what has changed. */
   decide(operation: Operation, nowMs: number, forgetsByMs: number): LimitResult {
     const { key, rule } = operation
-    this.reclaim(forgetsByMs)
+    this.lastMs = forgetsByMs
+    this.#states.reclaim(forgetsByMs)
     const isPlain = !this.#changing && this.#holds.keys.size === 0 && this.#blocks.keys.size === 0
     if (isPlain && operation.type === 'consume' && operation.blockMs === 0) {
       const result = this.#consumePlain(key, rule, operation.amount, nowMs)

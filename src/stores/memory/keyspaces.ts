@@ -1,7 +1,6 @@
 import { timerNowMs } from '../../core/clock.ts'
 import { encodeScope } from '../../core/key.ts'
-import type { Limit } from '../../core/limit.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
+import { type Limit, refuseUnregistered } from '../../core/limit.ts'
 import type { Counting } from './counting-limits.ts'
 import { Keyspace } from './keyspace.ts'
 
@@ -58,15 +57,10 @@ export class Keyspaces {
     // Most stores have one limit: it is found without a look.
     if (limit === this.#lastLimit) return this.#last as Registered
     const registered = this.#registered.get(limit)
-    if (registered !== undefined) {
-      this.#lastLimit = limit
-      this.#last = registered
-      return registered
-    }
-    throw new LimiterError(
-      'INVALID_ARGUMENT',
-      `the limit "${limit.name}" is not registered with this store. Call store.register(limit) first`,
-    )
+    if (registered === undefined) return refuseUnregistered(limit)
+    this.#lastLimit = limit
+    this.#last = registered
+    return registered
   }
 
   totals(): { keys: number; blocks: number; evicted: number; shared: number } {

@@ -1,18 +1,6 @@
 import { nextTurn } from '../../core/next-turn.ts'
 import type { Rule } from '../../core/rule.ts'
-
-/** Decisions that go to the server in one call. */
-export interface Batch {
-  /** How many decisions it holds. */
-  readonly size: number
-  /** How many it may hold: a call must not hold the server for long. */
-  readonly most: number
-  /**
-   * Sends it. From now on nothing joins. Each decision is told by itself, well or badly, and right before that `arrived` is called: who
-   * asks again at once must not find it still under way.
-   */
-  send(arrived: (batch: Batch) => void): void | Promise<void>
-}
+import type { Batch } from './batch.ts'
 
 /**
  * Lets decisions travel together. One that comes when nothing is under way leaves at once. Those that come later wait for the end
@@ -33,16 +21,15 @@ export class BatchScheduler {
     this.#most = most
   }
 
-  /** How many decisions over limits may travel together: fewer of those with long states, so that no call holds the server up. */
-  mostFor(limits: readonly { readonly rule: Rule }[]): number {
+  /**
+   * How many decisions over limits may travel together: fewer of those with long states, so that no call holds the server up. To the full
+   * script fewer still: it decides where a key has reservations, and those take longer.
+   */
+  mostFor(limits: readonly { readonly rule: Rule }[], isHot: boolean): number {
     let decisionUs = 0
     for (const { rule } of limits) decisionUs += PLAIN_DECISION_US + NUMBER_US * (rule.codec?.count ?? rule.limit)
-    return Math.max(1, Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs)))
-  }
-
-  /** How many of them may travel to the full script together: it decides where a key has reservations, and those take longer. */
-  mostFull(limits: readonly { readonly rule: Rule }[]): number {
-    return Math.max(1, this.mostFor(limits) >> 3)
+    const most = Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs))
+    return Math.max(1, isHot ? most : most >> 3)
   }
 
   /** To be called when a decision has joined a batch. Those that got their first earlier are sent earlier. */
@@ -65,7 +52,7 @@ export class BatchScheduler {
     if (batches.length === 0) return
     this.#open = []
     this.#underway += batches.length
-    for (const batch of batches) void batch.send(this.#arrived)
+    for (const batch of batches) batch.send(this.#arrived)
   }
 
   readonly #endTurn = (): void => {

@@ -10,17 +10,17 @@ it.each<[string, string, string]>([
   [
     "ERR Error running script (call to f_5a8a): @user_script:106: @user_script: 106: -OOM command not allowed when used memory > 'maxmemory'.",
     'STORE_FAILED',
-    "the server's memory is full",
+    "the server's memory is full. Raise maxmemory",
   ],
   [
     "ERR Error running script (call to f_5a8a): @user_script:9: -READONLY You can't write against a read only replica.",
     'STORE_FAILED',
-    'the server is a replica and takes no writes: the primary has changed, or this never was one',
+    'the server is a replica and takes no writes. Connect to the primary',
   ],
   [
     "ERR Error running script (call to f_5a8a): @user_script:9: @user_script: 9: The user executing the script can't run this command or subcommand",
     'STORE_DENIED',
-    `the user of the client may not do what the script does, ${allowed}`,
+    `the user may not send a command of the script, ${allowed}`,
   ],
   [
     'ERR Error running script (call to f_5a8a): @user_script:9: WRONGTYPE Operation against a key holding the wrong kind of value',
@@ -35,13 +35,13 @@ it.each<[string, string, string]>([
   [
     'ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?',
     'STORE_DENIED',
-    'the server does not take the user or the password of the client',
+    'the server rejects the user or the password. Correct them in the client',
   ],
-  ['ERR invalid password', 'STORE_DENIED', 'the server does not take the user or the password of the client'],
+  ['ERR invalid password', 'STORE_DENIED', 'the server rejects the user or the password. Correct them in the client'],
   [
     "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand",
     'STORE_DENIED',
-    `the user of the client may not send this command, ${allowed}`,
+    `the user may not send this command, ${allowed}`,
   ],
   ...[
     'ERR Unknown Redis command called from script script: 985c, on @user_script:1.',
@@ -49,17 +49,13 @@ it.each<[string, string, string]>([
   ].map((words): [string, string, string] => [
     words,
     'STORE_DENIED',
-    'the server does not know a command that Sluice needs: it is renamed or switched off',
+    'the server has renamed or disabled a command that Sluice needs. Enable it',
   ]),
-  [
-    'MOVED 866 127.0.0.1:7001',
-    'STORE_FAILED',
-    'the slot is on another server or on its way there, and the client did not follow',
-  ],
+  ['MOVED 866 127.0.0.1:7001', 'STORE_FAILED', 'the slot has moved to another server, and the client did not follow'],
   [
     'TRYAGAIN Multiple keys request during rehashing of slot',
     'STORE_FAILED',
-    'the slot is on another server or on its way there, and the client did not follow',
+    'the slot has moved to another server, and the client did not follow',
   ],
 ])('%j is %s, and said in words of ours', (words, code, hint) => {
   expect(failureOf(words)).toMatchObject({ code, message: `Redis did not decide: ${hint} (${words})` })

@@ -2,7 +2,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import { serverWordsIn } from './clients/server-words.ts'
 
 /**
- * What a call to Redis that failed is told as: `FOREIGN_KEY` when one of its keys holds something else, `STORE_DENIED` when the
+ * The error of a call to Redis that failed: `FOREIGN_KEY` when one of its keys holds something else, `STORE_DENIED` when the
  * server does not let us do it, now or later, and otherwise `STORE_FAILED`.
  *
  * @param what did not happen: `Redis did not decide by fixed-window`.
@@ -22,7 +22,7 @@ export function callFailure(what: string, cause: unknown, keys: readonly string[
 // What the scripts say of a key of the right type, and of an id's key.
 const FOREIGN_KEY = /^WRONGTYPE |\bsluice: (?:the|a) key (?:of the id )?holds something else /
 
-/** Says that one of the keys holds something else. They are told by their whole names, however long: they are to be looked for. */
+/** Says that one of the keys holds something else. The message has their whole names, however long: you have to look for them. */
 export function foreignKey(what: string, keys: readonly string[], cause: unknown): LimiterError {
   const names = keys.map((key) => JSON.stringify(key)).join(', ')
   const which = keys.length === 1 ? `the key ${names}` : `one of the keys ${names}`
@@ -38,34 +38,34 @@ const ALLOWED = 'docs/redis.md#what-the-user-must-be-allowed'
 
 // Nothing of this ends by waiting.
 const DENIALS: readonly Hint[] = [
-  [/^NOAUTH /, 'the server wants a password, and the client has given none that it takes'],
+  [/^NOAUTH /, 'the server needs a password. Set it in the client'],
   [
     /^WRONGPASS |^ERR (?:AUTH |invalid password|Client sent AUTH)/,
-    'the server does not take the user or the password of the client',
+    'the server rejects the user or the password. Correct them in the client',
   ],
-  [/^NOPERM .*\bcommand/, `the user of the client may not send this command, see ${ALLOWED}`],
-  [/^NOPERM /, `the user of the client may not touch these keys, see ${ALLOWED}`],
+  [/^NOPERM .*\bcommand/, `the user may not send this command, see ${ALLOWED}`],
+  [/^NOPERM /, `the user may not use these keys, see ${ALLOWED}`],
   [
     /^(?:ERR )?(?:ACL failure in script|The user executing the script can't)/,
-    `the user of the client may not do what the script does, see ${ALLOWED}`,
+    `the user may not send a command of the script, see ${ALLOWED}`,
   ],
   [
     /^(?:ERR )?unknown (?:Redis )?command/i,
-    'the server does not know a command that Sluice needs: it is renamed or switched off',
+    'the server has renamed or disabled a command that Sluice needs. Enable it',
   ],
 ]
 
 const FAILURES: readonly Hint[] = [
-  [/^READONLY /, 'the server is a replica and takes no writes: the primary has changed, or this never was one'],
+  [/^READONLY /, 'the server is a replica and takes no writes. Connect to the primary'],
   [/^LOADING /, 'the server has started and is still loading its data'],
   [/^MASTERDOWN /, 'the server is a replica that has lost its primary'],
   [/^CLUSTERDOWN /, 'the cluster does not serve this slot now'],
-  [/^(?:MOVED|ASK|TRYAGAIN) /, 'the slot is on another server or on its way there, and the client did not follow'],
-  [/^OOM /, "the server's memory is full"],
-  [/^BUSY /, 'the server is busy with a script that does not end'],
-  [/^MISCONF /, 'the server cannot save its data and takes no writes'],
+  [/^(?:MOVED|ASK|TRYAGAIN) /, 'the slot has moved to another server, and the client did not follow'],
+  [/^OOM /, "the server's memory is full. Raise maxmemory"],
+  [/^BUSY /, 'a script blocks the server. SCRIPT KILL ends it'],
+  [/^MISCONF /, 'the server cannot save to its disk and takes no writes'],
   [/^NOREPLICAS /, 'the server has too few replicas and takes no writes'],
-  [/^ERR max number of clients/, 'the server takes no more connections'],
+  [/^ERR max number of clients/, 'the server takes no more connections. Raise maxclients'],
 ]
 
 function hintFor(words: string, hints: readonly Hint[]): string | undefined {

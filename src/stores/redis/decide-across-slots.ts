@@ -14,7 +14,7 @@ interface Group {
   readonly places: readonly number[]
 }
 
-/** A group that has passed, what it was told, and which of its located have taken something. */
+/** A group that has passed, its results, and which of its operations have taken something. */
 interface Taken {
   readonly group: Group
   readonly decided: Decided
@@ -23,7 +23,7 @@ interface Taken {
 
 /**
  * Decides over keys in several slots of a Cluster, which no script can do at once: what passes in one slot is taken there before
- * the next is asked, the scarcest first, and given back when a later one refuses. So nobody gets more than any rule allows; while
+ * the next is asked, the scarcest first, and given back when a later one refuses. So no client gets more than any rule allows; while
  * a decision is under way others may be refused what it is about to give back, and a process that dies in between gives nothing back.
  *
  * An id is remembered when all slots have passed. Of two requests with one id at the same time the later gives back what it took.
@@ -42,7 +42,7 @@ export async function decideAcrossSlots(
   const decision = new SlotDecision(runner, groups, nowMs, located.length)
   await decision.decide()
   if (idempotency === undefined || decision.isRefused) return decision.results
-  // When that fails nobody knows whether it was kept: what was taken stays taken, or an id could stand for nothing.
+  // When that fails it is unknown whether it was kept: what was taken stays taken, or an id could stand for nothing.
   if (await saveReply(runner, first, idempotency, nowMs, decision.results)) return decision.results
   await decision.giveBack()
   return decideAcrossSlots(runner, located, nowMs, idempotency)
@@ -58,7 +58,7 @@ async function decideAll(
     return (await decideInOneSlot(runner, located, nowMs, idempotency)).results
   } catch (error) {
     if (!isCrossSlot(error)) throw error
-    // By their names they are in one slot, so somebody has changed the names.
+    // By their names they are in one slot, so the client has changed the names.
     const message =
       "the client's keyPrefix puts the keys of one decision in different slots. Remove it, and set redisStore's prefix"
     throw new LimiterError('INVALID_OPTION', message, { cause: error })
@@ -98,7 +98,7 @@ class SlotDecision {
       try {
         this.isRefused = !(await this.#take(group))
       } catch (error) {
-        // Nobody knows what the one that failed has counted. What is known to be taken goes back, if it can.
+        // It is unknown what the one that failed has counted. What is known to be taken goes back, if it can.
         await Promise.allSettled([this.giveBack()])
         throw error
       }
@@ -163,7 +163,7 @@ function bySlot(located: readonly Located[]): Group[] {
   return [...slots.values()]
 }
 
-// What only watches comes last: it refuses no request.
+// Limits in shadow mode come last: they refuse no request.
 function scarcity({ located }: Group): number {
   const counting = located.filter(({ operation }) => !operation.limit.shadow && isTaking(operation))
   return Math.min(...counting.map(({ keyspace, operation }) => keyspace.lastRemaining - operation.amount))

@@ -11,7 +11,7 @@ export interface HotBatch {
   /** The decisions on a key of a limit, if there are some. */
   find(key: string, keyspace: OrderedKeys): Pending | undefined
   /** Lets what comes later on a key wait for these. */
-  holdBack(key: string): void
+  holdBack(key: string, keyspace: OrderedKeys): void
 }
 
 /** The keys of a limit, as far as their order is concerned. */

@@ -22,7 +22,7 @@ export interface PendingCommandOptions {
   readonly clock?: Clock | undefined
   /** What to send after an error that says that nothing has run. */
   replaceAfter?(error: unknown): readonly string[] | undefined
-  /** An error as it is told to who waits. */
+  /** An error as the caller gets it. */
   explain?(error: unknown): Error
 }
 
@@ -117,7 +117,7 @@ export class PendingCommand implements Delivery {
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS)
   }
 
-  // What is sent when nobody waits any more would count for nobody.
+  // What is sent after the caller has given up would count for no caller.
   #hasTimeFor(pauseMs: number): boolean {
     const nowMs = timerNowMs(this.#options.clock)
     this.#untilMs ??= nowMs + PATIENCE_MS

@@ -25,7 +25,7 @@ export interface How {
   readonly cancellation?: Cancellation | undefined
 }
 
-/** Runs scripts by their SHA-1 and sees to it that the servers know them. What fails is told as a `LimiterError`. */
+/** Runs scripts by their SHA-1 and sees to it that the servers know them. What fails is a `LimiterError`. */
 export class ScriptRunner {
   readonly #connection: RedisConnection
   readonly #loads = new Map<string, Promise<unknown>>()
@@ -150,7 +150,7 @@ export class ScriptRunner {
     return this.#asking
   }
 
-  // Nobody waits for it and nobody needs it: a server that does not know a script gets its text with the request. But what came
+  // No call waits for it or needs it: a server that does not know a script gets its text with the request. But what came
   // by EVAL may be evicted, and what was loaded stays.
   #loadInBackground(script: Script): void {
     const pending = this.#loads.get(script.sha1)

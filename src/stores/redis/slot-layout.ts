@@ -12,30 +12,26 @@ export class SlotLayout {
     this.#knowsSlots = knowsSlots
   }
 
-  /** The same things in groups that one script can decide over. */
+  /** The same things in groups that one script can decide over. Those of one name stay together. */
   grouped<Named extends { readonly name: string }>(things: readonly Named[]): readonly (readonly Named[])[] {
     if (!this.isCluster) return [things]
-    return this.#knowsSlots ? bySlot(things) : things.map((thing) => [thing])
+    const groups = new Map<number | string, Named[]>()
+    for (const thing of things) {
+      const place = this.#knowsSlots ? slotOf(thing.name) : thing.name
+      const group = groups.get(place)
+      if (group === undefined) groups.set(place, [thing])
+      else group.push(thing)
+    }
+    return [...groups.values()]
   }
 
   /**
    * Learns that a group has keys in different slots.
    *
-   * @param wasBySlot whether it was made by their slots: then the client renames keys, and nobody here knows where they lie.
+   * @param wasBySlot whether it was made by their slots: then the client renames keys, and the store does not know where they lie.
    */
   learn(wasBySlot: boolean): void {
     this.isCluster = true
     if (wasBySlot) this.#knowsSlots = false
   }
-}
-
-function bySlot<Named extends { readonly name: string }>(things: readonly Named[]): readonly (readonly Named[])[] {
-  const slots = new Map<number, Named[]>()
-  for (const thing of things) {
-    const slot = slotOf(thing.name)
-    const group = slots.get(slot)
-    if (group === undefined) slots.set(slot, [thing])
-    else group.push(thing)
-  }
-  return [...slots.values()]
 }

@@ -80,14 +80,15 @@ export class DecisionReply {
     wrongReply(reply, `the answers to ${size} requests in whole numbers`)
   }
 
-  /** Whether everything is allowed at once. */
-  get isAllowed(): boolean {
-    return this.#starts === undefined
-  }
-
-  /** Whether the script has decided nothing in this place, and written nothing. */
-  isHandedOver(place: number): boolean {
-    return this.#starts !== undefined && this.#numbers[this.#starts[place] as number] === STATUS.handedOver
+  /** The results of operations whose answers start in this place; undefined when the script has handed them over. */
+  results(place: number, operations: readonly Operation[]): readonly LimitResult[] | undefined {
+    const results: LimitResult[] = []
+    for (let index = 0; index < operations.length; index++) {
+      const result = this.result(place + index, (operations[index] as Operation).type)
+      if (result === undefined) return undefined
+      results.push(result)
+    }
+    return results
   }
 
   /** The result of the operation in this place; undefined when the script has handed it over. */
@@ -115,7 +116,7 @@ const STATUS = { limit: -1, blocked: -2, handedOver: -3 } as const
 const NEVER = -1
 
 function explain(type: OperationType, retryAfterMs: number): Reason {
-  if (type === 'settle' || type === 'extend') return 'hold-ended'
+  if (type === 'settle' || type === 'extend') return 'reservation-ended'
   return retryAfterMs === NEVER ? 'cost-exceeds-limit' : 'limit'
 }
 

@@ -56,7 +56,7 @@ koa.use((context) => {
 })
 
 const GET = inFetch.rateLimit({ limiter, trustProxy: 1 })(async (request, context: { params: string }) => {
-  return Response.json({ params: context.params, left: inFetch.decisionOf(request)?.remaining })
+  return Response.json({ params: context.params, left: inFetch.getDecision(request)?.remaining })
 })
 const listener = inNode.rateLimit({ limiter })((_request, response, decision) => {
   response.end(`${decision?.remaining}`)

@@ -36,7 +36,7 @@ class ClientTrouble implements Trouble {
   listen(): void {
     const client = this.#client
     this.#client = undefined
-    // Seen by nobody: a client without a listener to errors behaves as before.
+    // Not reported: a client without a listener to errors behaves as before.
     client?.on(errorMonitor, this.hear)
     // A Cluster of ioredis tells it of each node, and of itself only that all have failed.
     client?.on('node error', this.hear)

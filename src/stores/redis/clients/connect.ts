@@ -14,7 +14,7 @@ export type RedisClient = IoredisLike | NodeRedisLike | GlideLike | RedisConnect
 
 /**
  * Recognises a client by its methods. Nothing is sent and nothing on the client changes, so it need not be connected yet;
- * its settings, its connecting and its closing stay with whoever made it.
+ * its settings, its connecting and its closing stay with your code.
  */
 export function openConnection(client: unknown): RedisConnection {
   if (isConnection(client)) return client

@@ -120,7 +120,7 @@ function findCommandClass(client: IoredisLike): CommandClass {
   return made.constructor as CommandClass
 }
 
-// What a server has said is no matter of sending, and a time limit is told as one.
+// What a server has said is no matter of sending, and a time limit has an error of its own.
 function unsent(error: Error): Error {
   if (error.message === CLOSED) return clientClosed(error)
   return error.name === 'ReplyError' || error instanceof NoAnswer ? error : new NotSent(error.message, { cause: error })
@@ -129,7 +129,7 @@ function unsent(error: Error): Error {
 function inOurWords(error: Error): Error {
   const { message } = error
   if (message === TIMED_OUT) return new NoAnswer('no answer within the commandTimeout of the client', { cause: error })
-  // By itself a Cluster would wait 100 ms each time and tell nobody, so that keys of a slot that moves could not be sent apart.
+  // A Cluster would wait 100 ms each time and not report it, so that keys of a slot that moves could not be sent apart.
   return message.startsWith('TRYAGAIN ') ? new Error(NOT_TRIED_AGAIN + message, { cause: error }) : error
 }
 

@@ -19,7 +19,7 @@ export interface RedisConnection {
    * A reply that is an error rejects with an `Error` whose message starts with the server's own words (`NOSCRIPT …`).
    * A command that was written to a connection must not be written again when that breaks: it may have counted.
    *
-   * @param delivery lets a connection that queues commands be told when nobody waits for this one any more. It may be ignored.
+   * @param delivery lets a connection that queues commands drop this one when no caller waits for it any more. It may be ignored.
    */
   send(key: string, command: readonly string[], delivery?: Delivery): Promise<unknown>
   /** Sends one command to every primary and resolves when all have replied. Rejects when one of them fails. */
@@ -32,7 +32,7 @@ export interface RedisConnection {
 export interface Delivery {
   /**
    * Says how the command is withdrawn. `withdraw` is called once at most, when the command was given up: one that is still queued
-   * should then never be written, or a client that comes back later counts what nobody waits for. What was written stays.
+   * should then never be written, or a client that comes back later counts what no caller waits for. What was written stays.
    */
   onWithdraw(withdraw: () => void): void
 }
@@ -41,7 +41,7 @@ export interface Delivery {
 export interface Trouble {
   /** Why no server lets the client in, as far as it has said so since a server has answered: in the server's own words. */
   readonly error: Error | undefined
-  /** Called when somebody wants to know from now on. */
+  /** Called when a store reads `error` from now on. */
   listen(): void
   /** Called when a server has answered. */
   over(): void

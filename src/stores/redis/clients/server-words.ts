@@ -6,7 +6,7 @@ export function serverWordsIn(message: string): string {
   return message.replace(WRAPPING, '')
 }
 
-/** What is put before an error of the server to keep a Cluster of ioredis from trying again by itself. */
+/** What is put before an error of the server to keep a Cluster of ioredis from trying again. */
 export const NOT_TRIED_AGAIN = 'not tried again by the client: '
 
 const OF_CLIENTS = `(?:Too many Cluster redirections\\. Last error: (?:\\w*Error: )?)?(?:${NOT_TRIED_AGAIN})?`
@@ -31,7 +31,7 @@ export function isCrossSlot(error: unknown): boolean {
 
 /**
  * Whether a script failed before it wrote anything, for a reason that may be one key's alone: keys in different slots, a slot that is
- * on the move, a key that holds something else. Decisions that were sent together may then be sent again, each by itself.
+ * on the move, a key that holds something else. Decisions that were sent together may then be sent again, each alone.
  */
 export function hasDoneNothing(error: unknown): boolean {
   return NOTHING_DONE.test(findWords(error))

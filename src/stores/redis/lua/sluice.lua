@@ -361,7 +361,7 @@ local function readOperation(text)
   elseif not (isRight and (type == 'unblock' or type == 'reset') and count == 1) then
     local short = 'a cost, peek:cost, charge:amount, refund:amount, reserve:amount:id:milliseconds, settle:id:used, '
     local known = short .. 'extend:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
-    error('sluice: a request is ' .. known .. ', got ' .. request, 0)
+    error('sluice: a request must be ' .. known .. ', got ' .. request, 0)
   end
   operation.isTaking = operation.type == 'consume' or operation.type == 'reserve'
   return operation
@@ -544,7 +544,7 @@ local function readTiers(count)
 end
 
 if #KEYS < 1 or #KEYS > 1000 then
-  error('sluice: one call decides 1 to 1000 keys, got ' .. #KEYS, 0)
+  error('sluice: KEYS must have 1 to 1000 keys, got ' .. #KEYS, 0)
 end
 local nowMs, isServerTime = 0, ARGV[1] == nil or ARGV[1] == '-1'
 if isServerTime then
@@ -559,9 +559,9 @@ local idMs = many and 0 or whole('idMs', ARGV[2] or '0', 0, LONGEST_MS)
 local keys = idMs > 0 and #KEYS - 1 or #KEYS
 local count = keys / decisions
 if count < 1 then
-  error('sluice: with an idMs the last key is that of the id, and every tier has one before it, got 1 key', 0)
+  error('sluice: with idMs, KEYS must have a key for each tier and then the key of the id, got 1 key', 0)
 elseif count % 1 ~= 0 then
-  error(string.format('sluice: each decision has as many keys, got %.0f for %.0f decisions', keys, decisions), 0)
+  error(string.format('sluice: each decision must have the same number of keys, got %.0f keys for %.0f decisions', keys, decisions), 0)
 end
 local reply = idMs > 0 and loadReply(KEYS[#KEYS], count, nowMs)
 local isKnown = reply and true or false
@@ -571,7 +571,7 @@ if not isKnown then
   tiers, rest = readTiers(count)
   local last = rest - 1 + (decisions - 1) * count
   if #ARGV > last then
-    error(string.format('sluice: there are more arguments than %.0f tiers take, got ', count) .. ARGV[last + 1], 0)
+    error(string.format('sluice: %.0f tiers take fewer arguments: remove the last ones, from ', count) .. ARGV[last + 1], 0)
   elseif #ARGV < last then
     error(string.format('sluice: %.0f decisions take %.0f arguments, got %.0f', decisions, last, #ARGV), 0)
   end
@@ -588,7 +588,7 @@ for decision = 0, isKnown and -1 or decisions - 1 do
     local operation = operations[request] or readOperation(request)
     operations[request] = operation
     if seen[key] then
-      error('sluice: each tier has a key of its own, got twice ' .. key, 0)
+      error('sluice: each tier must have its own key, got twice ' .. key, 0)
     end
     seen[key] = true
     kept[key] = kept[key] or readKey(key, tier.rule, operation.isChanging)

@@ -1,9 +1,10 @@
 // A Worker as Cloudflare runs it. Everything is made at module level, where it may neither draw random numbers nor start timers.
 import { Hono } from 'hono'
-import { concurrency, createLimiter, fixedWindow } from 'sluice'
+import { concurrency, createLimiter, fixedWindow, memoryStore } from 'sluice'
 import { rateLimit } from 'sluice/fetch'
 import { rateLimit as honoRateLimit } from 'sluice/hono'
 import { partitionKey } from 'sluice/http'
+import { runContract } from './run-contract.mjs'
 
 const HOUR_MS = 3_600_000
 
@@ -18,6 +19,7 @@ hono.use(honoRateLimit({ limiter: daily('hono'), key: () => 'everybody' }))
 hono.get('/hono', (context) => context.text('in'))
 
 const routes = {
+  '/contract': async () => Response.json(await runContract(() => memoryStore())),
   '/fetch': (request) => limited(request),
   '/hono': (request) => hono.fetch(request),
   // As many times as there are places would not show a place that stays taken.

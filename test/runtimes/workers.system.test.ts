@@ -1,9 +1,9 @@
-import { copyFile, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { memoryStore } from 'sluice'
 import { partitionKey } from 'sluice/http'
+import { storeContract } from 'sluice/testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type InstalledPackage, installPackage } from './installed-package.ts'
-import { ROOT } from './pack.ts'
+import type { InstalledPackage } from '../packaging/installed-package.ts'
+import { installPrograms } from './install-programs.ts'
 import { type RunningWorker, startWorker } from './start-worker.ts'
 
 // The package as it is installed, in the program that Cloudflare runs Workers with. Timers are numbers there, a module may draw no
@@ -13,11 +13,9 @@ let installed: InstalledPackage
 let worker: RunningWorker
 
 beforeAll(async () => {
-  installed = await installPackage()
-  await symlink(join(ROOT, 'node_modules/hono'), join(installed.folder, 'node_modules/hono'))
-  await copyFile(new URL('./consumers/worker.mjs', import.meta.url), join(installed.folder, 'worker.mjs'))
+  installed = await installPrograms()
   worker = await startWorker(installed.folder, 'worker.mjs')
-}, 60_000)
+})
 
 afterAll(async () => {
   await worker?.stop()
@@ -25,6 +23,11 @@ afterAll(async () => {
 })
 
 const ask = (path: string) => fetch(`${worker.url}${path}`)
+
+it('a Worker decides by every rule in memory', async () => {
+  const { length: checks } = storeContract({ createStore: memoryStore })
+  expect(await (await ask('/contract')).json()).toEqual({ checks, failed: [] })
+})
 
 it.each(['/fetch', '/hono'])('a Worker limits requests through %s', async (path) => {
   const answers = [await ask(path), await ask(path), await ask(path)]

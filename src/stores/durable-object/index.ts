@@ -1,0 +1,5 @@
+export {
+  type DurableObjectStorage,
+  type DurableObjectStore,
+  durableObjectStore,
+} from './durable-object-store.ts'

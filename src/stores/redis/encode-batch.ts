@@ -1,0 +1,133 @@
+import type { Operation } from '../../core/operation.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { RuleTexts } from './rule-texts.ts'
+import { FULL_SCRIPT, type Script, TIERS_SCRIPT } from './script-catalog.ts'
+import { encodeCall, encodeCost, encodeOperation } from './wire.ts'
+
+/** The keys of one limit, as scripts take them. */
+export interface EncodedKeyspace {
+  /** What a key is called on the server. */
+  nameOf(key: string): string
+  /** A rule as the scripts take it. */
+  textsOf(rule: Rule): RuleTexts
+}
+
+/** A call in a batch: an operation for each of its keyspaces. */
+export interface BatchedCall {
+  readonly operations: readonly Operation[]
+  /** What its first key is called on the server. */
+  readonly name: string
+  /** Where its results start in the script's reply. Encoding sets it. */
+  place: number
+}
+
+/** The keys and the arguments of a script's call. */
+export interface EncodedBatch {
+  readonly names: readonly string[]
+  readonly args: readonly string[]
+}
+
+/** Calls on the same limits, by the same rules and at one time, as a script takes them. */
+export function encodeBatch(
+  script: Script,
+  keyspaces: readonly EncodedKeyspace[],
+  nowMs: number,
+  calls: readonly BatchedCall[],
+): EncodedBatch {
+  if (script !== FULL_SCRIPT && script !== TIERS_SCRIPT) return encodeRuns(keyspaces, nowMs, calls)
+  const names: string[] = []
+  const decisions: (readonly Operation[])[] = []
+  for (const call of calls) {
+    const { operations, name } = call
+    call.place = names.length
+    names.push(name)
+    for (let index = 1; index < operations.length; index++) {
+      names.push((keyspaces[index] as EncodedKeyspace).nameOf((operations[index] as Operation).key))
+    }
+    decisions.push(operations)
+  }
+  const isTiers = script === TIERS_SCRIPT
+  const args = isTiers
+    ? encodeTiers(keyspaces, nowMs, decisions)
+    : encodeFull(keyspaces, nowMs, decisions, `${calls.length}*`)
+  return { names, args }
+}
+
+/** For a rule's hot script: calls on one key stand together, and equal costs one right after the other are written once. */
+function encodeRuns(
+  [keyspace]: readonly EncodedKeyspace[],
+  nowMs: number,
+  calls: readonly BatchedCall[],
+): EncodedBatch {
+  const names: string[] = []
+  const costs: string[] = []
+  let place = 0
+  for (const run of groupByName(calls)) {
+    let times = 0
+    for (let index = 0; index < run.length; index++) {
+      const call = run[index] as BatchedCall
+      const [operation] = call.operations as [Operation]
+      const next = run[index + 1]?.operations[0]
+      call.place = place++
+      times++
+      if (next !== undefined && next.amount === operation.amount && next.type === operation.type) continue
+      const cost = encodeCost(operation)
+      names.push(call.name)
+      costs.push(times === 1 ? cost : `${times}*${cost}`)
+      times = 0
+    }
+  }
+  const [{ rule, blockMs }] = (calls[0] as BatchedCall).operations as [Operation]
+  return { names, args: encodeCall((keyspace as EncodedKeyspace).textsOf(rule).hot, nowMs, blockMs, costs) }
+}
+
+function groupByName(calls: readonly BatchedCall[]): Iterable<readonly BatchedCall[]> {
+  if (calls.length === 1) return [calls]
+  const runs = new Map<string, BatchedCall[]>()
+  for (const call of calls) {
+    const run = runs.get(call.name)
+    if (run === undefined) runs.set(call.name, [call])
+    else run.push(call)
+  }
+  return runs.values()
+}
+
+/** For the hot script of several limits: costs that all decisions have in common are written once. */
+function encodeTiers(
+  keyspaces: readonly EncodedKeyspace[],
+  nowMs: number,
+  decisions: readonly (readonly Operation[])[],
+): string[] {
+  const [first] = decisions as readonly [readonly Operation[]]
+  const args = [`${nowMs}`, `${decisions.length}`]
+  for (const [index, { rule, blockMs }] of first.entries()) {
+    args.push(rule.kind, ...(keyspaces[index] as EncodedKeyspace).textsOf(rule).hot, `${blockMs}`)
+  }
+  const costs: string[] = []
+  let areShared = true
+  for (const operations of decisions) {
+    for (const [index, operation] of operations.entries()) {
+      const cost = encodeCost(operation)
+      costs.push(cost)
+      areShared &&= cost === costs[index]
+    }
+  }
+  args.push(...(areShared ? costs.slice(0, first.length) : costs))
+  return args
+}
+
+/** For the full script. */
+export function encodeFull(
+  keyspaces: readonly EncodedKeyspace[],
+  nowMs: number,
+  decisions: readonly (readonly Operation[])[],
+  how: string,
+): string[] {
+  const [first, ...others] = decisions as readonly [readonly Operation[], ...(readonly Operation[])[]]
+  const args = [`${nowMs}`, how]
+  for (const [index, operation] of first.entries()) {
+    args.push(...(keyspaces[index] as EncodedKeyspace).textsOf(operation.rule).full, encodeOperation(operation))
+  }
+  for (const operations of others) args.push(...operations.map(encodeOperation))
+  return args
+}
