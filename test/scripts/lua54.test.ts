@@ -35,6 +35,21 @@ local commands = {
     for index, key in ipairs({ ... }) do found[index] = values[key] or false end
     return found
   end,
+  HGET = function(key, field) return values[key][field] or false end,
+  HSET = function(key, ...)
+    local fields = { ... }
+    values[key] = values[key] or {}
+    for index = 1, #fields, 2 do values[key][fields[index]] = fields[index + 1] end
+    return #fields / 2
+  end,
+  HDEL = function(key, ...)
+    for _, field in ipairs({ ... }) do values[key][field] = nil end
+    return select('#', ...)
+  end,
+  PEXPIRE = function(key, ttlMs)
+    assert(values[key] and string.match(ttlMs, '^[1-9]%d*$'), 'a TTL in whole milliseconds')
+    return 1
+  end,
   EXISTS = function(...)
     local count = 0
     for _, key in ipairs({ ... }) do count = count + (values[key] and 1 or 0) end
@@ -42,6 +57,7 @@ local commands = {
   end,
 }
 redis = { call = function(command, ...) return commands[command](...) end }
+redis.pcall = redis.call
 local function lines(text)
   local list = {}
   for line in string.gmatch(text, '[^\\n]+') do list[#list + 1] = line end

@@ -35,14 +35,20 @@ export class BatchScheduler {
 
   /** How many decisions over limits may travel together: fewer of those with long states, so that no call holds the server up. */
   mostFor(limits: readonly { readonly rule: Rule }[]): number {
-    let decisionUs = 0
-    for (const { rule } of limits) decisionUs += PLAIN_DECISION_US + NUMBER_US * (rule.codec?.count ?? rule.limit)
-    return Math.max(1, Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs)))
+    return this.#mostOf(limits, MOST_NUMBERS)
   }
 
   /** How many of them may travel to the full script together: it decides where a key has reservations, and those take longer. */
   mostFull(limits: readonly { readonly rule: Rule }[]): number {
-    return Math.max(1, this.mostFor(limits) >> 3)
+    return Math.max(1, this.#mostOf(limits, Number.POSITIVE_INFINITY) >> 3)
+  }
+
+  #mostOf(limits: readonly { readonly rule: Rule }[], mostNumbers: number): number {
+    let decisionUs = 0
+    for (const { rule } of limits) {
+      decisionUs += PLAIN_DECISION_US + NUMBER_US * Math.min(mostNumbers, rule.codec?.count ?? rule.limit)
+    }
+    return Math.max(1, Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs)))
   }
 
   /** To be called when a decision has joined a batch. Those that got their first earlier are sent earlier. */
@@ -84,5 +90,7 @@ export class BatchScheduler {
 const LONGEST_CALL_US = 1_000
 const PLAIN_DECISION_US = 5
 const NUMBER_US = 0.1
+// More of them than a hot script reads: what it finds to be longer goes to the full script.
+const MOST_NUMBERS = 1_000
 // Of fewer the client's own work for a call would be too large a part.
 const WORTHWHILE = 16

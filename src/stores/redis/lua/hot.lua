@@ -6,7 +6,7 @@ if isServerTime then
 end
 -- @setup
 local reply, n, stored, lost = { nil, nil, nil, nil }, 0, nil, nil
-local only = #KEYS == 1 and redis.call('GET', KEYS[1])
+-- @get
 local values = #KEYS > 1 and redis.call('MGET', (table.unpack or unpack)(KEYS))
 for index = 1, #KEYS do
   local key, text, first = KEYS[index], ARGV[FIRST + index] or shared, n
