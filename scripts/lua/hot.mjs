@@ -111,7 +111,12 @@ export function indent(text, spaces) {
   return text.replace(/^(?=.)/gm, spaces)
 }
 
-const GET = "local only = #KEYS == 1 and redis.call('GET', KEYS[1])"
+const GET = `local only, values = nil, nil
+if #KEYS == 1 then
+  only = redis.call('GET', KEYS[1])
+else
+  values = redis.call('MGET', (table.unpack or unpack)(KEYS))
+end`
 const AT_ONCE = 'reply[n + 1], reply[n + 2], reply[n + 3], n = remaining, resetAfterMs, laterMs, n + 3'
 const DELAYED = `if delayMs == 0 then
 ${indent(AT_ONCE, '  ')}

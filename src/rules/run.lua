@@ -1,11 +1,21 @@
 -- A run is pairs of a time and the sum of all costs up to then, oldest first: 16 bytes each, from text[from] to text[to]. The first is of
 -- firstMs. What counts of them is sum, beyond base. So the pair with which something leaves is found by halves.
 --
--- A timeline of more than one run is a hash: its runs are fields by their ids, and each is read when it is needed and written when it has
--- changed. So no call reads or writes much, however long the timeline is.
-local MOST_PAIRS = 256
--- What is known of the hashes, by their keys: the ids of their runs, and the next one.
-local hashes = {}
+-- A timeline of more than one run is kept so that a call reads and writes only the runs that it needs. LONG, how many places for runs there
+-- are, the lengths of line and front: 32 bytes. Then the places, of 4,096 bytes each, then line and front. The line is the timeline's newest time,
+-- what was taken then, and how long each cost counts, and of each run its place, where in that it starts, base, sum and firstMs. The front is what
+-- comes before the state of a short one.
+local LONG, MOST_PAIRS = -0.125, 256
+-- What long timelines have, by their keys: how many places.
+local places = {}
+
+local function readPart(key, at, size)
+  return redis.call('GETRANGE', key, string.format('%.0f', at), string.format('%.0f', at + size - 1))
+end
+
+local function writePart(key, at, text)
+  redis.call('SETRANGE', key, string.format('%.0f', at), text)
+end
 
 local function makeRun(text, base, sum)
   local firstMs, lastMs = struct.unpack('<d', text), struct.unpack('<d', text, #text - 15)
@@ -15,9 +25,9 @@ end
 -- The run with its pairs at hand.
 local function loadRun(run)
   if not run.text then
-    local text = redis.call('HGET', run.key, string.format('%.0f', run.id)) or ''
+    local text = readPart(run.key, 32 + 16 * MOST_PAIRS * (run.place - 1), run.size)
     local to = #text - 15
-    if #text % 16 ~= 0 or run.from > to then
+    if #text ~= run.size or run.from > to then
       error(FOREIGN, 0)
     end
     local firstMs, lastMs, sum = struct.unpack('<d', text, run.from), struct.unpack('<dd', text, to)
@@ -55,15 +65,16 @@ end
 -- The run without its pairs before text[at], of which base and less has left.
 local function withoutFront(run, at, base)
   local firstMs = struct.unpack('<d', run.text, at)
-  local rest = { text = run.text, from = at, to = run.to, base = base, sum = run.base + run.sum - base }
-  rest.firstMs, rest.lastMs, rest.id, rest.isKept = firstMs, run.lastMs, run.id, run.isKept
+  local rest =
+    { text = run.text, from = at, to = run.to, base = base, sum = run.base + run.sum - base, size = run.size }
+  rest.firstMs, rest.lastMs, rest.place, rest.isKept = firstMs, run.lastMs, run.place, run.isKept
   return rest
 end
 
--- The run with other pairs in its text, under the same id.
+-- The run with other pairs in its text, in the same place.
 local function withText(run, text, base, sum)
   local other = makeRun(text, base, sum)
-  other.id = run.id
+  other.place = run.place
   return other
 end
 
@@ -99,49 +110,45 @@ local function copyRuns(runs, first, last)
   return copy
 end
 
--- The runs that a hash says it has: of each its id, where its first pair is, the sum before that, its sum, and its first time.
-local function readRuns(key, rows, at, atMs, nextId)
-  local count = (#rows - at + 1) / 40
-  local numbers, runs, total, beforeMs, ids = readNumbers(rows, at, 5 * count), {}, 0, atMs, {}
-  for index = count, 1, -1 do
-    local place = 5 * index - 4
-    local run = { key = key, id = numbers[place], from = numbers[place + 1], isKept = true, beforeMs = beforeMs }
-    run.base, run.sum, run.firstMs = numbers[place + 2], numbers[place + 3], numbers[place + 4]
-    local isRight = isWhole(run.id, 1, nextId - 1) and isWhole(run.from, 1) and run.from % 16 == 1
-    isRight = isRight and isWhole(run.base, 0) and isWhole(run.sum, 1) and run.base + run.sum <= EXACT
-    if not (isRight and isWhole(run.firstMs, -EXACT, beforeMs - 1)) then
+-- The runs of a line, from line[at] on.
+local function readRuns(key, line, at, atMs, count)
+  local size = (#line - at + 1) / 48
+  local numbers, runs, total, beforeMs = readNumbers(line, at, 6 * size), {}, 0, atMs
+  for index = size, 1, -1 do
+    local place, from, bytes, base, sum, firstMs = (table.unpack or unpack)(numbers, 6 * index - 5, 6 * index)
+    local isRight = isWhole(place, 1, count) and isWhole(from, 1) and isWhole(bytes, 16, 16 * MOST_PAIRS)
+    isRight = isRight and from % 16 == 1 and bytes % 16 == 0 and isWhole(base, 0) and isWhole(sum, 1)
+    if not (isRight and base + sum <= EXACT and isWhole(firstMs, -EXACT, beforeMs - 1)) then
       error(FOREIGN, 0)
     end
-    runs[index], ids[index], total, beforeMs = run, run.id, total + run.sum, run.firstMs
+    runs[index] = { key = key, place = place, from = from, size = bytes, isKept = true }
+    runs[index].base, runs[index].sum, runs[index].firstMs, runs[index].beforeMs = base, sum, firstMs, beforeMs
+    total, beforeMs = total + sum, firstMs
   end
-  hashes[key] = { ids = ids, nextId = nextId }
   return runs, total
 end
 
--- Writes the runs that have changed, and what is before them: the front of the key, and the numbers of the timeline.
-local function writeRuns(key, runs, first, front, numbers)
-  local known = hashes[key] or { ids = {}, nextId = 1 }
-  local nextId, used, gone, rows, fields = known.nextId, {}, {}, {}, { 'front', front, 'line', '' }
+-- Writes the runs that have changed, then line and front, and at last what says where those are.
+local function writeRuns(key, runs, first, front, line)
+  local count, used, next, rows = places[key] or 0, {}, 1, {}
+  for index = first, #runs do
+    used[runs[index].place or 0] = true
+  end
   for index = first, #runs do
     local run = runs[index]
-    local id, from = run.id, run.from
+    local place, from, size = run.place, run.from, run.size
     if not run.isKept then
-      id, from, nextId = id or nextId, 1, id and nextId or nextId + 1
-      fields[#fields + 1] = string.format('%.0f', id)
-      fields[#fields + 1] = string.sub(run.text, run.from, run.to + 15)
+      while not place and used[next] do
+        next = next + 1
+      end
+      local text = string.sub(run.text, run.from, run.to + 15)
+      place, from, size = place or next, 1, #text
+      used[place], count = true, math.max(count, place)
+      writePart(key, 32 + 16 * MOST_PAIRS * (place - 1), text)
     end
-    used[id] = true
-    rows[#rows + 1] = struct.pack('<ddddd', id, from, run.base, run.sum, run.firstMs)
+    rows[#rows + 1] = struct.pack('<dddddd', place, from, size, run.base, run.sum, run.firstMs)
   end
-  fields[4] = struct.pack('<dddd', numbers[1], numbers[2], numbers[3], nextId) .. table.concat(rows)
-  for _, id in ipairs(known.ids) do
-    gone[#gone + 1] = not used[id] and string.format('%.0f', id) or nil
-  end
-  if not hashes[key] then
-    redis.call('DEL', key)
-  end
-  redis.call('HSET', key, (table.unpack or unpack)(fields))
-  if #gone > 0 then
-    redis.call('HDEL', key, (table.unpack or unpack)(gone))
-  end
+  line = line .. table.concat(rows)
+  writePart(key, 32 + 16 * MOST_PAIRS * count, line .. front)
+  writePart(key, 0, struct.pack('<dddd', LONG, count, #line, #front))
 end

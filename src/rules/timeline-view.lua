@@ -26,23 +26,40 @@ local function readTimeline(value, at)
   end
 end
 
--- A long timeline, of its numbers and those of its runs.
-local function readLong(key, line)
-  local atMs, newest, spanMs, nextId = 0, 0, 0, 0
-  if #line >= 72 and #line % 40 == 32 then
-    atMs, newest, spanMs, nextId = struct.unpack('<dddd', line)
+-- The line and the front of a long timeline; nothing of a short one.
+local function readPlaces(key)
+  local head, mark, count, lineSize, frontSize = readPart(key, 0, 32), 0, 0, 0, 0
+  if #head == 32 then
+    mark, count, lineSize, frontSize = struct.unpack('<dddd', head)
   end
-  if not (isWhole(atMs, -EXACT) and isWhole(newest, 1) and isWhole(spanMs, 1) and isWhole(nextId, 2)) then
+  if mark ~= LONG then
+    return nil
+  elseif not (isWhole(count, 1) and isWhole(lineSize, 72) and lineSize % 48 == 24 and isWhole(frontSize, 0)) then
     error(FOREIGN, 0)
   end
-  local runs, total = readRuns(key, line, 33, atMs, nextId)
+  local at = 32 + 16 * MOST_PAIRS * count
+  local line, front = readPart(key, at, lineSize), readPart(key, at + lineSize, frontSize)
+  if #line ~= lineSize or #front ~= frontSize then
+    error(FOREIGN, 0)
+  end
+  places[key] = count
+  return line, front
+end
+
+-- A long timeline, of its line.
+local function readLong(key, line)
+  local atMs, newest, spanMs = struct.unpack('<ddd', line)
+  if not (isWhole(atMs, -EXACT) and isWhole(newest, 1) and isWhole(spanMs, 1)) then
+    error(FOREIGN, 0)
+  end
+  local runs, total = readRuns(key, line, 25, atMs, places[key])
   return makeTimeline(atMs, spanMs, newest, total + newest, runs, 1)
 end
 
 -- Whether a timeline is too long for one value. One that was stays so until half a run is left.
 local function isLong(state)
   local run = state.runs[state.first]
-  return #state.runs > state.first or run and run.id and loadRun(run).to - run.from > 8 * MOST_PAIRS
+  return #state.runs > state.first or run and run.place and loadRun(run).to - run.from > 8 * MOST_PAIRS
 end
 
 local function writeTimeline(state, front)

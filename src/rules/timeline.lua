@@ -120,9 +120,17 @@ local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
 end
 
 -- @get
-local only = #KEYS == 1 and redis.pcall('GET', KEYS[1])
-if type(only) == 'table' then
-  only, lost = nil, KEYS[1] -- Of another type, as a long timeline is.
+-- What a short timeline has, and no more of a long one. Nothing is an empty text.
+local only, values = nil, nil
+if #KEYS == 1 then
+  only = redis.call('GETRANGE', KEYS[1], '0', '4159')
+  only = only ~= '' and only or nil
+else
+  values = {}
+  for index = 1, #KEYS do
+    local value = redis.pcall('GETRANGE', KEYS[index], '0', '4159')
+    values[index] = type(value) == 'string' and value ~= '' and value
+  end
 end
 
 -- @read

@@ -43,45 +43,49 @@ const SLICE_MS = HOUR_MS / 1_000
 const counts = Array<number>(1_001).fill(7)
 const RUN_PAIRS = 256
 
-/** The fields of a log, or of permits, with an entry every tenth of a second, as the scripts keep it: runs of pairs, and a line about them. */
-function longLine(entries: number): ReadonlyMap<string, readonly number[]> {
-  const fields = new Map<string, readonly number[]>()
-  const rows: number[] = []
+/** The numbers of a log, or of permits, with an entry every tenth of a second and this front, as the scripts keep it. */
+function longLine(entries: number, front: readonly number[]): readonly number[] {
+  const places: number[] = []
+  const line = [NOW_MS - 100, 1, HOUR_MS]
   for (let first = 0; first < entries - 1; first += RUN_PAIRS) {
-    const [id, size] = [1 + first / RUN_PAIRS, Math.min(RUN_PAIRS, entries - 1 - first)]
+    const size = Math.min(RUN_PAIRS, entries - 1 - first)
     const timeMs = (index: number): number => NOW_MS - 100 * (entries - first - index)
-    fields.set(`${id}`, Array.from({ length: size }, (_, index) => [timeMs(index), index + 1]).flat())
-    rows.push(id, 1, 0, size, timeMs(0))
+    line.push(1 + first / RUN_PAIRS, 1, 16 * size, 0, size, timeMs(0))
+    for (let index = 0; index < RUN_PAIRS; index++) places.push(timeMs(index), index + 1)
   }
-  return fields.set('line', [NOW_MS - 100, 1, HOUR_MS, fields.size + 1, ...rows])
+  return [-0.125, places.length / 512, 8 * line.length, 8 * front.length, ...places, ...line, ...front]
 }
 
-type State = readonly number[] | ReadonlyMap<string, readonly number[]>
+type State = (front: readonly number[]) => readonly number[]
 
-/** The rules, how many holds a key of each may have, and the numbers of a full state. */
+const short =
+  (...state: readonly number[]): State =>
+  (front) => [...front, ...state]
+
+/** The rules, how many holds a key of each may have, and the numbers of a full state behind a front. */
 const rules: readonly (readonly [title: string, rule: Rule, holds: number, state: State])[] = [
-  ['fixed window', fixedWindow({ limit: LIMIT, window: HOUR_MS }), 1_000, [START_MS, 9_000, HOUR_MS]],
-  ['sliding window', slidingWindow({ limit: LIMIT, window: HOUR_MS }), 1_000, [START_MS, 9_000, 9_000, HOUR_MS]],
+  ['fixed window', fixedWindow({ limit: LIMIT, window: HOUR_MS }), 1_000, short(START_MS, 9_000, HOUR_MS)],
+  ['sliding window', slidingWindow({ limit: LIMIT, window: HOUR_MS }), 1_000, short(START_MS, 9_000, 9_000, HOUR_MS)],
   [
     'strict window of 1,000 slices',
     strictWindow({ limit: LIMIT, window: HOUR_MS, slices: 1_000 }),
     1_000,
-    [NOW_MS - (NOW_MS % SLICE_MS), ...counts, -SLICE_MS],
+    short(NOW_MS - (NOW_MS % SLICE_MS), ...counts, -SLICE_MS),
   ],
   [
     'token bucket',
     tokenBucket({ capacity: LIMIT, refill: 1, period: HOUR_MS }),
     1_000,
-    [NOW_MS, 9_000 * HOUR_MS, HOUR_MS, 1],
+    short(NOW_MS, 9_000 * HOUR_MS, HOUR_MS, 1),
   ],
   [
     'leaky bucket',
     leakyBucket({ capacity: LIMIT, leak: 1, period: HOUR_MS }),
     1_000,
-    [NOW_MS, 9_000 * HOUR_MS, HOUR_MS, 1],
+    short(NOW_MS, 9_000 * HOUR_MS, HOUR_MS, 1),
   ],
-  ['concurrency of 30,000', concurrency({ limit: 40_000, lease: HOUR_MS }), 1_000, longLine(30_000)],
-  ['sliding log of 30,000', slidingLog({ limit: 40_000, window: HOUR_MS }), 200, longLine(30_000)],
+  ['concurrency of 30,000', concurrency({ limit: 40_000, lease: HOUR_MS }), 1_000, (front) => longLine(30_000, front)],
+  ['sliding log of 30,000', slidingLog({ limit: 40_000, window: HOUR_MS }), 200, (front) => longLine(30_000, front)],
 ]
 
 const actions: readonly [title: string, action: (rule: Rule) => Action, laterMs: number][] = [
@@ -113,16 +117,6 @@ function holdNumbers(count: number): readonly number[] {
 
 let count = 0
 
-/** Writes a key as the scripts do. */
-async function write(name: string, front: readonly number[], state: State): Promise<void> {
-  if (!(state instanceof Map)) {
-    await redis.set(name, doubles(...front, ...(state as readonly number[])))
-    return
-  }
-  await redis.hset(name, 'front', doubles(...front))
-  for (const [field, numbers] of state) await redis.hset(name, field, doubles(...numbers))
-}
-
 /** Decides on a key of this state, several times. Answers the best of the median times of a call: load makes them longer. */
 async function measure(
   rule: Rule,
@@ -137,7 +131,7 @@ async function measure(
     const limit = openLimit(redisStore(redis), { limiter, rule })
     await limit.decide('warm', { type: 'charge', amount: 1 }, NOW_MS)
     await limit.decide('warm', { type: 'consume', amount: 1 }, NOW_MS)
-    await write(`sluice:${limiter}:${rule.stateName}:key`, front, state)
+    await redis.set(`sluice:${limiter}:${rule.stateName}:key`, doubles(...state(front)))
     await redis.slowlog('RESET')
     await ask(limit, NOW_MS)
     const seen = (await redis.slowlog('GET', 128)) as [number, number, number, string[]][]

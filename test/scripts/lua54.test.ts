@@ -35,16 +35,16 @@ local commands = {
     for index, key in ipairs({ ... }) do found[index] = values[key] or false end
     return found
   end,
-  HGET = function(key, field) return values[key][field] or false end,
-  HSET = function(key, ...)
-    local fields = { ... }
-    values[key] = values[key] or {}
-    for index = 1, #fields, 2 do values[key][fields[index]] = fields[index + 1] end
-    return #fields / 2
+  GETRANGE = function(key, first, last)
+    assert(string.match(first .. last, '^%d+$') or last == '-1', 'whole numbers')
+    return string.sub(values[key] or '', first + 1, last == '-1' and -1 or last + 1)
   end,
-  HDEL = function(key, ...)
-    for _, field in ipairs({ ... }) do values[key][field] = nil end
-    return select('#', ...)
+  SETRANGE = function(key, at, text)
+    assert(string.match(at, '^%d+$'), 'a whole number')
+    local value = values[key] or ''
+    value = value .. string.rep('\\0', at - #value)
+    values[key] = string.sub(value, 1, math.tointeger(at)) .. text .. string.sub(value, at + #text + 1)
+    return #values[key]
   end,
   PEXPIRE = function(key, ttlMs)
     assert(values[key] and string.match(ttlMs, '^[1-9]%d*$'), 'a TTL in whole milliseconds')

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { fixedWindow, slidingLog, strictWindow } from '../../rules/index.ts'
 import { countDebt } from './count-debt.ts'
 import { decodeEntry } from './decode-entry.ts'
-import { joinRuns } from './join-runs.ts'
 
 const fixed = fixedWindow({ limit: 5, window: 1_000 })
 const log = slidingLog({ limit: 5, window: 1_000 })
@@ -52,13 +51,16 @@ describe('what Redis keeps of a key', () => {
     expect(entry && countDebt(log, entry, 1_010)).toBe(0)
   })
 
-  it('is a log in runs, each a field of a hash', () => {
-    const encode = (...numbers: number[]) => Buffer.from(encodeNumbers(...numbers))
+  it('is a log in runs, each in its place', () => {
+    const block = [Number.NEGATIVE_INFINITY, 10, 20]
     // Of the first run one pair has left; the second one starts its sums over.
-    const line = encode(60, 5, 1_000, 4, ...[1, 17, 2, 7, 20], ...[3, 1, 0, 1, 40])
-    const runs = { 1: encode(10, 2, 20, 5, 30, 9), 3: encode(40, 1) }
-    const block = encode(Number.NEGATIVE_INFINITY, 10, 20)
-    expect(decodeEntry(log, joinRuns(block, line, runs))).toMatchObject({
+    const line = [60, 5, 1_000, ...[2, 17, 48, 2, 7, 20], ...[1, 1, 16, 0, 1, 40]]
+    const places = [
+      [40, 1],
+      [10, 2, 20, 5, 30, 9],
+    ].map((pairs) => [...pairs, ...Array(512 - pairs.length).fill(7)])
+    const head = [-0.125, 2, 8 * line.length, 8 * block.length]
+    expect(decodeEntry(log, encodeNumbers(...head, ...places.flat(), ...line, ...block, 99))).toMatchObject({
       block: { atMs: 10, untilMs: 20 },
       parts: { atMs: 60, total: 13, spanMs: 1_000 },
       taken: [
@@ -68,7 +70,6 @@ describe('what Redis keeps of a key', () => {
         [60, 5],
       ],
     })
-    expect(decodeEntry(log, joinRuns(block, line, { 3: encode(40, 1) }))?.taken).toHaveLength(2)
   })
 
   it.each([

@@ -4,7 +4,6 @@ import { foreignKey } from '../../stores/redis/call-failure.ts'
 import { countDebt } from './count-debt.ts'
 import { decodeEntry } from './decode-entry.ts'
 import type { StoredKey } from './inspection.ts'
-import { joinRuns } from './join-runs.ts'
 
 /** Reads what Redis keeps under a name, and says what it means by the rule that has counted it. Changes nothing. */
 export async function readStoredKey(
@@ -13,11 +12,11 @@ export async function readStoredKey(
   rule: Rule,
   nowMs: number,
 ): Promise<StoredKey> {
-  const type = await client.type(name)
-  const [bytes, ttlMs, value] = await Promise.all([
+  const [type, bytes, ttlMs, value] = await Promise.all([
+    client.type(name),
     client.memory('USAGE', name).catch(() => null),
     client.pttl(name),
-    readValue(client, name, type),
+    client.getBuffer(name),
   ])
   const entry = value === null ? undefined : decodeEntry(rule, value)
   if (value !== null && entry === undefined) {
@@ -35,12 +34,6 @@ export async function readStoredKey(
     blockedUntilMs: untilMs > nowMs ? untilMs : null,
     holds: live.map(({ amount, takenMs, untilMs }) => ({ amount, takenMs, untilMs })),
   }
-}
-
-/** The bytes of a key. A long timeline is a hash, and anything else a string. */
-async function readValue(client: Redis | Cluster, name: string, type: string): Promise<Buffer | null> {
-  const { line, front, ...runs } = type === 'hash' ? await client.hgetallBuffer(name) : {}
-  return line === undefined || front === undefined ? client.getBuffer(name) : joinRuns(front, line, runs)
 }
 
 /** The server's own time. */

@@ -10,9 +10,8 @@ const NEEDED: readonly (readonly [string, ...string[]])[] = [
   ['EXISTS', 'sluice:check'],
   ['SET', 'sluice:check', '1'],
   ['DEL', 'sluice:check'],
-  ['HGET', 'sluice:check', 'front'],
-  ['HSET', 'sluice:check', 'front', ''],
-  ['HDEL', 'sluice:check', '1'],
+  ['GETRANGE', 'sluice:check', '0', '1'],
+  ['SETRANGE', 'sluice:check', '0', '1'],
   ['PEXPIRE', 'sluice:check', '1'],
   ['TIME'],
 ]

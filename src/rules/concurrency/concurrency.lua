@@ -8,7 +8,7 @@
 --
 -- plain #value >= 40 and #value < 4136 and #value % 16 == 8
 -- full  maxDebt, spanMs = leaseMs, isOldestFirst = true: Timeline
--- state concurrency@1: newest time, sum before the first pair, length of a lease, then pairs of time and sum, oldest first; of more than 257 pairs a hash
+-- state concurrency@1: newest time, sum before the first pair, length of a lease, then pairs of time and sum, oldest first; of more than 257 pairs as sluice.lua says
 
 -- @setup
 local spanMs = leaseMs

@@ -393,14 +393,14 @@ end
 -- What is kept of a key. A state starts with its own time, a whole number. What comes before it starts with another one: a block is
 -- -math.huge and two times, n holds are the number -n - 0.5, two numbers and n rows, and before all that, where the rule may change, is the
 -- rule that counted: -0.5, the length of its text, and the text. With -0.25 that rule was only taken over by a refusal, and nothing has
--- been counted by it yet. What cannot be one of these is nothing that was written here. A long timeline is a hash: line, and in front all that
--- comes before a state.
+-- been counted by it yet. What cannot be one of these is nothing that was written here. Of a long timeline
+-- the front is all that.
 local function readKey(key, rule, isChanging)
-  local value, line = redis.pcall('GET', key), nil
-  if type(value) == 'table' then
-    value = rule.spanMs and redis.call('HGET', key, 'front') or redis.call('GET', key)
-    line = redis.call('HGET', key, 'line') or ''
+  local line, value = nil, nil
+  if rule.spanMs then
+    line, value = readPlaces(key)
   end
+  value = value or redis.call('GET', key)
   local stored, at = { exists = value ~= false, countedBy = rule, isConverted = false }, 1
   if not value then
     return stored
@@ -535,7 +535,7 @@ local function writeKey(key, rule, stored, isChanging, isServerTime)
   -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
   local ttl = string.format('%.0f', isServerTime and stored.ttlMs or stored.ttlMs + 60000)
   if state and state.runs and isLong(state) then
-    writeRuns(key, state.runs, state.first, front, { state.atMs, state.newest, state.spanMs })
+    writeRuns(key, state.runs, state.first, front, struct.pack('<ddd', state.atMs, state.newest, state.spanMs))
     return redis.call('PEXPIRE', key, ttl)
   end
   return redis.call('SET', key, state and rule.write(state, front) or front, 'PX', ttl)
