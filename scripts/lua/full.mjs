@@ -7,7 +7,7 @@ import { readFunctions, readLua, readRule, ruleNames } from './read-rule.mjs'
 /** The text of the full script. */
 export function assembleFull(version) {
   const rules = ruleNames().map(readRule)
-  const shared = [...new Set(rules.map(({ needs }) => needs).filter((needs) => needs !== undefined))].sort()
+  const shared = [...new Set(rules.flatMap(({ needs }) => needs))]
   const parts = {
     rules: [
       ...shared.map((needs) => readFunctions(`rules/${needs}.lua`)),

@@ -17,6 +17,7 @@ export function assembleHot(name, version) {
   const blocks = readBlocks(name)
   const isDelaying = blocks.step.includes('delayMs')
   const parts = {
+    get: GET,
     ...blocks,
     write: `${blocks.write.replace(/^stored = /, 'stored = isTaken and ')} or value or ''`,
     arguments: readArguments(rule, parameters),
@@ -110,6 +111,12 @@ export function indent(text, spaces) {
   return text.replace(/^(?=.)/gm, spaces)
 }
 
+const GET = `local only, values = nil, nil
+if #KEYS == 1 then
+  only = redis.call('GET', KEYS[1])
+else
+  values = redis.call('MGET', (table.unpack or unpack)(KEYS))
+end`
 const AT_ONCE = 'reply[n + 1], reply[n + 2], reply[n + 3], n = remaining, resetAfterMs, laterMs, n + 3'
 const DELAYED = `if delayMs == 0 then
 ${indent(AT_ONCE, '  ')}

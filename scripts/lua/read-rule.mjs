@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
 const PARAMETER = /^-- (\w+) +(.+)$/
-const WORDS = ['exact', 'full', 'holds', 'needs', 'plain']
+const WORDS = ['exact', 'full', 'holds', 'plain']
 const HOLDS = ['pooled', 'dated', 'leased']
 
 /** The names of all rules that have a script, in order. */
@@ -27,11 +27,12 @@ export function readRule(name) {
     purpose: first.slice(`-- ${name}: `.length),
     parameters: [],
     exact: undefined,
-    needs: undefined,
+    needs: [],
   }
   for (const line of lines) {
     const [, word, text] = PARAMETER.exec(line) ?? []
     if (word === 'state') rule.state = text
+    else if (word === 'needs') rule.needs = text.split(', ')
     else if (WORDS.includes(word)) rule[word] = text
     else if (word !== undefined) rule.parameters.push(readParameter(name, word, text))
   }
@@ -44,11 +45,11 @@ export function readFunctions(path) {
   return functionsIn(readLua(path))
 }
 
-/** The blocks that a rule's hot script is made of, by their names: the rule's own, and those of the file that it needs. */
+/** The blocks that a rule's hot script is made of, by their names: the rule's own, and those of the files that it needs. */
 export function readBlocks(name) {
   const { needs } = readRule(name)
-  const shared = needs === undefined ? {} : blocksIn(readLua(`rules/${needs}.lua`))
-  return { setup: '', ...shared, ...blocksIn(readLua(`rules/${name}/${name}.lua`)) }
+  const files = [...needs.map((shared) => `rules/${shared}.lua`), `rules/${name}/${name}.lua`]
+  return Object.assign({ setup: '' }, ...files.map((file) => blocksIn(readLua(file))))
 }
 
 /** A Lua file of `src`. */

@@ -22,13 +22,14 @@ function choose(what, rules, body) {
 }
 
 function readTier(rule) {
-  const { name, own } = rule
+  const { name, own, needs } = rule
   const names = own.map((parameter) => parameter.name)
   const fields = [`name = '${name}'`, ...names.map((one) => `${one} = ${one}`)]
   return [
     `local ${names.join(', ')} = ${own.map((one, index) => readValue(one, `ARGV[at + ${index + 1}]`)).join(', ')}`,
     ...allOf('isRight', listConditions(rule, own, [], [])),
     `tiers[index], at = { ${fields.join(', ')} }, at + ${names.length + 2}`,
+    ...(needs.includes('timeline') ? ['tiers[index].isTimeline, hasTimelines = true, true'] : []),
   ].join('\n')
 }
 

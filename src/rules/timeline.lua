@@ -1,243 +1,96 @@
--- A timeline is its newest time, the sum before its first pair, how long each cost counts, and pairs of a time and the sum of all costs up
--- to then, oldest first: 24 bytes, and 16 for each pair. So the pair with which something leaves is found by halves.
---
--- As it is worked on: the pairs from line[from] to line[to], and then one of atMs that is not in line if added is not 0. What counts is
--- total, beyond base.
-local function makeTimeline(atMs, spanMs, base, total, line, from, to, added)
-  return { atMs = atMs, spanMs = spanMs, base = base, total = total, line = line, from = from, to = to, added = added }
+-- The timeline of what was taken first, total of it.
+local function keepOldest(live, total)
+  local runs, last, before = live.runs, #live.runs, live.total - live.newest
+  if total > before then
+    return makeTimeline(live.atMs, live.spanMs, total - before, total, runs, live.first)
+  end
+  while total <= before do
+    before, last = before - runs[last].sum, last - 1
+  end
+  local run = loadRun(runs[last + 1])
+  local at = findPair(run, nil, run.base + total - before - 1)
+  local sum = sumBefore(run, at) - run.base
+  local kept = copyRuns(runs, live.first, last)
+  if at > run.from then
+    kept[#kept + 1] = withText(run, string.sub(run.text, run.from, at - 1), run.base, sum)
+  end
+  return makeTimeline(struct.unpack('<d', run.text, at), live.spanMs, total - before - sum, total, kept, 1)
 end
 
-local function readTimeline(value, at)
-  local size = #value - at + 1
-  if size < 40 or size % 16 ~= 8 then
-    return nil
+-- The timeline without the first amount of what was taken, which is not all.
+local function removeOldest(live, amount)
+  local runs, first, total = live.runs, live.first, live.total - amount
+  while runs[first] and runs[first].sum <= amount do
+    amount, first = amount - runs[first].sum, first + 1
   end
-  local atMs, base, spanMs, firstMs, first = struct.unpack('<ddddd', value, at)
-  local newestMs, sum = struct.unpack('<dd', value, #value - 15)
-  -- Before 1970 it can be by a clock that was set back.
-  local isTime = newestMs == atMs and isWhole(atMs, -EXACT) and isWhole(firstMs, -EXACT, atMs) and isWhole(spanMs, 1)
-  local isLast = size == 40 and firstMs == atMs or firstMs < atMs and first < sum
-  if isTime and isLast and isWhole(base, 0) and isWhole(first, base + 1) and isWhole(sum, first) then
-    return makeTimeline(atMs, spanMs, base, sum - base, value, at + 24, #value - 15, 0)
+  if not runs[first] then
+    return makeTimeline(live.atMs, live.spanMs, total, total, {}, 1)
   end
-end
-
-local function writeTimeline(state, front)
-  local line, added = state.line, ''
-  if state.from > 1 or state.to < #line - 15 then
-    line = string.sub(line, state.from, state.to + 15)
-  end
-  if state.added > 0 then
-    added = struct.pack('<dd', state.atMs, state.base + state.total)
-  end
-  -- Joined at once: Redis hashes every byte of every string that a script makes.
-  return front .. struct.pack('<ddd', state.atMs, state.base, state.spanMs) .. line .. added
-end
-
--- The first pair of state whose time is later than afterMs, or whose sum is at least sum; to + 16 when there is none.
-local function findPair(state, afterMs, sum)
-  local line, first, last, newestMs, base = state.line, state.from, state.to, state.atMs, state.base
-  local most = base + state.total
-  while first <= last do
-    local at = first + 16 * math.floor((last - first) / 32)
-    local timeMs, costs = struct.unpack('<dd', line, at)
-    if timeMs % 1 + costs % 1 ~= 0 or timeMs > newestMs or costs < base or costs > most then
-      error(FOREIGN, 0)
-    elseif (afterMs and timeMs > afterMs) or (sum and costs >= sum) then
-      last = at - 16
-    else
-      first = at + 16
-    end
-  end
-  return first
-end
-
--- The time of the pair at line[at], and the sum up to it.
-local function readPair(state, at)
-  if at > state.to then
-    return state.atMs, state.base + state.total
-  end
-  return struct.unpack('<dd', state.line, at)
-end
-
--- The sum before the pair at line[at].
-local function sumBefore(state, at)
-  local _, sum = 0, state.base
-  if at > state.from then
-    _, sum = struct.unpack('<dd', state.line, at - 16)
-  end
-  return sum
-end
-
--- The pairs from line[from] to line[to] with every time less by backMs, and every sum by less. By the hundred: one by one takes longer.
-local function shiftPairs(line, from, to, backMs, less)
-  if backMs == 0 and less == 0 then
-    return string.sub(line, from, to + 15)
-  end
-  local parts = {}
-  while from <= to do
-    local size = math.min(100, 2 * ((to - from) / 16 + 1))
-    local layout = '<' .. string.rep('d', size)
-    local numbers = { struct.unpack(layout, line, from) }
-    for index = 1, size, 2 do
-      numbers[index], numbers[index + 1] = numbers[index] - backMs, numbers[index + 1] - less
-    end
-    parts[#parts + 1] = struct.pack(layout, (table.unpack or unpack)(numbers, 1, size))
-    from = from + 8 * size
-  end
-  return table.concat(parts)
-end
-
--- The same timeline with other pairs in its line.
-local function withLine(state, line, base, total)
-  return makeTimeline(state.atMs, state.spanMs, base, total, line, 1, #line - 15, state.added)
-end
-
--- What still counts. What another span has counted leaves when the shorter of the two says so.
-local function findLive(state, nowMs, ownMs)
-  local spanMs, backMs = math.min(state.spanMs, ownMs), state.atMs - nowMs
-  if backMs > 0 then
-    -- The clock was set back for good: every time moves by as much, so that all that was taken still counts.
-    state = withLine(state, shiftPairs(state.line, state.from, state.to, backMs, 0), state.base, state.total)
-    state.atMs = nowMs
-  end
-  local live = makeTimeline(state.atMs, spanMs, 0, 0, '', 1, -15, 0)
-  if state.atMs > nowMs - spanMs then
-    live.from = readPair(state, state.from) > nowMs - spanMs and state.from or findPair(state, nowMs - spanMs)
-    live.line, live.to, live.added, live.base = state.line, state.to, state.added, sumBefore(state, live.from)
-    live.total = state.base + state.total - live.base
-  end
-  return live
-end
-
--- The timeline after giving back amount, which is less than its total: of what was taken last.
-local function withoutNewest(live, amount)
-  local at = findPair(live, nil, live.base + live.total - amount)
-  local atMs = readPair(live, at)
-  local total = live.total - amount
-  local added = live.base + total - sumBefore(live, at)
-  return makeTimeline(atMs, live.spanMs, live.base, total, live.line, live.from, at - 16, added)
-end
-
--- The same of what was taken first.
-local function withoutOldest(live, amount)
-  local base = live.base + amount
-  local from = findPair(live, nil, base + 1)
-  return makeTimeline(live.atMs, live.spanMs, base, live.total - amount, live.line, from, live.to, live.added)
-end
-
--- Where the pair of a time is, and its cost; nothing when there is none.
-local function findTaken(live, takenMs)
-  local at = findPair(live, takenMs - 1)
-  local timeMs, sum = readPair(live, at)
-  if live.total > 0 and timeMs == takenMs then
-    return at, sum - sumBefore(live, at)
-  end
-end
-
-local function costAt(live, takenMs)
-  local _, cost = findTaken(live, takenMs)
-  return cost or 0
-end
-
--- Where the pairs are that rows of holds are given back of, in the order of their times, and how much of each.
-local function findPieces(live, numbers, count)
-  local places, removed = {}, {}
-  for row = 3, 5 * count, 5 do
-    local at, cost = findTaken(live, numbers[row + 1])
-    if at and numbers[row] > 0 then
-      places[#places + 1] = not removed[at] and at or nil
-      removed[at] = math.min(cost, (removed[at] or 0) + numbers[row])
-    end
-  end
-  table.sort(places)
-  return places, removed
+  local run, rest = loadRun(runs[first]), copyRuns(runs, first, #runs)
+  rest[1] = withoutFront(run, findPair(run, nil, run.base + amount), run.base + amount)
+  return makeTimeline(live.atMs, live.spanMs, live.newest, total, rest, 1)
 end
 
 -- The timeline after rows of holds have gone back, of what was taken at their times; nothing when nothing counts any more.
 local function refundTimeline(live, numbers, count)
-  local places, removed = findPieces(live, numbers, count)
-  if #places == 0 then
-    return live.total > 0 and live or nil
+  local removed, changed, runs = {}, {}, {}
+  for row = 3, 5 * count, 5 do
+    local takenMs = numbers[row + 1]
+    removed[takenMs], changed[findRun(live, takenMs)] = (removed[takenMs] or 0) + numbers[row], true
   end
-  local at = places[1]
-  if #places == 1 and at <= live.to and at - live.from < live.to - at and removed[at] < live.total then
-    -- Near the beginning: what comes before it counts from a larger sum, and what comes behind it stays.
-    local _, sum = readPair(live, at)
-    local base = live.base + removed[at]
-    local before = shiftPairs(live.line, live.from, at - 16, 0, -removed[at])
-    local behind = sum - sumBefore(live, at) > removed[at] and at or at + 16
-    return withLine(live, before .. string.sub(live.line, behind, live.to + 15), base, live.total - removed[at])
+  local newest = math.max(0, live.newest - (removed[live.atMs] or 0))
+  local total = newest
+  for index = live.first, #live.runs do
+    local run = live.runs[index]
+    local rest = changed[index] and copyRun(loadRun(run), 0, removed) or not changed[index] and run or nil
+    runs[#runs + 1], total = rest, total + (rest and rest.sum or 0)
   end
-  local parts, from, gone, added = {}, live.from, 0, live.added
-  for _, place in ipairs(places) do
-    at = place
-    if at > live.to then
-      added = added - removed[at]
-    else
-      local timeMs, sum = readPair(live, at)
-      parts[#parts + 1] = shiftPairs(live.line, from, at - 16, 0, gone)
-      -- The sums behind it become less. A pair of which nothing is left goes.
-      gone, from = gone + removed[at], at + 16
-      parts[#parts + 1] = sum - sumBefore(live, at) > removed[at] and struct.pack('<dd', timeMs, sum - gone) or ''
-    end
-  end
-  local total = live.total - gone - (live.added - added)
   if total == 0 then
     return nil
   end
-  parts[#parts + 1] = shiftPairs(live.line, from, live.to, 0, gone)
-  local next = withLine(live, table.concat(parts), live.base, total)
-  next.added = added
-  if added == 0 then
-    next.atMs = struct.unpack('<d', next.line, next.to)
-  end
-  return next
+  local rest = makeTimeline(live.atMs, live.spanMs, newest, total, runs, 1, live.base)
+  return newest > 0 and rest or keepOldest(rest, total)
 end
 
--- When a cost passes after rows of holds have gone back, without the line that has them given back.
+-- The times that rows of holds are given back of, in order, and how much of each.
+local function findPieces(live, numbers, count)
+  local times, removed = {}, {}
+  for row = 3, 5 * count, 5 do
+    local takenMs = numbers[row + 1]
+    times[#times + 1] = not removed[takenMs] and takenMs or nil
+    removed[takenMs] = (removed[takenMs] or 0) + numbers[row]
+  end
+  for _, timeMs in ipairs(times) do
+    removed[timeMs] = math.min(removed[timeMs], findTaken(live, timeMs))
+  end
+  table.sort(times)
+  return times, removed
+end
+
+-- When a cost passes after rows of holds have gone back, without the timeline that has them given back.
 local function retryTimeline(rule, live, nowMs, cost, numbers, count)
-  local places, removed = findPieces(live, numbers, count)
+  local times, removed = findPieces(live, numbers, count)
   local needed = live.total + cost - rule.limit
-  for _, at in ipairs(places) do
-    needed = needed - removed[at]
+  for _, timeMs in ipairs(times) do
+    needed = needed - removed[timeMs]
   end
   if needed <= 0 then
     return 0
   end
-  for _, at in ipairs(places) do
-    if findPair(live, nil, live.base + needed) < at then
+  for _, timeMs in ipairs(times) do
+    if findFreeing(live, needed) < timeMs then
       break
     end
     -- It leaves with its time no more, so others have to.
-    needed = needed + removed[at]
+    needed = needed + removed[timeMs]
   end
-  return readPair(live, findPair(live, nil, live.base + needed)) + live.spanMs - nowMs
-end
-
--- The timeline with more that is taken now. Something new makes all of it count for ownMs.
-local function withMore(live, nowMs, more, ownMs)
-  if live.base + live.total + more > EXACT then
-    -- Sums beyond would not be exact.
-    local line = shiftPairs(live.line, live.from, live.to, 0, live.base)
-    live = withLine(live, line, 0, live.total)
-  end
-  local from, to, added, line = live.from, live.to, more, live.line
-  if live.atMs < nowMs and live.added > 0 then
-    line = string.sub(line, from, to + 15) .. struct.pack('<dd', live.atMs, live.base + live.total)
-    from, to = 1, #line - 15
-  elseif live.atMs == nowMs and live.added > 0 then
-    added = live.added + more
-  elseif live.atMs == nowMs and live.total > 0 then
-    added, to = live.base + live.total - sumBefore(live, to) + more, to - 16
-  end
-  return makeTimeline(nowMs, ownMs, live.base, live.total + more, line, from, to, added)
+  return findFreeing(live, needed) + live.spanMs - nowMs
 end
 
 -- One step of a rule that counts what was taken within the last spanMs, exactly.
 local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
   local limit, ownMs = rule.limit, rule.spanMs
-  local next = state and findLive(state, nowMs, ownMs) or makeTimeline(nowMs, ownMs, 0, 0, '', 1, -15, 0)
+  local next = state and findLive(state, nowMs, ownMs) or makeTimeline(nowMs, ownMs, 0, 0, {}, 1)
   local total, returned = next.total, 0
   local passes = force or total + cost <= limit
   if passes and cost < 0 then
@@ -246,7 +99,7 @@ local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
       next = refundTimeline(next, { nil, nil, -cost, takenMs }, 1)
       returned = total - (next and next.total or 0)
     elseif returned < total then
-      next = rule.isOldestFirst and withoutOldest(next, returned) or withoutNewest(next, returned)
+      next = rule.isOldestFirst and removeOldest(next, returned) or keepOldest(next, total - returned)
     end
     total = total - returned
   elseif passes then
@@ -258,12 +111,26 @@ local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
   end
   -- When that passes: what was refused, or else more than remaining.
   local need = passes and math.max(1, total - limit + 1) or cost - (limit - total)
-  local laterMs = readPair(next, findPair(next, nil, next.base + need)) + next.spanMs - nowMs
+  local laterMs = findFreeing(next, need) + next.spanMs - nowMs
   local remaining, resetAfterMs = math.max(0, limit - total), next.atMs + next.spanMs - nowMs
   if not passes then
     return laterMs, remaining, resetAfterMs, 0, 0
   end
   return 0, remaining, resetAfterMs, laterMs, 0, next, returned
+end
+
+-- @get
+-- What a short timeline has, and no more of a long one. Nothing is an empty text.
+local only, values = nil, nil
+if #KEYS == 1 then
+  only = redis.call('GETRANGE', KEYS[1], '0', '4159')
+  only = only ~= '' and only or nil
+else
+  values = {}
+  for index = 1, #KEYS do
+    local value = redis.pcall('GETRANGE', KEYS[index], '0', '4159')
+    values[index] = type(value) == 'string' and value ~= '' and value
+  end
 end
 
 -- @read

@@ -3,7 +3,9 @@ import { run } from '../../src/cli/program.ts'
 import { connectRedis } from '../../src/cli/redis/redis-url.ts'
 import { createPolicyLimiter } from '../../src/policies/create-policy-limiter.ts'
 import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
+import { slidingLog } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { openLimit } from '../open-limit.ts'
 import { recordingTerminal } from '../recording-terminal.ts'
 import { type SharedServers, useCluster } from '../servers/shared-servers.ts'
 import { inspected, type KeyStage, RULES, said, startKeyStage, TIERS } from './key-stage.ts'
@@ -148,6 +150,23 @@ describe('inspect for people', () => {
     ])
     // One that has counted nothing is shown too: the limiter was named.
     expect(await inspected('other', ...at)).toMatchObject([{ policy: 'alone', decision: { remaining: 5 } }])
+  })
+
+  it('tells of a log of many entries', async () => {
+    const limit = openLimit(redisStore(stage.redis.client), {
+      limiter: 'many',
+      rule: slidingLog({ limit: 500, window: '1h' }),
+    })
+    const startMs = Date.now() - 400
+    const takes = Array.from({ length: 400 }, (_, index) =>
+      limit.decide('ann', { type: 'consume', amount: 1 }, startMs + index),
+    )
+    await Promise.all(takes)
+    const at = ['--name', 'many', '--rule', 'sliding-log limit=500 window=1h', '--redis', url]
+    const [{ decision, limits }] = await inspected('ann', ...at)
+    expect(decision).toMatchObject({ allowed: true, remaining: 100 })
+    const state = { atMs: startMs + 399, total: 400, spanMs: 3_600_000 }
+    expect(limits[0].stored).toMatchObject({ type: 'string', debt: 0, state })
   })
 
   it('without a policy lists those that have counted the key', async () => {

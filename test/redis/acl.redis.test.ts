@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
-import { fixedWindow } from '../../src/rules/index.ts'
+import { fixedWindow, slidingLog } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { storeContract } from '../../src/testing/store-contract.ts'
-import { type Action, openLimit } from '../open-limit.ts'
+import { type Action, type OpenLimit, openLimit } from '../open-limit.ts'
 import { ask } from '../servers/ask.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
@@ -152,6 +152,19 @@ describe('a user without', () => {
     await oneLimit.decide('a', take, STORE_TIME)
     await expect(oneLimit.decide('a', { type: 'reset' }, STORE_TIME)).rejects.toMatchObject(DENIED)
     await oneLimit.decide('a', take, STORE_TIME)
+  })
+
+  it.each(['+getrange', '+setrange', '+pexpire'])('%s is refused where a log has many entries', async (right) => {
+    const [{ store }, { store: allowed }] = await Promise.all([storeWithout(right), storeWithout()])
+    const limit = { limiter: `many ${right}`, rule: slidingLog({ limit: 1_000, window: 1_000_000 }) }
+    const [denied, open] = [store, allowed].map((one) => openLimit(one, limit)) as [OpenLimit, OpenLimit]
+    if (right !== '+getrange') await denied.decide('few', take, 1)
+    for (let nowMs = 1; nowMs <= 300; nowMs++) await open.decide('key', take, nowMs)
+    await expect(denied.decide('key', take, 301)).rejects.toMatchObject(DENIED)
+    expect(await open.decide('key', take, 302)).toMatchObject({
+      allowed: true,
+      remaining: right === '+pexpire' ? 698 : 699,
+    })
   })
 
   it.each(['+evalsha', '+get', '+set', '~sluice:*'])('%s is refused everything', async (right) => {

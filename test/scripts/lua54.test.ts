@@ -35,6 +35,21 @@ local commands = {
     for index, key in ipairs({ ... }) do found[index] = values[key] or false end
     return found
   end,
+  GETRANGE = function(key, first, last)
+    assert(string.match(first .. last, '^%d+$') or last == '-1', 'whole numbers')
+    return string.sub(values[key] or '', first + 1, last == '-1' and -1 or last + 1)
+  end,
+  SETRANGE = function(key, at, text)
+    assert(string.match(at, '^%d+$'), 'a whole number')
+    local value = values[key] or ''
+    value = value .. string.rep('\\0', at - #value)
+    values[key] = string.sub(value, 1, math.tointeger(at)) .. text .. string.sub(value, at + #text + 1)
+    return #values[key]
+  end,
+  PEXPIRE = function(key, ttlMs)
+    assert(values[key] and string.match(ttlMs, '^[1-9]%d*$'), 'a TTL in whole milliseconds')
+    return 1
+  end,
   EXISTS = function(...)
     local count = 0
     for _, key in ipairs({ ... }) do count = count + (values[key] and 1 or 0) end
@@ -42,6 +57,7 @@ local commands = {
   end,
 }
 redis = { call = function(command, ...) return commands[command](...) end }
+redis.pcall = redis.call
 local function lines(text)
   local list = {}
   for line in string.gmatch(text, '[^\\n]+') do list[#list + 1] = line end

@@ -51,6 +51,27 @@ describe('what Redis keeps of a key', () => {
     expect(entry && countDebt(log, entry, 1_010)).toBe(0)
   })
 
+  it('is a log in runs, each in its place', () => {
+    const block = [Number.NEGATIVE_INFINITY, 10, 20]
+    // Of the first run one pair has left; the second one starts its sums over.
+    const line = [60, 5, 1_000, ...[2, 17, 48, 2, 7, 20], ...[1, 1, 16, 0, 1, 40]]
+    const places = [
+      [40, 1],
+      [10, 2, 20, 5, 30, 9],
+    ].map((pairs) => [...pairs, ...Array(512 - pairs.length).fill(7)])
+    const head = [-0.125, 2, 8 * line.length, 8 * block.length]
+    expect(decodeEntry(log, encodeNumbers(...head, ...places.flat(), ...line, ...block, 99))).toMatchObject({
+      block: { atMs: 10, untilMs: 20 },
+      parts: { atMs: 60, total: 13, spanMs: 1_000 },
+      taken: [
+        [20, 3],
+        [30, 4],
+        [40, 1],
+        [60, 5],
+      ],
+    })
+  })
+
   it.each([
     ['a text', fixed, new TextEncoder().encode('hello')],
     ['too short', fixed, encodeNumbers(1_000)],

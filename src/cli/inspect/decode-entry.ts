@@ -1,6 +1,7 @@
 import type { Rule, StateCodec } from '../../core/rule.ts'
 import type { Hold } from '../../engine/holds.ts'
 import type { Block, KeyState } from '../../engine/key-state.ts'
+import { joinRuns } from './join-runs.ts'
 
 /** What Redis keeps of a key, read from its bytes. */
 export interface StoredEntry extends Omit<KeyState, 'holds'> {
@@ -20,7 +21,9 @@ const HOLD_NUMBERS = 5
 export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefined {
   if (bytes.length % 8 !== 0) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-  const numbers = Float64Array.from({ length: bytes.length / 8 }, (_, index) => view.getFloat64(index * 8, true))
+  const numbers = joinRuns(
+    Float64Array.from({ length: bytes.length / 8 }, (_, index) => view.getFloat64(index * 8, true)),
+  )
   let at = 0
   let block: Block | undefined
   if (numbers[0] === Number.NEGATIVE_INFINITY) {

@@ -10,6 +10,9 @@ const NEEDED: readonly (readonly [string, ...string[]])[] = [
   ['EXISTS', 'sluice:check'],
   ['SET', 'sluice:check', '1'],
   ['DEL', 'sluice:check'],
+  ['GETRANGE', 'sluice:check', '0', '1'],
+  ['SETRANGE', 'sluice:check', '0', '1'],
+  ['PEXPIRE', 'sluice:check', '1'],
   ['TIME'],
 ]
 

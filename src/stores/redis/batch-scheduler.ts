@@ -26,8 +26,11 @@ export class BatchScheduler {
    * script fewer still: it decides where a key has reservations, and those take longer.
    */
   mostFor(limits: readonly { readonly rule: Rule }[], isHot: boolean): number {
+    const mostNumbers = isHot ? MOST_NUMBERS : Number.POSITIVE_INFINITY
     let decisionUs = 0
-    for (const { rule } of limits) decisionUs += PLAIN_DECISION_US + NUMBER_US * (rule.codec?.count ?? rule.limit)
+    for (const { rule } of limits) {
+      decisionUs += PLAIN_DECISION_US + NUMBER_US * Math.min(mostNumbers, rule.codec?.count ?? rule.limit)
+    }
     const most = Math.min(this.#most, Math.floor(LONGEST_CALL_US / decisionUs))
     return Math.max(1, isHot ? most : most >> 3)
   }
@@ -71,5 +74,7 @@ export class BatchScheduler {
 const LONGEST_CALL_US = 1_000
 const PLAIN_DECISION_US = 5
 const NUMBER_US = 0.1
+// More of them than a hot script reads: what it finds to be longer goes to the full script.
+const MOST_NUMBERS = 1_000
 // Of fewer the client's own work for a call would be too large a part.
 const WORTHWHILE = 16

@@ -16,16 +16,9 @@ local function readUntil(holds, index)
   return struct.unpack('<d', holds.rows, holds.from + 40 * index - 8)
 end
 
--- The numbers of the first rows. By the hundred: one by one takes longer.
+-- The numbers of the first rows.
 local function readRows(holds, count)
-  local numbers = {}
-  for index = 1, count, 20 do
-    local size = 5 * math.min(20, count - index + 1)
-    local read = { struct.unpack('<' .. string.rep('d', size), holds.rows, holds.from + 40 * (index - 1)) }
-    for place = 1, size do
-      numbers[5 * (index - 1) + place] = read[place]
-    end
-  end
+  local numbers = readNumbers(holds.rows, holds.from, 5 * count)
   for at = 3, 5 * count, 5 do
     numbers[at] = math.min(numbers[at], holds.mostLeft)
   end
@@ -42,12 +35,7 @@ end
 
 -- The holds with other numbers in their rows.
 local function writeRows(holds, numbers)
-  local parts = {}
-  for at = 1, 5 * holds.count, 100 do
-    local size = math.min(100, 5 * holds.count - at + 1)
-    parts[#parts + 1] = struct.pack('<' .. string.rep('d', size), (table.unpack or unpack)(numbers, at, at + size - 1))
-  end
-  return withRows(holds, table.concat(parts), 1, holds.count)
+  return withRows(holds, packNumbers(numbers, 5 * holds.count), 1, holds.count)
 end
 
 local function readHolds(value, at, count)
@@ -120,7 +108,7 @@ local function countTaken(rule, state, takenMs)
   elseif rule.rate then
     return state.used / state.periodMs
   elseif rule.spanMs then
-    return costAt(state, takenMs)
+    return (findTaken(state, takenMs))
   elseif state.counts then
     local live = state.slices + 1
     return state.counts[math.min(live, live - (state.atMs / state.sliceMs - math.floor(takenMs / state.sliceMs)))] or 0

@@ -6,8 +6,7 @@ if isServerTime then
 end
 -- @setup
 local reply, n, stored, lost = { nil, nil, nil, nil }, 0, nil, nil
-local only = #KEYS == 1 and redis.call('GET', KEYS[1])
-local values = #KEYS > 1 and redis.call('MGET', (table.unpack or unpack)(KEYS))
+-- @get
 for index = 1, #KEYS do
   local key, text, first = KEYS[index], ARGV[FIRST + index] or shared, n
   stored = key == KEYS[index - 1] and stored
@@ -19,7 +18,7 @@ for index = 1, #KEYS do
   end
   local amount = cost < 0 and -cost or cost
   -- To MGET a key of another type is missing. A peek asks; what takes sets with NX.
-  local isKnown = not isNew or cost > 0 or #KEYS == 1 or redis.call('EXISTS', key) == 0
+  local isKnown = not isNew or cost > 0 or only == false or redis.call('EXISTS', key) == 0
   isKnown = isKnown and key ~= lost and amount >= 1 and amount <= limit and amount % 1 == 0
   -- A block comes before the state: minus infinity, when it began, when it ends. It stays until something passes.
   local isStored, hasBlock, mark, beganMs, untilMs = value, false, 0, 0, 0

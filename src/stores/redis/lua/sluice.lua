@@ -41,6 +41,29 @@ local function addBounded(used, cost, ceiling)
   return math.max(used, math.min(used + cost, ceiling))
 end
 
+-- Many numbers of a text. By the hundred: one by one takes longer.
+local function readNumbers(text, at, count)
+  local numbers = {}
+  for first = 0, count - 1, 100 do
+    local size = math.min(100, count - first)
+    local read = { struct.unpack('<' .. string.rep('d', size), text, at + 8 * first) }
+    for place = 1, size do
+      numbers[first + place] = read[place]
+    end
+  end
+  return numbers
+end
+
+local function packNumbers(numbers, count)
+  local parts = {}
+  for first = 1, count, 100 do
+    local last = math.min(first + 99, count)
+    parts[#parts + 1] =
+      struct.pack('<' .. string.rep('d', last - first + 1), (table.unpack or unpack)(numbers, first, last))
+  end
+  return table.concat(parts)
+end
+
 -- @rules
 
 -- The rule as it was when it counted a state; nothing when it was as it is.
@@ -370,9 +393,14 @@ end
 -- What is kept of a key. A state starts with its own time, a whole number. What comes before it starts with another one: a block is
 -- -math.huge and two times, n holds are the number -n - 0.5, two numbers and n rows, and before all that, where the rule may change, is the
 -- rule that counted: -0.5, the length of its text, and the text. With -0.25 that rule was only taken over by a refusal, and nothing has
--- been counted by it yet. What cannot be one of these is nothing that was written here.
+-- been counted by it yet. What cannot be one of these is nothing that was written here. Of a long timeline
+-- the front is all that.
 local function readKey(key, rule, isChanging)
-  local value = redis.call('GET', key)
+  local line, value = nil, nil
+  if rule.spanMs then
+    line, value = readPlaces(key)
+  end
+  value = value or redis.call('GET', key)
   local stored, at = { exists = value ~= false, countedBy = rule, isConverted = false }, 1
   if not value then
     return stored
@@ -407,8 +435,13 @@ local function readKey(key, rule, isChanging)
     stored.holds = readHolds(value, at + 8, count)
     at = at + 24 + count * 40
   end
-  stored.state = (at == 1 or at <= #value) and rule.read(value, at) or nil
-  if not stored.state and (at == 1 or at <= #value) then
+  local hasState = line or at == 1 or at <= #value
+  if line then
+    stored.state = at > #value and readLong(key, line)
+  elseif hasState then
+    stored.state = rule.read(value, at)
+  end
+  if hasState and not stored.state then
     error(FOREIGN, 0)
   end
   return stored
@@ -498,11 +531,14 @@ local function writeKey(key, rule, stored, isChanging, isServerTime)
   end
   local tag = isChanging and struct.pack('<dd', stored.isConverted and -0.25 or -0.5, #stored.text) .. stored.text or ''
   local block = stored.untilMs and struct.pack('<ddd', -math.huge, stored.blockAtMs, stored.untilMs) or ''
-  local value = tag .. block .. (stored.holds and writeHolds(stored.holds) or '')
-  value = stored.state and rule.write(stored.state, value) or value
+  local front, state = tag .. block .. (stored.holds and writeHolds(stored.holds) or ''), stored.state
   -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
-  local ttlMs = isServerTime and stored.ttlMs or stored.ttlMs + 60000
-  return redis.call('SET', key, value, 'PX', string.format('%.0f', ttlMs))
+  local ttl = string.format('%.0f', isServerTime and stored.ttlMs or stored.ttlMs + 60000)
+  if state and state.runs and isLong(state) then
+    writeRuns(key, state.runs, state.first, front, struct.pack('<ddd', state.atMs, state.newest, state.spanMs))
+    return redis.call('PEXPIRE', key, ttl)
+  end
+  return redis.call('SET', key, state and rule.write(state, front) or front, 'PX', ttl)
 end
 
 -- What an id was first answered with is kept under a key of its own: when that ends, and the reply. Answers nothing when it is over.
@@ -561,7 +597,14 @@ local count = keys / decisions
 if count < 1 then
   error('sluice: with idMs, KEYS must have a key for each tier and then the key of the id, got 1 key', 0)
 elseif count % 1 ~= 0 then
-  error(string.format('sluice: each decision must have the same number of keys, got %.0f keys for %.0f decisions', keys, decisions), 0)
+  error(
+    string.format(
+      'sluice: each decision must have the same number of keys, got %.0f keys for %.0f decisions',
+      keys,
+      decisions
+    ),
+    0
+  )
 end
 local reply = idMs > 0 and loadReply(KEYS[#KEYS], count, nowMs)
 local isKnown = reply and true or false
@@ -571,7 +614,10 @@ if not isKnown then
   tiers, rest = readTiers(count)
   local last = rest - 1 + (decisions - 1) * count
   if #ARGV > last then
-    error(string.format('sluice: %.0f tiers take fewer arguments: remove the last ones, from ', count) .. ARGV[last + 1], 0)
+    error(
+      string.format('sluice: %.0f tiers take fewer arguments: remove the last ones, from ', count) .. ARGV[last + 1],
+      0
+    )
   elseif #ARGV < last then
     error(string.format('sluice: %.0f decisions take %.0f arguments, got %.0f', decisions, last, #ARGV), 0)
   end

@@ -1,5 +1,5 @@
 local nowMs, decisions = tonumber(ARGV[1]), tonumber(ARGV[2])
-local count, tiers, at = decisions and #KEYS / decisions or 0, {}, 3
+local count, tiers, at, hasTimelines = decisions and #KEYS / decisions or 0, {}, 3, false
 local isRight = nowMs and nowMs % 1 == 0 and nowMs >= -1 and nowMs <= EXACT and count % 1 == 0 and count >= 1
 for index = 1, isRight and count or 0 do
   local name = ARGV[at]
@@ -21,7 +21,13 @@ if isServerTime then
   nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
-local values, missing, lost = redis.call('MGET', (table.unpack or unpack)(KEYS)), {}, {}
+local values, missing, lost = hasTimelines and {} or redis.call('MGET', (table.unpack or unpack)(KEYS)), {}, {}
+for place = 1, hasTimelines and #KEYS or 0 do
+  -- What a short timeline has, and no more of a long one. Nothing is an empty text.
+  local last = tiers[(place - 1) % count + 1].isTimeline and '4159' or '-1'
+  local value = redis.pcall('GETRANGE', KEYS[place], '0', last)
+  values[place] = type(value) == 'string' and value ~= '' and value
+end
 for place = 1, #KEYS do
   if not values[place] then
     missing[#missing + 1] = KEYS[place]
