@@ -1,9 +1,16 @@
-/** A text from the lines of several: `passages` has the number of a first line and how many follow from there, in pairs. */
+/**
+ * A text from the lines of several. `passages` has threes: the number of the first line, how many there are from there, and by how many spaces
+ * this text has them further to the right.
+ */
 export function joinLines(lines: readonly string[], passages: readonly number[]): string {
   const text: string[] = []
-  for (let at = 0; at < passages.length; at += 2) {
-    const first = passages[at] as number
-    text.push(...lines.slice(first, first + (passages[at + 1] as number)))
+  for (let at = 0; at < passages.length; at += 3) {
+    const [first, count, shift] = passages.slice(at, at + 3) as [number, number, number]
+    for (const line of lines.slice(first, first + count)) text.push(line === '' ? '' : shiftLine(line, shift))
   }
   return text.join('\n')
+}
+
+function shiftLine(line: string, shift: number): string {
+  return shift < 0 ? line.slice(-shift) : ' '.repeat(shift) + line
 }
