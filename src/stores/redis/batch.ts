@@ -7,7 +7,7 @@ import { Cancellation } from './cancellation.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import { describeRules, type Located, type LocatedKeyspace } from './decide-in-one-slot.ts'
 import { type BatchedCall, encodeBatch } from './encode-batch.ts'
-import { type HotBatch, type Pending, releaseFollowers } from './key-order.ts'
+import { type HotBatch, type Pending, release } from './key-order.ts'
 import { FULL_SCRIPT, type Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
@@ -212,7 +212,7 @@ export class Batch implements HotBatch {
     for (const member of this.#members) {
       if (member.followers === undefined) continue
       isWaitedFor = true
-      releaseFollowers(member)
+      release(member.followers)
     }
     if (isWaitedFor) this.#host.flush()
     this.#arrived?.(this)
