@@ -77,11 +77,7 @@ export function composeDecision(call: PendingDecision, results: readonly LimitRe
   const result = results[0] as LimitResult
   const decidedBy = result.decidedBy ?? call.decidedBy
   const { limit } = operation
-  if (limit.tier !== undefined) {
-    const decision = composeTiers(operations, results, decidedBy)
-    noteRules(decision, operations, results)
-    return decision
-  }
+  if (limit.tier !== undefined) return composeTiers(operations, results, decidedBy)
   const rule = result.rule ?? operation.rule
   const ignored = !result.allowed && limit.shadow
   const allowed = result.allowed || ignored
@@ -113,27 +109,26 @@ export function findChangedRules(decision: Decision): Readonly<Record<string, Ru
 
 function noteRules(decision: Decision, operations: readonly Operation[], results: readonly LimitResult[]): void {
   const rules: Record<string, Rule> = {}
-  let isAnyChanged = false
-  for (let index = 0; index < operations.length; index++) {
-    const operation = operations[index] as Operation
-    const rule = resolveRule(operation, results[index] as LimitResult)
-    if (rule === operation.limit.rule) continue
-    rules[operation.limit.name] = rule
-    isAnyChanged = true
+  for (const [index, { limit, rule: given }] of operations.entries()) {
+    const rule = results[index]?.rule ?? given
+    if (rule !== limit.rule) rules[limit.name] = rule
   }
-  if (isAnyChanged) changed.set(decision, rules)
+  changed.set(decision, rules)
 }
 
 function composeTiers(operations: readonly Operation[], results: readonly LimitResult[], decidedBy: string): Decision {
   const tiers: Record<string, TierResult> = {}
   let isAnyCounting = false
   let isSettled = false
+  let isAnyChanged = false
   for (let index = 0; index < operations.length; index++) {
     const operation = operations[index] as Operation
     const { limit } = operation
     const result = results[index] as LimitResult
+    const rule = result.rule ?? operation.rule
+    isAnyChanged ||= rule !== limit.rule
     // The denial cache knows what refuses. What the others have left may have grown.
-    if (result.decidedBy !== 'denial-cache' || !result.allowed) tiers[limit.name] = composeTier(operation, result)
+    if (result.decidedBy !== 'denial-cache' || !result.allowed) tiers[limit.name] = composeTier(rule, result)
     isAnyCounting ||= !limit.shadow
     // A reservation is settled where it counts, even when a permit that went with it has come back before.
     isSettled ||= !limit.shadow && result.allowed && limit.rule.refunds !== 'lease'
@@ -160,9 +155,9 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
   const refusal = longest < 0 ? undefined : (results[longest] as LimitResult)
   const scarce = results[scarcest] as LimitResult
   const shown = longest < 0 ? scarcest : longest
-  return {
+  const decision = {
     allowed: refusal === undefined,
-    limit: resolveRule(operations[shown] as Operation, results[shown] as LimitResult).limit,
+    limit: (results[shown]?.rule ?? (operations[shown] as Operation).rule).limit,
     remaining: scarce.remaining,
     retryAfterMs: refusal?.retryAfterMs ?? 0,
     resetAfterMs,
@@ -174,6 +169,8 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
     decidedBy,
     tiers,
   } as Decision
+  if (isAnyChanged) noteRules(decision, operations, results)
+  return decision
 }
 
 // A limit in shadow mode that refuses says when this cost passes, which is no later than when nothing is used any more.
@@ -181,13 +178,7 @@ function resolveNextMs({ retryAfterMs, resetAfterMs }: LimitResult): number {
   return Math.min(retryAfterMs, resetAfterMs)
 }
 
-function composeTier(operation: Operation, result: LimitResult): TierResult {
-  const { limit } = resolveRule(operation, result)
+function composeTier({ limit }: Rule, result: LimitResult): TierResult {
   const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = result
   return { allowed, limit, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
-}
-
-/** The rule that a result was decided by: the operation's, or what a layer took instead. */
-function resolveRule(operation: Operation, result: LimitResult): Rule {
-  return result.rule ?? operation.rule
 }

@@ -146,7 +146,9 @@ function assertTiers(
   what: string,
 ): void {
   for (const name of Object.keys(given)) {
-    if (limits.some((limit) => limit.name === name)) continue
+    let isKnown = false
+    for (const limit of limits) isKnown ||= limit.name === name
+    if (isKnown) continue
     throw new LimiterError(code, describeUnknownTier(what, name, listNames(limits)))
   }
 }

@@ -97,6 +97,15 @@ describe('decisions of one turn', () => {
     expect((await limiter.peek('a')).remaining).toBe(7)
   })
 
+  it('stay together on one key where a client keeps the keys of a Cluster apart', async () => {
+    watched = { ...watched, isCluster: true, keepsKeysApart: true }
+    const limiter = await limiterOn()
+    const decisions = await Promise.all(['x', 'a', 'b', 'a', 'a'].map((key) => limiter.consume(key)))
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([9, 9, 9, 8, 7])
+    expect(sizes()).toEqual([1, 1, 1])
+    expect(watched.calls[1]?.args.at(-1)).toBe('3*1')
+  })
+
   it('say once what all of them ask', async () => {
     const limiter = await limiterOn()
     await Promise.all(['x', 'a', 'b', 'c'].map((key) => limiter.consume(key, { cost: 3 })))

@@ -7,7 +7,7 @@ import { Cancellation } from './cancellation.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import { describeRules, type Located, type LocatedKeyspace } from './decide-in-one-slot.ts'
 import { type BatchedCall, encodeBatch } from './encode-batch.ts'
-import { type HotBatch, type Pending, releaseFollowers } from './key-order.ts'
+import { type HotBatch, type Pending, release } from './key-order.ts'
 import { FULL_SCRIPT, type Script } from './script-catalog.ts'
 import type { ScriptRunner } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
@@ -22,7 +22,7 @@ export interface BatchHost {
     keyspaces: readonly BatchKeyspace[],
     operations: readonly Operation[],
     nowMs: number,
-    untilMs: number | undefined,
+    timeoutMs: number,
     reply: Reply,
   ): void
   /** Decides a call that cannot go with others. */
@@ -48,8 +48,8 @@ export interface BatchKeyspace extends LocatedKeyspace {
 
 /** A call, who waits for it, and what became of it: when it has neither results nor an error, the hot script has handed it over. */
 interface Member extends BatchedCall, Pending {
-  /** How long the caller waits, by the time of real timers; undefined for ever. */
-  readonly untilMs: number | undefined
+  /** How long the caller waits, from the batch's beginning on; 0 for ever. */
+  readonly timeoutMs: number
   readonly reply: Reply
   results: readonly LimitResult[] | undefined
   error: unknown
@@ -68,6 +68,8 @@ export class Batch implements HotBatch {
   readonly #script: Script
   readonly #keyspaces: readonly BatchKeyspace[]
   readonly #nowMs: number
+  /** When it began, by the time of real timers. */
+  readonly #beganMs: number = timerNowMs(undefined)
   readonly #members: Member[] = []
   readonly #cancellation = new Cancellation()
   #arrived: ((batch: Batch) => void) | undefined = undefined
@@ -99,14 +101,15 @@ export class Batch implements HotBatch {
   }
 
   /** Adds a call. */
-  add(operations: readonly Operation[], untilMs: number | undefined, reply: Reply): void {
+  add(operations: readonly Operation[], timeoutMs: number, reply: Reply): void {
     const name = (this.#keyspaces[0] as BatchKeyspace).nameOf((operations[0] as Operation).key)
     this.#members.push({
       operations,
       name,
-      untilMs,
+      timeoutMs,
       reply,
       place: 0,
+      next: undefined,
       results: undefined,
       error: undefined,
       followers: undefined,
@@ -144,12 +147,12 @@ export class Batch implements HotBatch {
     this.#underway += groups.length
     for (const members of groups) {
       const keyspaces = this.#keyspaces
-      const { operations, untilMs } = members[0] as Member
+      const { operations, timeoutMs } = members[0] as Member
       const by = this.#script === FULL_SCRIPT ? describeRules(operations) : this.#script.name
       const { names, args } = encodeBatch(this.#script, keyspaces, this.#nowMs, members)
       // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
       const isOne = names.length === 1
-      const how = { untilMs: isOne ? untilMs : 0, by, cancellation: this.#cancellation }
+      const how = { untilMs: isOne ? this.#untilMs(timeoutMs) : 0, by, cancellation: this.#cancellation }
       this.#host.runner.start(this.#script, names, args, how, {
         done: (reply) => this.#decided(members, reply),
         failed: (error) => this.#failed(members, error, isOne, areBySlot),
@@ -187,12 +190,12 @@ export class Batch implements HotBatch {
   }
 
   async #decideAlone(member: Member): Promise<void> {
-    const { operations, untilMs, reply } = member
+    const { operations, timeoutMs, reply } = member
     const located = operations.map((operation, index) => {
       return { operation, keyspace: this.#keyspaces[index] as BatchKeyspace }
     })
     try {
-      member.results = await this.#host.decideAlone(located, this.#nowMs, untilMs, reply)
+      member.results = await this.#host.decideAlone(located, this.#nowMs, this.#untilMs(timeoutMs), reply)
     } catch (error) {
       member.error = error
     }
@@ -209,7 +212,7 @@ export class Batch implements HotBatch {
     for (const member of this.#members) {
       if (member.followers === undefined) continue
       isWaitedFor = true
-      releaseFollowers(member)
+      release(member.followers)
     }
     if (isWaitedFor) this.#host.flush()
     this.#arrived?.(this)
@@ -219,12 +222,17 @@ export class Batch implements HotBatch {
     }
   }
 
-  #handOver({ operations, untilMs, reply }: Member): void {
+  #handOver({ operations, timeoutMs, reply }: Member): void {
     for (const [index, { key }] of operations.entries()) this.#keyspaces[index]?.holdBack(key)
+    const leftMs = timeoutMs === 0 ? 0 : this.#beganMs + timeoutMs - timerNowMs(undefined)
     // What is sent after the caller has given up would count for no caller.
-    const isTooLate = untilMs !== undefined && timerNowMs(undefined) >= untilMs
+    const isTooLate = timeoutMs !== 0 && leftMs <= 0
     if (isTooLate) reply.failed(new NoAnswer('the time was up before the full script could be asked'))
-    else this.#host.addFull(this.#keyspaces, operations, this.#nowMs, untilMs, reply)
+    else this.#host.addFull(this.#keyspaces, operations, this.#nowMs, leftMs, reply)
+  }
+
+  #untilMs(timeoutMs: number): number | undefined {
+    return timeoutMs === 0 ? undefined : this.#beganMs + timeoutMs
   }
 }
 

@@ -19,6 +19,8 @@ export interface BatchedCall {
   readonly name: string
   /** Where its results start in the script's reply. Encoding sets it. */
   place: number
+  /** The next call on the same key, for a rule's hot script. Encoding sets it. */
+  next: BatchedCall | undefined
 }
 
 /** The keys and the arguments of a script's call. */
@@ -62,12 +64,11 @@ function encodeRuns(
   const names: string[] = []
   const costs: string[] = []
   let place = 0
-  for (const run of groupByName(calls)) {
+  for (const first of linkRuns(calls)) {
     let times = 0
-    for (let index = 0; index < run.length; index++) {
-      const call = run[index] as BatchedCall
-      const [operation] = call.operations as [Operation]
-      const next = run[index + 1]?.operations[0]
+    for (let call: BatchedCall | undefined = first; call !== undefined; call = call.next) {
+      const operation = call.operations[0] as Operation
+      const next = call.next?.operations[0]
       call.place = place++
       times++
       if (next !== undefined && next.amount === operation.amount && next.type === operation.type) continue
@@ -81,15 +82,20 @@ function encodeRuns(
   return { names, args: encodeCall((keyspace as EncodedKeyspace).textsOf(rule).hot, nowMs, blockMs, costs) }
 }
 
-function groupByName(calls: readonly BatchedCall[]): Iterable<readonly BatchedCall[]> {
-  if (calls.length === 1) return [calls]
-  const runs = new Map<string, BatchedCall[]>()
+/** Links the calls on each key, and returns the first of each key. */
+function linkRuns(calls: readonly BatchedCall[]): readonly BatchedCall[] {
+  if (calls.length === 1) return calls
+  const firsts: BatchedCall[] = []
+  const lasts = new Map<string, BatchedCall>()
   for (const call of calls) {
-    const run = runs.get(call.name)
-    if (run === undefined) runs.set(call.name, [call])
-    else run.push(call)
+    const { key } = call.operations[0] as Operation
+    const last = lasts.get(key)
+    call.next = undefined
+    if (last === undefined) firsts.push(call)
+    else last.next = call
+    lasts.set(key, call)
   }
-  return runs.values()
+  return firsts
 }
 
 /** For the hot script of several limits: costs that all decisions have in common are written once. */

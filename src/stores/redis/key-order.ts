@@ -41,8 +41,8 @@ export function sendInOrder(places: readonly KeyPlace[], send: () => void): void
 }
 
 /** Lets go what has waited for a decision. */
-export function releaseFollowers({ followers }: Pending): void {
-  if (followers !== undefined) for (const follower of followers) follower.beforeIsOver()
+export function release(followers: readonly Waiting[]): void {
+  for (const follower of followers) follower.beforeIsOver()
 }
 
 /** A call that waits for others on the same keys. Everything that comes later on these keys waits for it. */
@@ -71,6 +71,6 @@ export class Waiting implements Pending {
     for (const { keyspace, key } of this.#places) {
       if (keyspace.waiting.get(key) === this) keyspace.waiting.delete(key)
     }
-    releaseFollowers(this)
+    release(this.followers)
   }
 }

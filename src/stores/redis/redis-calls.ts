@@ -43,7 +43,6 @@ export class RedisCalls implements BatchHost {
     const first = operations[0] as Operation
     const isJoint = operations.length > 1
     const keyspaces = isJoint ? operations.map(({ limit }) => this.#find(limit)) : this.#find(first.limit).only
-    const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
     const isApart = isJoint ? this.#hasSlots || this.layout.isCluster : first.limit.rulesVary
     const isAlone = isApart || idempotency !== undefined
     let isHot = !isAlone
@@ -53,14 +52,17 @@ export class RedisCalls implements BatchHost {
     }
     if (isHot) {
       const script = isJoint ? TIERS_SCRIPT : (keyspaces[0] as RedisKeyspace).script
-      this.#join(script, keyspaces, operations, nowMs, untilMs, reply)
+      this.#join(script, keyspaces, operations, nowMs, timeoutMs, reply)
       return
     }
+    const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
     const located = operations.map((operation, index) => ({ operation, keyspace: keyspaces[index] as RedisKeyspace }))
     const places = located.map(({ operation: { key }, keyspace }) => ({ keyspace, key }))
     sendInOrder(places, () => {
       if (!isAlone) {
-        this.addFull(keyspaces, operations, nowMs, untilMs, reply)
+        // It may have waited. At least 1: 0 would be for ever.
+        const leftMs = untilMs === undefined ? 0 : Math.max(1, untilMs - timerNowMs(undefined))
+        this.addFull(keyspaces, operations, nowMs, leftMs, reply)
         return
       }
       this.flush()
@@ -75,10 +77,10 @@ export class RedisCalls implements BatchHost {
     keyspaces: readonly RedisKeyspace[],
     operations: readonly Operation[],
     nowMs: number,
-    untilMs: number | undefined,
+    timeoutMs: number,
     reply: Reply,
   ): void {
-    this.#join(FULL_SCRIPT, keyspaces, operations, nowMs, untilMs, reply)
+    this.#join(FULL_SCRIPT, keyspaces, operations, nowMs, timeoutMs, reply)
   }
 
   #join(
@@ -86,7 +88,7 @@ export class RedisCalls implements BatchHost {
     keyspaces: readonly RedisKeyspace[],
     operations: readonly Operation[],
     nowMs: number,
-    untilMs: number | undefined,
+    timeoutMs: number,
     reply: Reply,
   ): void {
     let batch = (keyspaces[0] as RedisKeyspace).batch
@@ -95,7 +97,7 @@ export class RedisCalls implements BatchHost {
       batch = new Batch(this, script, keyspaces, nowMs, this.#scheduler.mostFor(operations, isHot))
       for (const keyspace of keyspaces) keyspace.begin(batch, isHot)
     }
-    batch.add(operations, untilMs, reply)
+    batch.add(operations, timeoutMs, reply)
     this.#scheduler.joined(batch)
   }
 

@@ -7,7 +7,7 @@ export class SlotLayout {
   #knowsSlots: boolean
 
   /** @param knowsSlots whether keys of one slot may go together on a Cluster. */
-  constructor(isCluster: boolean, knowsSlots = true) {
+  constructor(isCluster: boolean, knowsSlots: boolean) {
     this.isCluster = isCluster
     this.#knowsSlots = knowsSlots
   }

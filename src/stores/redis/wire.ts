@@ -82,11 +82,11 @@ export class DecisionReply {
 
   /** The results of operations whose answers start in this place; undefined when the script has handed them over. */
   results(place: number, operations: readonly Operation[]): readonly LimitResult[] | undefined {
-    const results: LimitResult[] = []
-    for (let index = 0; index < operations.length; index++) {
-      const result = this.result(place + index, (operations[index] as Operation).type)
-      if (result === undefined) return undefined
-      results.push(result)
+    const first = this.result(place, (operations[0] as Operation).type)
+    if (first === undefined) return undefined
+    const results = [first]
+    for (let index = 1; index < operations.length; index++) {
+      results.push(this.result(place + index, (operations[index] as Operation).type) as LimitResult)
     }
     return results
   }
@@ -169,12 +169,10 @@ function refused(
 /** The numbers may be texts: some clients are set so. */
 function wholeNumbers(reply: unknown): readonly number[] {
   if (!Array.isArray(reply)) return []
-  if (areWhole(reply)) return reply
-  const numbers = reply.map(Number)
-  return areWhole(numbers) ? numbers : []
-}
-
-function areWhole(values: readonly unknown[]): boolean {
-  for (let index = 0; index < values.length; index++) if (!Number.isSafeInteger(values[index])) return false
-  return true
+  for (let index = 0; index < reply.length; index++) {
+    if (Number.isSafeInteger(reply[index])) continue
+    const numbers = reply.map(Number)
+    return numbers.every(Number.isSafeInteger) ? numbers : []
+  }
+  return reply
 }
