@@ -38,6 +38,33 @@ export function answers<Request>(stage: Stage<Request>): void {
       expect(await told(false)).toEqual({})
     })
 
+    it('sets the headers of a draft and the legacy ones at once, on a refusal too', async () => {
+      const twice = daily(1)
+      const { url } = await stage.start({ app: { limiter: twice, key, headers: ['draft-6', 'legacy'] } })
+      const origin = { origin: 'https://a.example' }
+      for (const [status, remaining] of [
+        [200, '0'],
+        [429, '0'],
+      ]) {
+        const response = await fetch(url, { headers: origin })
+        const all = Object.fromEntries([...response.headers].filter(([header]) => header.includes('ratelimit')))
+        expect([response.status, all]).toEqual([
+          status,
+          {
+            'ratelimit-policy': '1;w=86400',
+            'ratelimit-limit': '1',
+            'ratelimit-remaining': remaining,
+            'ratelimit-reset': expect.stringMatching(/^86\d{3}$/),
+            'x-ratelimit-limit': '1',
+            'x-ratelimit-remaining': remaining,
+            'x-ratelimit-reset': expect.stringMatching(/^\d{10}$/),
+          },
+        ])
+        const exposed = response.headers.get('access-control-expose-headers')?.toLowerCase().split(/, ?/) ?? []
+        expect(exposed).toEqual(expect.arrayContaining(Object.keys(all)))
+      }
+    })
+
     it('counts HEAD as GET, and the preflight of a browser only when it is told to', async () => {
       const all = daily(10)
       const { url } = await stage.start({ app: { limiter: all, key } })
