@@ -16,7 +16,7 @@ export interface Clock {
 /** The machine's clock. The only place in Sluice that reads it. */
 export const systemClock: Clock = { nowMs: () => Date.now() }
 
-/** The date on the machine's clock so many milliseconds from now, for other libraries: Sluice itself tells durations. */
+/** The date on the machine's clock some milliseconds from now, for other libraries: Sluice itself returns durations. */
 export function dateAfter(durationMs: number): Date {
   return new Date(systemClock.nowMs() + durationMs)
 }
@@ -58,7 +58,7 @@ export function startTimer(
   return () => alarm.stop()
 }
 
-/** A timer in real time that may be left to ring for nobody. */
+/** A timer in real time whose ring may be ignored. */
 export interface Alarm {
   /**
    * Whether the process stays alive until it rings. It does at first. Answers false where that cannot be told: where a timer is a

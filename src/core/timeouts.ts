@@ -24,7 +24,7 @@ export class Timeouts {
   #ringsMs = 0
   #idle: (() => void)[] = []
 
-  /** @param keepsAlive whether the process stays alive while somebody waits. When nobody does, it never has to. */
+  /** @param keepsAlive whether the process stays alive while a call waits. Without a waiting call it never does. */
   constructor(
     deadlineMs: number,
     clock: Clock | undefined,
@@ -61,7 +61,7 @@ export class Timeouts {
     if (this.#pending > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  /** Takes the timer away, which may be left for whoever asks next. */
+  /** Takes the timer away, which may be left for the next call. */
   close(): void {
     if (this.#pending === 0) this.#disarm()
   }
@@ -107,7 +107,7 @@ export class Timeouts {
     this.#first = 0
   }
 
-  // Left armed where it may ring for nobody, for whoever asks next: to start it anew each time would cost more than all the rest.
+  // Left armed where its ring may be ignored, for the next call: to start it each time would cost more than all the rest.
   // Elsewhere it is stopped: in a Worker a timer ends with the request that started it, and the next one would wait in vain.
   #rest(): void {
     this.#waiting.length = 0

@@ -7,24 +7,24 @@ export interface Waiter {
   attempt(): Promise<Decision>
   /** Gives back what an allowed attempt took. The line wakes itself afterwards. */
   undo(decision: Decision): Promise<unknown>
-  /** What `attempt` would answer: the numbers for a refusal of somebody whose turn never came. */
+  /** What `attempt` would answer: the numbers for the refusal of a waiter whose turn never came. */
   peek(): Promise<Decision>
   /** Whether the key is blocked now: who has sat out a delay does not pass then. */
   isBlocked(): Promise<boolean>
-  /** How long to wait at most. Passing exactly then is in time; 0 waits for nobody; `Infinity` waits as long as it takes. */
+  /** How long to wait at most. Passing exactly then is in time; 0 never waits; `Infinity` waits as long as it takes. */
   readonly maxWaitMs: number
   readonly signal?: AbortSignal | undefined
 }
 
 /** Options of `WaitQueue`. */
 export interface WaitQueueOptions {
-  /** `limitedBy` of the refusals that the line makes by itself. */
+  /** `limitedBy` of the refusals that the line makes without an attempt. */
   readonly name: string
   /** How many may be in line, at least 1. One more is refused at once with the reason `queue-full`. */
   readonly maxQueue: number
   /**
    * The head of the line tries again after this long even when it was told a longer time: for places that other processes may give
-   * back early. A waiter then stays until its time is over, because nobody can tell that it waits in vain.
+   * back early. A waiter then stays until its time is over, because the line cannot know that it waits in vain.
    * @default Infinity
    */
   readonly longestSleepMs?: number | undefined
@@ -32,7 +32,7 @@ export interface WaitQueueOptions {
   nowMs(): number
   /** Calls `ring` once after that long, and returns the function that cancels it. */
   timer(afterMs: number, ring: () => void): () => void
-  /** Called when nobody is in line or sits out a delay any more and no attempt is in flight: the line can be forgotten. */
+  /** Called when no caller is in line or sits out a delay any more and no attempt is in flight: the line can be forgotten. */
   emptied?(): void
 }
 
@@ -65,7 +65,7 @@ export class WaitQueue {
    * the next try of the head. `maxWaitMs` bounds the waiting: an attempt that began in time counts however long its answer takes.
    *
    * Rejects at once with the signal's reason when it is aborted, whatever was taken being given back, and with the error of the
-   * waiter's own functions when they fail, which nobody else in line notices.
+   * waiter's own functions when they fail, which no other caller in line notices.
    */
   async wait(waiter: Waiter): Promise<Decision> {
     if (waiter.signal?.aborted === true) this.#tellEmpty()
@@ -211,7 +211,7 @@ export class WaitQueue {
       await visit.waiter.undo(decision)
       this.wake()
     } catch {
-      // Its caller has left, so there is nobody to tell; what it took comes back as the rule lets it.
+      // Its caller has left and gets no answer; what it took comes back as the rule lets it.
     }
   }
 

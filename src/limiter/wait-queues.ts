@@ -21,7 +21,7 @@ export interface WaitHost extends LimiterHost {
   readonly shadows: readonly string[]
 }
 
-/** The lines of a limiter, one for each key that somebody waits for. */
+/** The lines of a limiter, one for each key with a waiting caller. */
 export class WaitQueues {
   readonly #host: WaitHost
   readonly #maxQueue: number

@@ -251,7 +251,7 @@ it('tells the time of a decision', async () => {
   expect((await run(['a'], 'fixed-window 10 11000 - - changing:1', '1@', before)).at(-1)).toBe(start)
 })
 
-it('blocks nobody in the shadow', async () => {
+it('blocks no key in shadow mode', async () => {
   const both = `${BUCKET} shadow:10:blockFor:5000 ${WINDOW} 1`
   await run(['a', 'b'], both)
   expect(await run(['a', 'b'], both)).toEqual([...[-1, 0, 2_000, 2_000], ...[98, 100_000, 40_000]])
