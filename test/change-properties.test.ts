@@ -48,7 +48,7 @@ describe.each(kinds)('when the limit of a %s changes', (_, kind) => {
     )
   })
 
-  it('a cost waits no longer than after using the new limit up, and is told the truth', () => {
+  it('a cost waits no longer than after using the new limit up, and its retryAfterMs is right', () => {
     fc.assert(
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
         const { entry, nowMs } = used(before, turns, startMs)
@@ -64,7 +64,7 @@ describe.each(kinds)('when the limit of a %s changes', (_, kind) => {
     )
   })
 
-  it('callers who disagree about the rule shut nobody out', () => {
+  it('callers who disagree about the rule shut no key out', () => {
     fc.assert(
       fc.property(kind, kind, fc.integer({ min: 1, max: 300 }), starts, (one, other, stepMs, startMs) => {
         const worstMs = [one, other].reduce((sum, rule) => {

@@ -57,7 +57,7 @@ describe.each([
   ['a clock that runs straight', schedule],
   ['any clock', anyClock],
 ])('a key with holds, by %s,', (_, turnList) => {
-  it('tells the first instant at which a cost passes if nobody comes: refused before it, allowed then', () => {
+  it('returns the first instant at which a cost passes if no other request comes: refused before it, allowed then', () => {
     fc.assert(
       fc.property(rules, turnList, starts, amounts, (rule, turns, startMs, cost) => {
         play(rule, turns, startMs, (entry, nowMs) => {

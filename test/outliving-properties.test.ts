@@ -110,7 +110,7 @@ describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind) => {
     )
   })
 
-  it('nobody waits longer than after the new limit and its debt were used up', () => {
+  it('no request waits longer than after the new limit and its debt were used up', () => {
     fc.assert(
       fc.property(kind, kind, takes, starts, (before, after, turns, startMs) => {
         const { entry, nowMs } = played(before, turns, startMs)
@@ -122,7 +122,7 @@ describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind) => {
     )
   })
 
-  it('callers who disagree about the numbers shut nobody out', () => {
+  it('callers who disagree about the numbers shut no key out', () => {
     fc.assert(
       fc.property(kind, kind, fc.integer({ min: 1, max: 300 }), starts, (one, other, stepMs, startMs) => {
         let entry: KeyState = kept(adjust(one, UNTOUCHED, one.limit, startMs))

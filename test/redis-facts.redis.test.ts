@@ -112,7 +112,7 @@ describe('numbers', () => {
   })
 })
 
-describe('a cost that nobody checked', () => {
+describe('an unchecked cost', () => {
   const take = `
     local tokens = tonumber(redis.call('GET', KEYS[1]) or 5)
     local cost = tonumber(ARGV[1])

@@ -111,7 +111,7 @@ describe.each<[string, () => Store]>([
     expect(admitted).toBe(6)
   })
 
-  it('blocks nobody for ever after a give-back: a window ends whatever happened in it', async () => {
+  it('blocks no key for ever after a refund: a window ends whatever happened in it', async () => {
     const { clock, limiter, consume } = limit(fixedWindow({ limit: 1, window: 1_000, anchor: 'first-hit' }))
     await limiter.refund('client')
     await consume()
@@ -123,7 +123,7 @@ describe.each<[string, () => Store]>([
   })
 })
 
-it.each([250, 750, 1])('a key of a window of %d ms leaves the server by itself', async (windowMs) => {
+it.each([250, 750, 1])('a key of a window of %d ms expires on the server', async (windowMs) => {
   const rules = [
     fixedWindow({ limit: 2, window: windowMs }),
     slidingWindow({ limit: 2, window: windowMs }),
@@ -171,7 +171,7 @@ it('keeps counting a log on a server that was restarted, with nothing that repea
   await other.stop()
 })
 
-it('blocks nobody for ever when a key has lost its TTL', async () => {
+it('blocks no key for ever when it has lost its TTL', async () => {
   for (const anchor of ['clock', 'first-hit'] as const) {
     const rule = fixedWindow({ limit: 1, window: 1_000, anchor })
     const clock = manualClock(1_000_000)

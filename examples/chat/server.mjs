@@ -16,7 +16,7 @@ const server = createServer(async (request, response) => {
 
 async function complete(user, chat, response) {
   const prompt = countTokens(chat.messages)
-  // What it may cost. After a crash nobody settles it: then it goes back by itself, after ten minutes.
+  // What it may cost. After a crash it is not settled: it expires and is refunded after ten minutes.
   const estimate = { requests: 1, tokens: prompt + chat.max_tokens }
   const hold = await limits.reserve(user, { estimate, expiresIn: '10m' })
   if (!hold.allowed) return refuse(response, hold.decision)
@@ -61,7 +61,7 @@ function checked(body) {
 
 function refuse(response, decision, headers = headersOf(decision)) {
   const { limitedBy, reason, retryAfterMs } = decision
-  // More than a whole day's budget: no waiting would help, so none is told.
+  // More than a whole day's budget: no waiting would help, so the response has no Retry-After.
   if (reason === 'cost-exceeds-limit') {
     return reply(response, 413, errorOf(`too many ${limitedBy} for one request`, limitedBy), headers)
   }

@@ -58,7 +58,7 @@ app.post('/chat', express.json(), async (request, response) => {
 
 function refuse(response, decision) {
   const { status, retryAfterSeconds, problem } = composeRefusal(decision)
-  // More than a whole day's budget: no waiting would help, so none is told.
+  // More than a whole day's budget: no waiting would help, so the response has no Retry-After.
   if (retryAfterSeconds !== undefined) response.set('Retry-After', `${retryAfterSeconds}`)
   response.status(status).type(PROBLEM_JSON).send(JSON.stringify(problem))
 }

@@ -14,7 +14,7 @@ const server = createServer(async (incoming, outgoing) => {
     return new Response('it is not you, it is us', { status: 500 })
   })
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
-  // Who hangs up in the middle ends the pipeline, which is nobody's mistake.
+  // Who hangs up in the middle ends the pipeline, which is no mistake.
   if (response.body !== null) await pipeline(Readable.fromWeb(response.body), outgoing).catch(() => {})
   else outgoing.end()
 })

@@ -1,4 +1,4 @@
-// Socket.IO with the plain limiter: so many connections of an address, so many events of a user. See README.md.
+// Socket.IO with the plain limiter: a limit of connections for each address, and of events for each user. See README.md.
 import { createServer } from 'node:http'
 import { Redis } from 'ioredis'
 import { concurrency, createLimiter, slidingWindow } from 'sluice'
@@ -22,7 +22,7 @@ const connections = createLimiter({
   store,
 })
 const events = createLimiter({ name: 'events', rule: slidingWindow({ limit: 5, window: '10s' }), store })
-// How often somebody may be refused and go on.
+// How many refusals a client may get before it is disconnected.
 const patience = createLimiter({
   name: 'patience',
   rule: slidingWindow({ limit: 10, window: '1m' }),

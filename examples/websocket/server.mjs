@@ -1,4 +1,4 @@
-// WebSockets with the plain limiter: so many connections of an address, so many messages of a user. See README.md.
+// WebSockets with the plain limiter: a limit of connections for each address, and of messages for each user. See README.md.
 import { createServer, STATUS_CODES } from 'node:http'
 import { Redis } from 'ioredis'
 import { concurrency, createLimiter, slidingWindow } from 'sluice'
@@ -26,7 +26,7 @@ const messages = createLimiter({
   rule: slidingWindow({ limit: 5, window: '10s' }),
   store,
 })
-// How often somebody may be refused and go on.
+// How many refusals a client may get before it is disconnected.
 const patience = createLimiter({
   name: 'patience',
   rule: slidingWindow({ limit: 10, window: '1m' }),
@@ -73,7 +73,7 @@ async function admit(request, socket, head) {
 
 function serve(client, sender) {
   let undecided = 0
-  client.on('error', () => {}) // too long a message, or a broken one: ws closes by itself
+  client.on('error', () => {}) // too long a message, or a broken one: ws closes the connection
   client.on('message', async (data) => {
     if (client.readyState !== client.OPEN) return
     // Who sends faster than the store answers would fill our memory.

@@ -52,7 +52,7 @@ function Nothing({ phase }: { phase: string }): JSX.Element | null {
   if (phase === 'locked') return null
   return (
     <p class="empty">
-      No service answers here. Start it with <code>sluice serve</code>; this page notices by itself. The{' '}
+      No service answers here. Start it with <code>sluice serve</code>; this page then connects on its own. The{' '}
       <a href="#/playground">playground</a> needs no service.
     </p>
   )

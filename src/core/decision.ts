@@ -12,7 +12,7 @@ export type Reason =
   | 'queue-full'
   /** The hold or the lease has expired, or was settled before. */
   | 'reservation-ended'
-  /** The store gave no answer, and the limiter is told to refuse then. */
+  /** The store gave no answer, and `onStoreFailure` is `'refuse'`. */
   | 'store-unavailable'
 
 /** The result of one operation on one limit. All times are durations in whole milliseconds, rounded up. */
@@ -21,7 +21,7 @@ export interface LimitResult {
   /** How many requests of cost 1 would pass right now. */
   readonly remaining: number
   /**
-   * Zero when allowed; otherwise the first instant at which the same cost passes if nobody else comes.
+   * Zero when allowed; otherwise the first instant at which the same cost passes if no other request comes.
    * `Infinity` when it never will.
    */
   readonly retryAfterMs: number
@@ -32,7 +32,7 @@ export interface LimitResult {
   /** Why it was refused; `undefined` when allowed. */
   readonly reason: Reason | undefined
   /**
-   * Time until more than `remaining` would pass if nobody else comes, zero when nothing is used. `undefined` when refused:
+   * Time until more than `remaining` would pass if no other request comes, zero when nothing is used. `undefined` when refused:
    * `retryAfterMs` is the time to wait then.
    */
   readonly nextAfterMs: number | undefined

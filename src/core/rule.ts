@@ -87,7 +87,7 @@ export interface RuleState {
 
 /** The result of one `step` of a rule. */
 export interface StepResult<State extends RuleState = RuleState> {
-  /** Zero when the cost passes, otherwise the time until it would if nobody else came. */
+  /** Zero when the cost passes, otherwise the time until it would if no other request came. */
   readonly retryAfterMs: number
   /** How many requests of cost 1 would pass right now. */
   readonly remaining: number

@@ -65,7 +65,7 @@ describe('addressKey', () => {
 })
 
 describe('clientAddress', () => {
-  it('is that of the connection when nobody is trusted', () => {
+  it('is that of the connection when no proxy is trusted', () => {
     expect(clientAddress(undefined)('10.0.0.1', '203.0.113.7')).toBe('10.0.0.1')
     expect(clientAddress(undefined)(undefined, '203.0.113.7')).toBeUndefined()
   })

@@ -13,7 +13,7 @@ export interface Lease<Tier extends string = string> extends AsyncDisposable {
   readonly allowed: boolean
   /** The answer to `acquire`. */
   readonly decision: Decision<Tier>
-  /** Aborts when the lease has ended although nobody released it: it was not renewed in time. */
+  /** Aborts when the lease has ended without a release: it was not renewed in time. */
   readonly signal: Signal
   /** Lets the lease last for `leaseMs` from now. `allowed: false` with the reason `reservation-ended`: it was too late. */
   renew(): Promise<Decision<Tier>>

@@ -31,7 +31,7 @@ export interface Reservation<Tier extends string = never> extends OpenReservatio
   readonly decision: Decision<Tier>
   /**
    * The reservation as text, to end it elsewhere or later by `resumeReservation` of a limiter of the same name on the same store;
-   * `undefined` when refused. It names the key and the estimate, and whoever has it can end the hold.
+   * `undefined` when refused. It names the key and the estimate, and any program that has it can end the reservation.
    */
   readonly token: string | undefined
 }

@@ -6,7 +6,7 @@ import type { Rule } from '../core/rule.ts'
 /** Picks the rule of a subject, directly or by a promise. `undefined` stands for the limiter's default rule. */
 export type ResolveRule = (subject: Subject) => Rule | undefined | Promise<Rule | undefined>
 
-/** What a `RuleResolver` works with. Trusted: whoever takes them from a user checks them. */
+/** What a `RuleResolver` works with. Trusted: the code that takes them from a user checks them. */
 export interface PolicyCacheOptions {
   readonly resolveRule: ResolveRule
   /** The default rule. The policy's rules must have its `stateName`. */
@@ -62,7 +62,7 @@ export class RuleResolver {
   }
 
   /**
-   * Drops what is known of a subject, or of all when `key` is absent, the last known rule included: whoever asks next causes a new
+   * Drops what is known of a subject, or of all when `key` is absent, the last known rule included: the next call causes a new
    * look-up. One that is under way still answers those who wait for it, and is not remembered.
    */
   forget(key?: string): void {
@@ -74,7 +74,7 @@ export class RuleResolver {
 
   #isFresh({ sinceMs }: Entry): boolean {
     const ageMs = this.#options.nowMs() - sinceMs
-    // Below zero the clock was set back, and nobody knows for how long the entry would seem fresh.
+    // Below zero the clock was set back, and the entry would seem fresh for an unknown time.
     return ageMs >= 0 && ageMs < this.#options.freshMs
   }
 

@@ -1,5 +1,5 @@
 /**
- * The limit and the debt of one of so many: whole numbers of which all together add up to no more, but every limit is at least 1.
+ * The limit and the debt of one of several instances: whole numbers of which all together add up to no more, but every limit is at least 1.
  * With its limit, one goes no further into debt than its part of both together.
  */
 export function shareLimit(

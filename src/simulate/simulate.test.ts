@@ -73,7 +73,7 @@ describe('worked examples', () => {
     })
   })
 
-  it('blocks who was refused for as long as it is told to', () => {
+  it('blocks a refused key for blockFor', () => {
     const rule = fixedWindow({ limit: 1, window: 100 })
     const trace = [arrive(0), arrive(1), arrive(200), arrive(1_000), arrive(1_001)]
     const [blocked, plain] = simulate(
@@ -154,7 +154,7 @@ describe('step by step', () => {
     }
   })
 
-  it('shows how it stands in between: a bucket fills while nobody comes', () => {
+  it('shows how it stands in between: a bucket fills without requests', () => {
     const rule = tokenBucket({ capacity: 10, refill: 10, period: 1_000 })
     const simulation = createSimulation([{ name: 'one', rule }], { fromMs: 0, untilMs: 1_000 })
     const remaining = (): number | undefined => simulation.results()[0]?.slots.at(-1)?.remaining
@@ -172,7 +172,7 @@ describe('step by step', () => {
     expect(remaining()).toBe(8)
   })
 
-  it('takes a trace in parts, and gives places back while nobody comes', () => {
+  it('takes a trace in parts, and releases permits without requests', () => {
     const simulation = createSimulation([{ name: 'one', rule: concurrency({ limit: 1, lease: 1_000 }) }])
     simulation.passTime(10)
     expect(simulation.results()[0]).toMatchObject({ requests: 0, accuracy: 1, slots: [] })

@@ -109,7 +109,7 @@ describe('an adversary', () => {
   })
 })
 
-describe('wrong options are told', () => {
+describe('wrong options throw', () => {
   it.each([
     [() => steady({ perSecond: 0, ...SECOND }), 'perSecond must be a number above 0, got 0'],
     [() => poisson({ perSecond: Number.NaN, ...SECOND }), 'perSecond must be a number above 0, got NaN'],

@@ -35,7 +35,7 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
-    title: 'tiers: what stands in the shadow counts, and hinders nobody',
+    title: 'tiers: a tier in shadow mode counts, and refuses no request',
     async check(store, name) {
       const tiers = {
         user: minute,
@@ -245,7 +245,7 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
-    title: 'block: replaces a longer one when it is told to',
+    title: 'block: replaces a longer one when asked to',
     async check(store, name) {
       const limiter = askingLimiter({ name, rule: second, store, clock: manualClock(60_000) })
       await limiter.block('a', 9_000)

@@ -114,7 +114,7 @@ export const operationExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'clock: a small step back is waited out, and the wait is told',
+    title: 'clock: a small step back is waited out, and the wait is part of retryAfterMs',
     rule: perSecond,
     turns: [
       [100_000, 'consume', 5, { allowed: true, remaining: 0 }],

@@ -178,7 +178,7 @@ describe('the token', () => {
 })
 
 describe('when something is away', () => {
-  it('the page says so, keeps what it knows, and is back by itself', async () => {
+  it('the page says so, keeps what it knows, and comes back without a reload', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`, { mayLoseService: true })
     await service.consume({ policy: 'api', key: 'user:1' }, 5)

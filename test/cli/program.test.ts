@@ -96,7 +96,7 @@ it('a group of commands alone tells what is in it', async () => {
   expect(err).toContain('Usage: sluice scripts')
 })
 
-it('tells what nobody expected, with where it happened', async () => {
+it('prints an unexpected error with its stack', async () => {
   const out = () => {
     throw new Error('the disk is full')
   }

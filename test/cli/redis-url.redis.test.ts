@@ -70,7 +70,7 @@ describe('a URL names a Redis', () => {
   })
 })
 
-it('TLS is spoken where the URL says so, and a server that nobody vouches for is not trusted', async () => {
+it('TLS is spoken where the URL says so, and a server without a trusted certificate is rejected', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-cli-tls-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
@@ -138,7 +138,7 @@ describe('when it does not work', () => {
     await expect(connectRedis(`redis://127.0.0.1:${port}`)).rejects.toThrow(`Redis at 127.0.0.1:${port} cannot be used`)
   })
 
-  it('a wrong password and a missing one are told as that', async () => {
+  it('a wrong password and a missing one are reported as such', async () => {
     const server = await startServer()
     onTestFinished(() => server.stop())
     await ask(server, 'CONFIG', 'SET', 'requirepass', 'right')

@@ -151,7 +151,7 @@ describe('scripts load and check', () => {
     ])
   })
 
-  it('the environment names the server too, and none at all is told', async () => {
+  it('the environment names the server too, and a missing one is an error', async () => {
     const terminal = recordingTerminal({ env: { SLUICE_REDIS_URL: url } })
     expect(await run(['scripts', 'load'], terminal)).toBe(0)
     expect(await said('load')).toEqual({

@@ -62,7 +62,7 @@ describe('top in a pipe', () => {
 })
 
 describe('top tells', () => {
-  it('that nobody answers', async () => {
+  it('that has no answer', async () => {
     const at = `http://127.0.0.1:${await freePort()}`
     expect(await said('--url', at)).toEqual({
       code: 1,
@@ -148,7 +148,7 @@ describe('top at a terminal', () => {
     },
   )
 
-  it('ends on a signal, also where nobody has a keyboard', async () => {
+  it('ends on a signal, also without a keyboard', async () => {
     const { terminal, drawnTimes, ending } = interactive({ keyboard: undefined })
     const done = run(['top', '--url', await serving(live)], terminal)
     await drawnTimes(1)

@@ -40,8 +40,12 @@ const HOSTILE: Readonly<Record<string, string>> = {
   otherHalf: '\ud801',
 }
 
+/** The client whose key is empty. */
+const WITHOUT_KEY = 'without a key'
+
 /** The key of a client. */
 export function keyOf(client: unknown): string {
+  if (client === WITHOUT_KEY) return ''
   return HOSTILE[String(client)] ?? String(client)
 }
 
@@ -172,6 +176,13 @@ export function describeDropIn(startSite: StartSite): void {
       })
       for (const client of Object.keys(HOSTILE))
         expect([client, await statuses(site, 2, client)]).toEqual([client, [200, 429]])
+    })
+
+    it('fails a request with an empty key, and counts nothing', async () => {
+      const options = { ...patient, store: createStore(), name: name() }
+      const site = await start({ options, limit: 2, windowMs: 60_000 })
+      expect(await statuses(site, 3, WITHOUT_KEY)).toEqual([500, 500, 500])
+      expect(await statuses(site, 3)).toEqual([200, 200, 429])
     })
 
     it.each([

@@ -112,7 +112,7 @@ describe.each(versions)('expressRateLimitStore and the options of %s', (_, expre
     expect(complaints).toEqual([])
   })
 
-  it('prints or throws at the start what is wrong, and lets nobody pass uncounted', async () => {
+  it('prints or throws at the start what is wrong, and lets no request pass uncounted', async () => {
     const complaint = 'limit must be a whole number of at least 1, got 1.5'
     const complaints: unknown[] = []
     const logger = { warn: () => {}, error: (error: unknown) => complaints.push(`${error}`) }

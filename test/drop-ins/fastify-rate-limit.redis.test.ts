@@ -138,7 +138,10 @@ describe.each(versions)('fastifyRateLimitStore and the options of @fastify/rate-
       const nobody = await ask(app, 'nobody')
       expect([nobody.status, await nobody.json()]).toMatchObject([
         500,
-        { message: 'key must be a string, got undefined' },
+        {
+          message:
+            'the key of a request must be a non-empty string, got undefined. Without a key all clients would share one count',
+        },
       ])
     })
   })

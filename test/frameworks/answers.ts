@@ -13,7 +13,7 @@ export function answers<Request>(stage: Stage<Request>): void {
   const left = async (one: ReturnType<typeof daily>) => (await one.peek('somebody')).remaining
 
   describe('answers', () => {
-    it('tells limits in the form that it is told to', async () => {
+    it('sets the headers of the chosen format', async () => {
       const rule = slidingWindow({ limit: 5, window: 60_000 })
       const told = async (headers: 'draft-7' | 'draft-6' | 'legacy' | false): Promise<Record<string, string>> => {
         const { url } = await stage.start({ app: { limiter: limiter({ name: name(), rule }), headers } })
@@ -38,7 +38,34 @@ export function answers<Request>(stage: Stage<Request>): void {
       expect(await told(false)).toEqual({})
     })
 
-    it('counts HEAD as GET, and the preflight of a browser only when it is told to', async () => {
+    it('sets the headers of a draft and the legacy ones at once, on a refusal too', async () => {
+      const twice = daily(1)
+      const { url } = await stage.start({ app: { limiter: twice, key, headers: ['draft-6', 'legacy'] } })
+      const origin = { origin: 'https://a.example' }
+      for (const [status, remaining] of [
+        [200, '0'],
+        [429, '0'],
+      ]) {
+        const response = await fetch(url, { headers: origin })
+        const all = Object.fromEntries([...response.headers].filter(([header]) => header.includes('ratelimit')))
+        expect([response.status, all]).toEqual([
+          status,
+          {
+            'ratelimit-policy': '1;w=86400',
+            'ratelimit-limit': '1',
+            'ratelimit-remaining': remaining,
+            'ratelimit-reset': expect.stringMatching(/^86\d{3}$/),
+            'x-ratelimit-limit': '1',
+            'x-ratelimit-remaining': remaining,
+            'x-ratelimit-reset': expect.stringMatching(/^\d{10}$/),
+          },
+        ])
+        const exposed = response.headers.get('access-control-expose-headers')?.toLowerCase().split(/, ?/) ?? []
+        expect(exposed).toEqual(expect.arrayContaining(Object.keys(all)))
+      }
+    })
+
+    it('counts HEAD as GET, and preflight requests only with countPreflight', async () => {
       const all = daily(10)
       const { url } = await stage.start({ app: { limiter: all, key } })
       const head = await fetch(url, { method: 'HEAD' })
@@ -56,7 +83,7 @@ export function answers<Request>(stage: Stage<Request>): void {
       expect([refused.status, await refused.text()]).toEqual([429, ''])
     })
 
-    it('lets scripts of another origin read the headers, unless it is told not to', async () => {
+    it('lets scripts of another origin read the headers, unless exposeHeaders is false', async () => {
       const exposed = async (headers: Record<string, string>, exposeHeaders?: boolean) => {
         const app = { limiter: daily(1), key, ...(exposeHeaders !== undefined && { exposeHeaders }) }
         const { url } = await stage.start({ app })
@@ -108,7 +135,7 @@ export function answers<Request>(stage: Stage<Request>): void {
       )
     })
 
-    it('skips what it is told to', async () => {
+    it('skips the requests of skip', async () => {
       const some = daily(1)
       const skip = async (request: Request) => frame.header(request, 'x-health') !== undefined
       const { url } = await stage.start({ app: { limiter: some, key, skip } })
@@ -137,7 +164,7 @@ export function answers<Request>(stage: Stage<Request>): void {
       expect(performance.now() - startMs).toBeGreaterThan(190)
     })
 
-    it('without the store answers by the share of this instance, or 503 when told to refuse and 500 when told to throw', async () => {
+    it('without the store answers by the share of this instance, with 503 for refuse and 500 for throw', async () => {
       const rule = fixedWindow({ limit: 5, window: 60_000 })
       const store = remoteStore()
       store.behaviour = 'fails'
@@ -158,7 +185,7 @@ export function answers<Request>(stage: Stage<Request>): void {
       expect((await fetch(deciding.url)).status).toBe(429)
     })
 
-    it('tells of a limiter that counts a request twice, and of one that is made for every request', async () => {
+    it('warns of a limiter that counts a request twice, and of one that is made for every request', async () => {
       const warnings: string[] = []
       const onWarning = (_: string, code: string) => warnings.push(code)
       const twice = { limiter: daily(100), key, onWarning }

@@ -40,6 +40,25 @@ export function counting<Request>(stage: Stage<Request>): void {
       await settled(denials, 9)
     })
 
+    it('looks without counting, and refuses when the limit is used up', async () => {
+      const requests = daily(2)
+      const { url } = await stage.start({ app: { limiter: requests, key, count: false } })
+      const look = async () => {
+        const response = await fetch(url)
+        await response.text()
+        const { headers, status } = response
+        return [status, /;r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1], headers.has('retry-after')]
+      }
+      const counted = await stage.start({ app: { limiter: requests, key } })
+      const first = (await fetch(counted.url)).headers.get('ratelimit')
+      expect(first).toMatch(/;r=1;/)
+      for (let request = 0; request < 3; request++) expect(await look()).toEqual([200, '1', false])
+      expect((await requests.peek('somebody')).remaining).toBe(1)
+      expect((await fetch(counted.url)).status).toBe(200)
+      for (let request = 0; request < 3; request++) expect(await look()).toEqual([429, '0', true])
+      expect((await fetch(counted.url)).status).toBe(429)
+    })
+
     it('holds a place for as long as a request is answered, streams and those who hang up included', async () => {
       const places = limiter({ name: name(), rule: concurrency({ limit: 2, lease: 60_000 }) })
       let go = (): void => {}

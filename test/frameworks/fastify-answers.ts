@@ -14,7 +14,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
   })
 
   withSite(`${title}: the hook`, fastify, ({ app: make, daily, asking }) => {
-    it('refuses before the body is read, unless it is told otherwise', async () => {
+    it('refuses before the body is read, unless the hook is a later one', async () => {
       const app = make()
       await app.register(rateLimit, { limiter: daily(1) })
       app.post('/early', ok)
@@ -26,7 +26,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
       expect((await ask('/late', post({}))).status).toBe(429)
     })
 
-    it('knows the body where it is told to wait for it', async () => {
+    it('knows the body with a hook that waits for it', async () => {
       const app = make()
       const limiter = daily(10)
       const cost = ({ body }: FastifyRequest) => (body as { readonly tokens: number } | undefined)?.tokens ?? 1
@@ -169,7 +169,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
       return [found, ...codes]
     }
 
-    it('warns when nobody is believed, or everybody', async () => {
+    it('warns when no proxy is trusted, or all are', async () => {
       expect(await warned(false)).toEqual(['127.0.0.1', 'PROXY_NOT_TRUSTED'])
       expect(await warned(undefined)).toEqual(['127.0.0.1', 'PROXY_NOT_TRUSTED'])
       expect(await warned(true)).toEqual(['198.51.100.1', 'EVERYBODY_TRUSTED'])

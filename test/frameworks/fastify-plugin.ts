@@ -169,7 +169,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       )
     })
 
-    it('limits routes, also when nobody waited for it to be there', async () => {
+    it('limits routes, also when the application did not wait for the plugin', async () => {
       const app = make()
       void app.register(rateLimit, { limiter: daily(1) })
       app.get('/', async (request) => request.rateLimit)

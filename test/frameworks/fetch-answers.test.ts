@@ -104,7 +104,7 @@ describe('a place that is taken for an answer of fetch', () => {
     expect(await free()).toBe(1)
   })
 
-  it('is given back before the one who reads is told of the end', async () => {
+  it('is released before the reader gets the end', async () => {
     const happened: string[] = []
     const end = async (status: number | undefined): Promise<void> => {
       await new Promise(setImmediate)
@@ -127,7 +127,7 @@ describe('a place that is taken for an answer of fetch', () => {
     expect([await free(), reasons]).toEqual([1, ['enough']])
   })
 
-  it('is free when the body fails, and the reader is told why', async () => {
+  it('is free when the body fails, and the reader gets the error', async () => {
     const { limited, free } = stage()
     const broken = { pull: () => Promise.reject(new Error('broken')) }
     const response = await limited(() => twoParts(broken))(asked())
@@ -180,7 +180,7 @@ describe('a place that is taken for an answer of fetch', () => {
     expect([await free(), await response.text()]).toEqual([2, 'onetwo'])
   })
 
-  it('is free when somebody has put the answer aside unread', async () => {
+  it('is free when the answer is left unread', async () => {
     const { limited, free } = stage()
     await limited(() => twoParts())(asked())
     await waitUntil(async () => {
@@ -189,7 +189,7 @@ describe('a place that is taken for an answer of fetch', () => {
     })
   })
 
-  it('and what is only counted if it failed: an answer that nobody waited for counts', async () => {
+  it('and what is only counted if it failed: an answer that the client did not wait for counts', async () => {
     const failures = daily(9)
     const limited = rateLimit({ limiter: failures, key, count: 'failed' })
     const left = async () => (await failures.peek('a')).remaining

@@ -157,7 +157,7 @@ describe('handlers of fetch', () => {
     expect(warnings).toEqual([])
   })
 
-  it('count hops from the end of the header where nobody tells who is connected', async () => {
+  it('count hops from the end of the header where the address of the connection is unknown', async () => {
     const handler = rateLimit({ limiter: limiterOf(5), trustProxy: 2 })(() => new Response('x'))
     const ask = async (forwarded: string) => left(await handler(request({ 'x-forwarded-for': forwarded })))
     expect(await ask('203.0.113.1, 192.0.2.1, 10.0.0.1')).toBe(4)
@@ -200,7 +200,7 @@ describe('rateLimit() refuses at the start', () => {
   const given = (options: object) => () => rateLimit({ limiter, ...options } as never)
   const noAddress = 'rateLimit() counts by address, and a Request has none. Set address, trustProxy or key'
 
-  it('to count by an address that nobody tells', async () => {
+  it('to count by an unknown address', async () => {
     expect(given({})).toThrow(noAddress)
     // Of a key that is a function this is known only when it asks.
     const handler = rateLimit({ limiter, key: byUserOrIp(() => undefined), onMissingKey: 'skip' })(() => new Response())

@@ -50,7 +50,7 @@ export function identity<Request>(stage: Stage<Request>): void {
       expect(await ask({ 'x-forwarded-for': '::ffff:203.0.113.8' })).toBe(1)
     })
 
-    it('cuts IPv6 as short as it is told', async () => {
+    it('cuts IPv6 to ipv6Prefix', async () => {
       const { url } = await stage.start({ app: { limiter: daily(2), key: byIp({ ipv6Prefix: 56 }) }, hops: 1 })
       const ask = asking(url)
       expect(await ask({ 'x-forwarded-for': '2001:db8:1:200::1' })).toBe(1)

@@ -82,7 +82,7 @@ describe.each(majors)('%s alone', (_, Koa) => {
     return codes
   }
 
-  it('warns when nobody is believed, or everybody, and not when some proxies are', async () => {
+  it('warns when no proxy is trusted, or all are, and not when some proxies are', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.7' }
     expect(await whenTrusting({}, headers)).toEqual(['PROXY_NOT_TRUSTED'])
     expect(await whenTrusting({ proxy: true }, headers)).toEqual(['EVERYBODY_TRUSTED'])

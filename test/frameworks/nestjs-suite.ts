@@ -65,7 +65,7 @@ function ownTests(nest: Nest): void {
     expect(await limitsOn(`${url}/sing`)).toEqual([['api', 6]])
   })
 
-  it('takes what a decorator leaves out from the module, and limits nothing of which nobody has said anything', async () => {
+  it('takes what a decorator leaves out from the module, and limits nothing without a setting', async () => {
     const Cats = cats('list', 'feed')
     decorate(Cats, 'list', RateLimit({ limiter: 'api', cost: undefined as never }))
     const limiters = { api: daily('api', 9) }

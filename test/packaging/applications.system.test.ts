@@ -30,7 +30,7 @@ async function openApplication(
 }
 
 /** Fails when a package is missing, invalid or not asked for. */
-const list = ({ folder }: Application): Promise<string> => output('npm', ['ls', '--all'], folder)
+const list = ({ folder }: Pick<Application, 'folder'>): Promise<string> => output('npm', ['ls', '--all'], folder)
 const runMain = ({ folder }: Application, file: string): Promise<string> => output(process.execPath, [file], folder)
 
 describe('an application installs the package, npm ls is clean, and it limits requests:', () => {
@@ -78,6 +78,7 @@ describe('an application installs the package, npm ls is clean, and it limits re
 })
 
 it('a project of TypeScript 4.9, node10 and CommonJS passes its tests in ts-jest', async () => {
+  await list(installed)
   const home = join(installed.folder, 'ts-jest')
   const compiler = join(ROOT, 'test/typescript/4.9/node_modules/typescript')
   const tsconfig = { strict: true, module: 'commonjs', moduleResolution: 'node', target: 'es2021', types: [] }

@@ -57,6 +57,12 @@ const bundlers: Readonly<Record<string, (folder: string) => Promise<unknown>>> =
     }),
 }
 
+it('npm ls is clean in the project that is bundled', async () => {
+  const tree = await output('npm', ['ls', '--all'], installed.folder)
+  expect(tree).toContain('sluice@')
+  expect(tree).not.toMatch(/invalid|extraneous|UNMET (?!OPTIONAL)/)
+})
+
 it.each(Object.entries(bundlers))('a bundle by %s runs from an empty folder', async (_, bundle) => {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bundle-'))
   onTestFinished(() => rm(folder, { recursive: true }))

@@ -45,7 +45,7 @@ describe.each(redisClients)('on $title', (entry) => {
   })
 })
 
-it('a server that does not answer is told as a failure', async () => {
+it('a server that does not answer is reported as a failure', async () => {
   const failing = { send: async () => 'x', sendToAll: async () => 'x', sweep: () => Promise.reject(new Error('gone')) }
   const store = redisStore(failing)
   const cleared = store.clear?.(openLimit(store, { limiter: 'x', rule }).limit)

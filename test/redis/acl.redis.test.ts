@@ -68,7 +68,7 @@ describe('a user that is allowed what is documented, and nothing else,', () => {
   })
 })
 
-describe('whoever has the password of such a user', () => {
+describe('a client with the password of such a user', () => {
   let client: Redis
   beforeAll(async () => {
     client = await clientWithout([])

@@ -158,7 +158,7 @@ describe('on a Cluster', () => {
     client.disconnect()
   })
 
-  it('each goes alone where the client renames keys, so that nobody knows their slots', async () => {
+  it('each goes alone where the client renames keys, so that their slots are unknown', async () => {
     const client = new Cluster([...cluster.nodes], { keyPrefix: 'app:' })
     const watched = watchedConnection(client)
     const oneLimit = openLimit(redisStore(watched), { limiter: 'slots', rule })

@@ -132,7 +132,7 @@ describe.concurrent('a process with leases', () => {
     expect((await limiter.acquire('twice')).allowed).toBe(false)
   })
 
-  it('finds them lost after it was stopped for longer, and its late release frees nobody else’s', async (test) => {
+  it('finds them lost after it was stopped for longer, and its late release frees no other permit', async (test) => {
     const limiter = limiterOf(places, redisStore(redis))
     const sleeper = started(test)
     await sleeper.run({ ...task, key: 'stopped', places: 3, ...placeOf(places) })

@@ -40,7 +40,7 @@ async function orphan(key: string): Promise<() => Promise<void>> {
 const onCluster = redisClients.filter(({ topology }) => topology === 'cluster')
 
 describe.each(onCluster)('$title', ({ title, open }) => {
-  it('CLUSTERDOWN: nobody has the slot', async () => {
+  it('CLUSTERDOWN: no node has the slot', async () => {
     const { client, close } = await open({ cluster } as unknown as SharedServers)
     onTestFinished(close)
     // Some try for seconds.
@@ -54,7 +54,7 @@ describe.each(onCluster)('$title', ({ title, open }) => {
   })
 })
 
-it('an id whose key holds something else is told by that key, and takes nothing', async () => {
+it('an id whose key holds something else fails with the name of that key, and takes nothing', async () => {
   const client = new Cluster([...cluster.nodes])
   onTestFinished(() => client.disconnect())
   const store = redisStore(client)

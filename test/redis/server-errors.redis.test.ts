@@ -44,7 +44,7 @@ it('READONLY: the server is a replica', async () => {
   await expectNothingCounted('readonly')
 })
 
-it('MASTERDOWN: the server is a replica that answers nobody without its primary', async () => {
+it('MASTERDOWN: the server is a replica that gives no answers without its primary', async () => {
   await configure('replica-serve-stale-data', 'no')
   await ask(server, 'REPLICAOF', '127.0.0.1', 1)
   onTestFinished(async () => void (await ask(server, 'REPLICAOF', 'NO', 'ONE')))
@@ -102,7 +102,7 @@ it('MISCONF: the server cannot save', async () => {
   await expectNothingCounted('misconf')
 })
 
-it('BUSY: somebody’s script does not end', async () => {
+it('BUSY: a script of another client does not end', async () => {
   await configure('busy-reply-threshold', 50)
   const killed = ask(server, 'EVAL', 'while true do end', 0).catch((error) => error.message)
   // Also when the test fails: nobody else would be answered. It is no error that there is none left.

@@ -62,7 +62,7 @@ describe('behind TLS and a password', () => {
     expect((await openOneLimit(trusting, 5_000).take('stranger')).remaining).toBe(LIMIT - 1)
   })
 
-  it('a wrong password is told as one', async () => {
+  it('a wrong password is reported as one', async () => {
     const client = new Redis(tlsPort, { password: 'wrong', tls: { ca } })
     client.on('error', () => {})
     onTestFinished(() => client.disconnect())

@@ -64,7 +64,7 @@ describe.each([
     expect((await openOneLimit(direct).take(key)).remaining).toBe(LIMIT - 2)
   })
 
-  it('that is told to send again what failed does not either', async () => {
+  it('that is set to send failed commands again does not either', async () => {
     const client = opened({ reconnectOnError: () => 2 })
     const oneLimit = openOneLimit(client, 5_000)
     await oneLimit.take('before')

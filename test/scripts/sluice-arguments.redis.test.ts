@@ -135,10 +135,10 @@ describe('a call of tiers is refused, and nothing is written, when', () => {
     expect(await refusal(['a', 'b', 'a'], `${WINDOW} 1 ${BUCKET} 1 ${WINDOW} 1`)).toBe(`${twice}a`)
     expect(await refusal(['a', 'b', 'b'], `${WINDOW} 1 ${BUCKET} 1`, '1000')).toBe(`${twice}b`)
     expect(await refusal(['a'], `${WINDOW} 1 ${BUCKET} 1`)).toBe(
-      'ERR sluice: 1 tiers take fewer arguments: remove the last ones, from token-bucket',
+      'ERR sluice: 1 tiers take fewer arguments, remove those from token-bucket',
     )
     expect(await refusal(['a', 'b'], `${WINDOW} 1 ${BUCKET} 1`, '1000')).toBe(
-      'ERR sluice: 1 tiers take fewer arguments: remove the last ones, from token-bucket',
+      'ERR sluice: 1 tiers take fewer arguments, remove those from token-bucket',
     )
     expect(await refusal([], `${WINDOW} 1`)).toBe('ERR sluice: KEYS must have 1 to 1000 keys, got 0')
     expect(await refusal(['a'], `${WINDOW} 1`, '1000')).toBe(
@@ -251,7 +251,7 @@ it('tells the time of a decision', async () => {
   expect((await run(['a'], 'fixed-window 10 11000 - - changing:1', '1@', before)).at(-1)).toBe(start)
 })
 
-it('blocks nobody in the shadow', async () => {
+it('blocks no key in shadow mode', async () => {
   const both = `${BUCKET} shadow:10:blockFor:5000 ${WINDOW} 1`
   await run(['a', 'b'], both)
   expect(await run(['a', 'b'], both)).toEqual([...[-1, 0, 2_000, 2_000], ...[98, 100_000, 40_000]])

@@ -31,7 +31,7 @@ it('ends the server and removes its folder on stop, which may be called twice', 
   expect([isRunning(server.pid), existsSync(server.folder)]).toEqual([false, false])
 })
 
-it('takes another port when somebody, even another Redis, has taken the first', async () => {
+it('takes another port when another program, even another Redis, has taken the first', async () => {
   const first = await startServer()
   onTestFinished(first.stop)
   const free = await freePort()
@@ -41,7 +41,7 @@ it('takes another port when somebody, even another Redis, has taken the first', 
   expect(second.port).toBe(free)
 })
 
-it('takes another port when somebody has taken the one that nodes of a cluster would talk on', async () => {
+it('takes another port when the port of the cluster bus is taken', async () => {
   const ports = [await freeClusterPort(), await freeClusterPort()]
   const [, free] = ports
   const somebody = createServer().listen((ports[0] ?? 0) + 10_000, '127.0.0.1')

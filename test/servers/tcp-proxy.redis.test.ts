@@ -106,7 +106,7 @@ it('cuts all connections at once', async () => {
   for (const reply of pending) await expect(reply).rejects.toThrow('Connection is closed')
 })
 
-it('cuts after the command was sent: the server has run it, and nobody hears of it', async () => {
+it('cuts after the command was sent: the server has run it, and the reply is lost', async () => {
   const { proxy, redis } = await setUp()
   proxy.cutAfterSend(1, 'incr')
   expect(await redis.ping()).toBe('PONG')

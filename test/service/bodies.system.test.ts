@@ -174,7 +174,7 @@ describe('a client that asks before it sends', () => {
 })
 
 describe('a connection', () => {
-  it('is used again after a small body that nobody read', async () => {
+  it('is used again after a small unread body', async () => {
     const stage = await serving()
     const { socket, said } = await rawConnection(stage)
     const wrong = head('Content-Length: 4').replace(TOKEN, 'wrong')
@@ -184,7 +184,7 @@ describe('a connection', () => {
     socket.destroy()
   })
 
-  it('that stops being HTTP in the middle of a body is told so, and counts nothing', async () => {
+  it('that stops being HTTP in the middle of a body gets an error, and counts nothing', async () => {
     const stage = await serving()
     const { socket, said, ended } = await rawConnection(stage)
     socket.write(`${head('Transfer-Encoding: chunked')}1a\r\n{"policy":"api","key":"a"}\r\nno length\r\n`)
@@ -204,7 +204,7 @@ describe('a connection', () => {
     expect((await stage.get('/healthz')).status).toBe(200)
   })
 
-  it('that is closed while its request is decided harms nobody, and what was decided counts', async () => {
+  it('that is closed while its request is decided harms no other, and the decision counts', async () => {
     const store = remoteStore()
     const yaml = 'policies: { api: { rule: fixed-window, limit: 10, window: 1m, timeout: 1h } }'
     const stage = await serving({ yaml, store })
@@ -233,7 +233,7 @@ describe('a connection', () => {
     expect(said().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400'])
   })
 
-  it('that is reset in the middle of a request harms nobody', async () => {
+  it('that is reset in the middle of a request harms no other', async () => {
     const stage = await serving()
     const { socket, ended } = await rawConnection(stage)
     socket.write('GET /healthz HTTP/1.1\r\nHost: loc')

@@ -45,7 +45,7 @@ it('a service that ends answers what comes on a kept-alive connection, and close
   await closed
 })
 
-it('a service that ends does not wait for connections that nobody uses', async () => {
+it('a service that ends does not wait for idle connections', async () => {
   const stage = await serving()
   expect((await stage.get('/healthz')).status).toBe(200)
   const idle = await rawConnection(stage)

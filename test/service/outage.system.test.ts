@@ -112,7 +112,7 @@ describe('without its store', () => {
   })
 })
 
-it('what nobody expected is told to the log and not to the client', async () => {
+it('an unexpected error goes to the log and not to the client', async () => {
   const broken = failingStore()
   const errors: unknown[] = []
   const { post } = await serving({ store: broken, onError: (error) => errors.push(error) })

@@ -18,7 +18,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 const stage = (host = '127.0.0.1'): Promise<Stage> => serving({ page: join(folder, 'page'), host })
 
-it('shows the page, which may load nothing from elsewhere and be shown by nobody else', async () => {
+it('shows the page, which may load nothing from elsewhere and be framed by no other page', async () => {
   const { get } = await stage()
   const { status, headers, body } = await get('/')
   expect([status, body, headers.get('content-type')]).toEqual([200, '<!doctype html>', 'text/html; charset=utf-8'])

@@ -15,7 +15,7 @@ it('ends with 2 when its policies have mistakes, and tells each with its line', 
   expect(said()).toMatch(new RegExp(`${file}:\\d+:\\d+: `))
 })
 
-it('reads its policies anew on SIGHUP, and ends with 0 on SIGTERM, whoever is slow', async () => {
+it('reads its policies again on SIGHUP, and exits with 0 on SIGTERM, also with slow clients', async () => {
   const file = await writePolicies(readLimit(10))
   const { child, said } = startProgram('--policies', file, '--no-watch')
   const port = await readPort(said)

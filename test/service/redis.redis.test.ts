@@ -76,7 +76,7 @@ describe('when Redis is away', () => {
   loud: { rule: fixed-window, limit: 10, window: 1d, timeout: 200ms, onStoreFailure: throw }
 `
 
-  it('each policy does as it says, it is not ready, and recovers by itself', async () => {
+  it('each policy does as it says, it is not ready, and recovers without a restart', async () => {
     const proxy = await startProxy(servers.single.port)
     const service = await served([
       '--policies',

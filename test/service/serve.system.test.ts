@@ -78,7 +78,7 @@ Stop it with Ctrl-C.
     expect(await stop()).toBe(0)
   })
 
-  it('takes another port when its own is taken and nobody asked for it', async () => {
+  it('takes another port when its own is taken and no port was given', async () => {
     const busy = createServer().listen(8_080, '127.0.0.1')
     // Where another program has the port already, it is taken too.
     await once(busy, 'listening').catch(() => {})
@@ -143,7 +143,7 @@ Stop it with Ctrl-C.
 })
 
 describe('the token of sluice serve', () => {
-  it('is that of a file, and is told to nobody', async () => {
+  it('is that of a file, and is never printed', async () => {
     const file = await writePolicies(`${TOKEN}\n`, 'token.txt')
     const { url, terminal } = await served(['--token-file', file])
     const ask = (token: string) => {

@@ -17,7 +17,7 @@ const expectUntouched = async ({ remaining }: Stage) => {
   }
 }
 
-describe('a wrong request is told what is wrong, and counts nothing:', () => {
+describe('a wrong request gets a message with the mistake, and counts nothing:', () => {
   it.each<[string, string, unknown, number, string, string]>([
     [
       'no policy',
@@ -371,7 +371,7 @@ describe('a body that is no JSON object', () => {
     },
   )
 
-  it('is not read either when nobody says what it is', async () => {
+  it('is not read either without a content type', async () => {
     const { url } = await stage()
     const init = { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` }, body: new Uint8Array([1]) }
     const response = await fetch(`${url}/v1/consume`, init)

@@ -49,7 +49,7 @@ describe('a subject', () => {
       fc.property(text, fc.nat(8), fc.nat(8), (whole, at, otherAt) => {
         const [one, other] = [at, otherAt].map((cut) => [whole.slice(0, cut), whole.slice(cut)] as const)
         const isSame = one?.[0] === other?.[0]
-        expect(composeSubject(one?.[1], one?.[0]) === composeSubject(other?.[1], other?.[0])).toBe(isSame)
+        expect(composeSubject(`${one?.[1]}.`, one?.[0]) === composeSubject(`${other?.[1]}.`, other?.[0])).toBe(isSame)
       }),
       { numRuns: runs('formula') },
     )
@@ -59,8 +59,13 @@ describe('a subject', () => {
     [undefined, 'undefined'],
     [null, 'null'],
     [{ kind: 'ip', name: 'x' }, 'an object'],
+    ['', '""'],
   ])('is not made of %o', (key, shown) => {
-    const error = new LimiterError('INVALID_KEY', `key must be a string, got ${shown}`)
+    const rule = 'the key of a request must be a non-empty string'
+    const error = new LimiterError(
+      'INVALID_KEY',
+      `${rule}, got ${shown}. Without a key all clients would share one count`,
+    )
     expect(() => composeSubject(key)).toThrow(error)
     expect(() => composeSubject(key, 'route')).toThrow(error)
   })

@@ -15,11 +15,14 @@ export function resolveResetMs({ allowed, retryAfterMs, resetAfterMs }: Decision
 
 /**
  * Composes one subject of a scope and a key. Two different pairs never give the same subject. Numbers become text, as they do
- * in the other libraries; any other value throws.
+ * in the other libraries; an empty text or any other value throws.
  */
 export function composeSubject(key: unknown, ...scope: readonly unknown[]): string {
   const name = typeof key === 'number' || typeof key === 'bigint' ? `${key}` : key
-  if (typeof name !== 'string') throw new LimiterError('INVALID_KEY', `key must be a string, got ${show(key)}`)
+  if (typeof name !== 'string' || name === '') {
+    const message = `the key of a request must be a non-empty string, got ${show(key)}. Without a key all clients would share one count`
+    throw new LimiterError('INVALID_KEY', message)
+  }
   return scope.length === 0 ? name : JSON.stringify([...scope, name])
 }
 

@@ -34,7 +34,7 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
   /**
    * Which requests count. `'failed'`: those whose response has status 400 and above. `'successful'`: the others. A function decides
    * by the status. Each request is reserved while it runs, so a burst does not pass the limit; those that do not count are refunded.
-   * A response that the client did not wait for counts. `false` looks: it answers and sets headers as if the request counted.
+   * A response that the client did not wait for counts. `false` looks: it refuses as if the request counted, and takes nothing.
    * @default every request counts
    */
   readonly count?: false | 'failed' | 'successful' | ((status: number, request: Request) => boolean)

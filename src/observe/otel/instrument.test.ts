@@ -230,7 +230,7 @@ describe('instrument()', () => {
     metrics.disable()
   })
 
-  it('goes to the global providers unless it is told others', async () => {
+  it('goes to the global providers unless others are given', async () => {
     trace.setGlobalTracerProvider(seen.tracerProvider)
     metrics.setGlobalMeterProvider(seen.meterProvider)
     await instrument(createLimiter({ name: 'api', rule: two })).consume('a')

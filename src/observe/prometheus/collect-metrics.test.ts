@@ -139,7 +139,7 @@ describe('collecting', () => {
     return lines(`sluice_decisions_total{limiter="${limiter.name}"`, from)
   }
 
-  it('goes to the registry of prom-client unless it is told another', async () => {
+  it('goes to the registry of prom-client unless register is given', async () => {
     const limiter = createLimiter({ name: 'api', rule: ten })
     collectMetrics(limiter)
     expect(await decided(limiter, ownRegister)).toHaveLength(1)
@@ -178,7 +178,7 @@ describe('collecting', () => {
     expect(await lines('sluice_store_healthy{')).toHaveLength(1)
   })
 
-  it('leaves a gauge of that name alone that somebody else made', async () => {
+  it('leaves a foreign gauge of that name alone', async () => {
     const limiter = createLimiter({ name: 'api', rule: ten })
     new Gauge({ name: 'sluice_store_healthy', help: 'Theirs.', registers: [register] }).set(7)
     collectMetrics(limiter, { register })

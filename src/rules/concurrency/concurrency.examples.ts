@@ -16,7 +16,7 @@ export const concurrencyExamples: readonly WorkedExample[] = [
     ],
   },
   {
-    title: 'concurrency: a place that nobody gives back comes back by itself',
+    title: 'concurrency: a permit that is not released expires',
     rule: concurrency({ limit: 2, lease: 1_000 }),
     turns: [
       [0, 'consume', 1, { allowed: true }],

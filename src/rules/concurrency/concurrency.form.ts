@@ -5,10 +5,10 @@ import { type ConcurrencyOptions, concurrency } from './concurrency.ts'
 export const concurrencyForm: RuleForm = {
   name: 'concurrency',
   factory: 'concurrency',
-  about: 'At most so many at work at once; a place that nobody returns comes back by itself.',
+  about: 'At most a number of requests at work at once; a permit that is not released expires.',
   fields: [
     { name: 'limit', kind: 'count', about: 'how many may be at work at once', example: 10 },
-    { name: 'lease', kind: 'duration', about: 'how long a place is held when nobody gives it back', example: '30s' },
+    { name: 'lease', kind: 'duration', about: 'how long a permit lasts without a release', example: '30s' },
     { name: 'maxDebt', kind: 'count', about: 'how far a charge may go beyond it' },
   ],
   uses: { concurrency: 'work that takes a while' },

@@ -1,7 +1,7 @@
--- concurrency: at most limit at work at once; a place that nobody gives back comes back after leaseMs.
+-- concurrency: at most limit at work at once; a permit that is not released expires after leaseMs.
 --
 -- limit    how many may be at work at once, whole number >= 1
--- leaseMs  how long a place is held when nobody gives it back, in milliseconds, whole number >= 1
+-- leaseMs  how long a permit lasts without a release, in milliseconds, whole number >= 1
 -- maxDebt  how far a charge may go beyond the limit, whole number >= 0, default limit
 -- needs    run, timeline-view, timeline
 -- holds    leased

@@ -11,7 +11,7 @@ import { createConcurrency } from './concurrency.memory.ts'
 export interface ConcurrencyOptions {
   /** How many may be at work at once, at least 1. */
   readonly limit: number
-  /** How long a place is held when nobody gives it back, 1 ms to 10 years: longer than the longest work. */
+  /** How long a permit lasts without a release, 1 ms to 10 years: longer than the longest work. */
   readonly lease: Duration
   /**
    * How far `charge` may go beyond the limit.

@@ -33,7 +33,7 @@ export interface LeakyBucketOptions {
 
 /**
  * A bucket that fills with requests and leaks at a constant rate. As a policeman it decides like a token bucket of the same
- * numbers; as a shaper it is a queue: each admitted request is told how long to wait for its turn.
+ * numbers; as a shaper it is a queue: each admitted request gets the time to wait for its turn.
  */
 export function leakyBucket(options: LeakyBucketOptions): Rule {
   knownOptions('leakyBucket()', options, ['capacity', 'leak', 'period', 'mode', 'maxWait', 'maxDebt'])

@@ -146,7 +146,7 @@ describe('the breaker', () => {
     expect(store.asked).toBeLessThanOrEqual(asked + 6)
   })
 
-  it('warns that decisions are made without the store, where nobody listens', async () => {
+  it('warns that decisions are made without the store, without a listener', async () => {
     await failOften(limiterWith(), 10)
     expect(warned.mock.calls).toEqual([
       ['sluice: gone; onStoreFailure decides until the store answers (npx sluice explain STORE_DEGRADED)'],
@@ -168,7 +168,7 @@ describe('the breaker', () => {
     expect([one, other, elsewhere].map(({ health }) => health.state)).toEqual(['degraded', 'degraded', 'healthy'])
   })
 
-  it('is probed by whoever is there, also by a limiter that was never asked', async () => {
+  it('is probed by any limiter, also by one that has decided nothing', async () => {
     const idle = limiterWith({ name: 'idle' })
     await failOften(limiterWith({ name: 'busy' }))
     store.behaviour = 'answers'

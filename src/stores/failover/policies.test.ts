@@ -168,7 +168,7 @@ describe('policies of tiers', () => {
     expect(refused.tiers.site).toMatchObject({ allowed: true, remaining: 100 })
   })
 
-  it('take from nobody when one of them refuses', async () => {
+  it('take nothing when one of them refuses', async () => {
     const limiter = createLimiter({
       name: 'api',
       tiers: { ...tiers, money: { rule, onStoreFailure: 'refuse' } },
@@ -197,7 +197,7 @@ describe('policies of tiers', () => {
     expect((await limiter.consume({ user: 'a' })).allowed).toBe(true)
   })
 
-  it('of the shadow refuse nobody', async () => {
+  it('in shadow mode refuse no request', async () => {
     const limiter = createLimiter({
       name: 'api',
       tiers: { user: tiers.user, trial: { rule, shadow: true, onStoreFailure: 'refuse' } },

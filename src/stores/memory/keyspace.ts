@@ -47,7 +47,7 @@ export class Keyspace {
 
   /**
    * @param changing whether every state has a rule of its own.
-   * @param deserted is told when there is no limit any more that could ask.
+   * @param deserted is called when there is no limit any more that could ask.
    */
   constructor(maxKeys: number, cells: StateCodec | CompactCodec | undefined, changing: boolean, deserted?: () => void) {
     this.limits = new CountingLimits(changing, deserted)

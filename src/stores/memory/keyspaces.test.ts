@@ -106,7 +106,7 @@ describe('the keys of limiters that were closed', () => {
   })
 })
 
-it('a limiter that nobody has any more leaves nothing, though it was not closed', async () => {
+it('an unreachable limiter leaves nothing, though it was not closed', async () => {
   const keyspaces = new Keyspaces(10)
   for (let name = 0; name < 20; name++) open(keyspaces, `${name}`, name % 2 === 0)
   for (let turn = 0; keyspaces.size > 0 && turn < 1_000; turn++) {

@@ -14,7 +14,7 @@ export interface Registered {
   readonly counting: Counting
 }
 
-/** The keyspaces of a store by scope. One that nobody can ask any more goes as soon as nothing in it counts. */
+/** The keyspaces of a store by scope. One that no limit can ask any more goes as soon as nothing in it counts. */
 export class Keyspaces {
   readonly #maxKeys: number
   readonly #keyspaces = new Map<string, Keyspace>()

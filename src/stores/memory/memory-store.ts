@@ -50,7 +50,7 @@ interface Admitted extends RuleState {
  * The embedded default: state in this process, bounded, no timers.
  *
  * At `maxKeys` a new key takes the place of the least used of a few others, but never of one that is at its limit. When all
- * of those are at their limit, new keys are counted together under one shared state until there is room: nobody gets more
+ * of those are at their limit, new keys are counted together under one shared state until there is room: no client gets more
  * than the rule allows, and newcomers may get less.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {

@@ -21,7 +21,7 @@ export class Table<State extends RuleState> {
   readonly #wheel = new ExpiryWheel()
   #hand = 0
 
-  /** @param expired is told of every state that has expired, after it is gone. */
+  /** @param expired is called with every state that has expired, after it is gone. */
   constructor(
     maxKeys: number,
     cells: StateCodec<State> | CompactCodec<State> | undefined,

@@ -155,7 +155,7 @@ describe('decisions of one turn', () => {
 })
 
 describe('a key that holds something else', () => {
-  it('fails those who ask about it, and nobody else', async () => {
+  it('fails decisions about it, and no others', async () => {
     const limiter = await limiterOn()
     await redis.set('sluice:api:fixed-window@1:b', 'a session')
     const asked = ['x', 'a', 'b', 'c', 'b', 'a'].map((key) => limiter.consume(key))

@@ -77,7 +77,7 @@ it('an error that has been told already stays as it is', () => {
   expect(callFailure('Redis did not decide', told)).toBe(told)
 })
 
-it('what is thrown without words is told by what it is', () => {
+it('an error without a message is reported by its name', () => {
   expect(callFailure('Redis did not decide', new TypeError('')).message).toBe('Redis did not decide: TypeError')
   expect(callFailure('Redis did not decide', 'gone').message).toBe('Redis did not decide: gone')
 })

@@ -597,14 +597,7 @@ local count = keys / decisions
 if count < 1 then
   error('sluice: with idMs, KEYS must have a key for each tier and then the key of the id, got 1 key', 0)
 elseif count % 1 ~= 0 then
-  error(
-    string.format(
-      'sluice: each decision must have the same number of keys, got %.0f keys for %.0f decisions',
-      keys,
-      decisions
-    ),
-    0
-  )
+  error(string.format('sluice: each decision must have as many keys, got %.0f for %.0f decisions', keys, decisions), 0)
 end
 local reply = idMs > 0 and loadReply(KEYS[#KEYS], count, nowMs)
 local isKnown = reply and true or false
@@ -614,10 +607,7 @@ if not isKnown then
   tiers, rest = readTiers(count)
   local last = rest - 1 + (decisions - 1) * count
   if #ARGV > last then
-    error(
-      string.format('sluice: %.0f tiers take fewer arguments: remove the last ones, from ', count) .. ARGV[last + 1],
-      0
-    )
+    error(string.format('sluice: %.0f tiers take fewer arguments, remove those from ', count) .. ARGV[last + 1], 0)
   elseif #ARGV < last then
     error(string.format('sluice: %.0f decisions take %.0f arguments, got %.0f', decisions, last, #ARGV), 0)
   end
