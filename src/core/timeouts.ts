@@ -1,5 +1,6 @@
 import { type Alarm, type Clock, startAlarm, timerNowMs } from './clock.ts'
 import { nextTurn } from './next-turn.ts'
+import { isRequestBound } from './request-bound.ts'
 
 /** Something that waits for an answer, and does not wait for ever. */
 export interface Timed {
@@ -20,6 +21,8 @@ export class Timeouts {
   #first = 0
   #pending = 0
   #alarm: Alarm | undefined
+  /** Where a timer ends with its request, each that waits has its own. */
+  readonly #alarms: WeakMap<Timed, Alarm> | undefined
   /** When it rings: a clock that was set back meanwhile is no reason to wait longer. */
   #ringsMs = 0
   #idle: (() => void)[] = []
@@ -33,12 +36,21 @@ export class Timeouts {
     this.deadlineMs = deadlineMs
     this.#clock = clock
     this.#keepsAlive = keepsAlive
+    this.#alarms = clock?.timer === undefined && isRequestBound() ? new WeakMap() : undefined
   }
 
   /** Lets something wait, from now on. */
   add(waiting: Timed): void {
     const nowMs = timerNowMs(this.#clock)
     waiting.dueMs = nowMs + this.deadlineMs
+    if (this.#alarms !== undefined) {
+      this.#alarms.set(
+        waiting,
+        startAlarm(this.deadlineMs, () => this.#end(waiting)),
+      )
+      this.#pending++
+      return
+    }
     if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
     else if (this.#pending === 0 && this.#keepsAlive) this.#alarm.keepAlive(true)
     // A timer that could not be started leaves nothing behind that waits for it.
@@ -50,6 +62,7 @@ export class Timeouts {
   end(waiting: Timed): boolean {
     if (waiting.isOver) return false
     waiting.isOver = true
+    this.#alarms?.get(waiting)?.stop()
     this.#pending--
     if (this.#pending === 0) this.#rest()
     else this.#forget()
@@ -88,11 +101,15 @@ export class Timeouts {
     const nowMs = timerNowMs(this.#clock)
     const untilMs = Math.max(nowMs, this.#ringsMs)
     for (let first = this.#head(); first !== undefined && first.dueMs <= untilMs; first = this.#head()) {
-      this.end(first)
-      first.expire()
+      this.#end(first)
     }
     const next = this.#head()
     if (next !== undefined && this.#alarm === undefined) this.#arm(nowMs, next.dueMs)
+  }
+
+  #end(due: Timed): void {
+    this.end(due)
+    due.expire()
   }
 
   #head(): Timed | undefined {

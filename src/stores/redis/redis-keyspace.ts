@@ -4,6 +4,7 @@ import { encodeScope } from '../../core/key.ts'
 import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
+import { isRequestBound } from '../../core/request-bound.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Reply, StoreCall } from '../../core/store.ts'
 import type { BatchScheduler } from './batch-scheduler.ts'
@@ -67,6 +68,7 @@ export class RedisKeyspace implements OrderedKeys {
   #batch: RuleBatch | undefined
   /** The hot batches that are not answered, in their order. */
   readonly #unanswered: HotBatch[] = []
+  readonly #isRequestBound = isRequestBound()
   /** Whether what comes later on some key has to wait for one of them. */
   #hasBarriers = false
   #fullBatch: FullBatch | undefined
@@ -169,7 +171,8 @@ export class RedisKeyspace implements OrderedKeys {
 
   /** A batch over several limits has a decision on a key of this one. */
   noteUnanswered(batch: HotBatch): void {
-    this.#unanswered.push(batch)
+    // In a Worker a request may end before its answer comes, and no other must wait for that.
+    if (!this.#isRequestBound) this.#unanswered.push(batch)
   }
 
   /** A batch is answered: nothing of it is handed over later. */
@@ -214,7 +217,7 @@ export class RedisKeyspace implements OrderedKeys {
     if (batch === undefined || !batch.takes(parameters, nowMs, blockMs)) {
       batch = new RuleBatch(this.#batches, { parameters, nowMs, blockMs, timeoutMs })
       this.#batch = batch
-      this.#unanswered.push(batch)
+      this.noteUnanswered(batch)
     }
     // What the full script decides and comes later must not go with what waits already.
     this.#fullBatch = undefined

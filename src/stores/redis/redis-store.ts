@@ -4,6 +4,7 @@ import type { LimitResult } from '../../core/decision.ts'
 import { type Limit, refuseUnregistered } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
+import { isRequestBound } from '../../core/request-bound.ts'
 import type { Idempotency, Reply, Store } from '../../core/store.ts'
 import { remoteLayers } from '../remote-layers.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
@@ -64,7 +65,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
   }
   const connection = openConnection(client)
   const runner = new ScriptRunner(connection, garnetLuaTransactions)
-  const batcher = new BatchScheduler(wholeNumber('maxBatch', maxBatch, 1, 1_000))
+  const most = wholeNumber('maxBatch', maxBatch, 1, 1_000)
+  // A call that decisions of several requests share would end with one of them.
+  const batcher = new BatchScheduler(isRequestBound() ? 1 : most)
   const layout = new SlotLayout(connection.isCluster === true, connection.keepsKeysApart !== true)
   const keyspaces = new WeakMap<Limit, RedisKeyspace>()
   const findKeyspace = (limit: Limit): RedisKeyspace => keyspaces.get(limit) ?? refuseUnregistered(limit)
