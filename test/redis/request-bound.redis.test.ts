@@ -12,6 +12,20 @@ beforeAll(async () => {
   port = (await useServer()).port
 })
 
+it('a timeout says what may have ended the connection', async () => {
+  vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const store = redisStore({ send: () => new Promise(() => {}), sendToAll: async () => 'OK' })
+  const rule = slidingWindow({ limit: 1, window: '1d' })
+  const limiter = createLimiter({ name: 'ended', rule, store, timeout: 1, onStoreFailure: 'throw' })
+  await expect(limiter.consume('ann')).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringMatching(
+      /^the store timed out after 1 ms\. In a Worker a connection ends with its request: open one in each request/,
+    ),
+  })
+})
+
 it('each decision is a call of its own, and none waits for one that never comes back', async () => {
   vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
   const redis = new Redis(port)
