@@ -23,7 +23,7 @@ const installed = [...folders, ...compilers].flatMap((folder) => {
 const NAMED = [
   ...['express', 'fastify', 'hono', 'koa', '@nestjs/core', 'ioredis', 'redis', 'iovalkey', '@valkey/valkey-glide'],
   ...['express-rate-limit', '@fastify/rate-limit', 'hono-rate-limiter', '@nestjs/throttler'],
-  ...['prom-client', '@opentelemetry/api', 'typescript', 'workerd'],
+  ...['prom-client', '@opentelemetry/api', 'typescript', 'bun', 'deno', 'workerd'],
 ]
 // They are installed to be refused.
 const REFUSED = ['ioredis 4.31.0', 'redis 3.1.2']

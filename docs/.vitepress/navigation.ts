@@ -30,7 +30,6 @@ export const guide: Item[] = [
     ['Waiting for a turn', '/waiting'],
     ['A rule per customer', '/resolve-rule'],
     ['Blocks, refunds, retries', '/blocking'],
-    ['Shadow mode', '/shadow'],
   ]),
   group('Frameworks', [
     ['What all share', '/http'],
@@ -39,7 +38,8 @@ export const guide: Item[] = [
     ['NestJS', '/nestjs'],
     ['Hono', '/hono'],
     ['Koa', '/koa'],
-    ['Next.js, Bun, Deno, node:http', '/fetch'],
+    ['Next.js, fetch, node:http', '/fetch'],
+    ['Bun, Deno, Workers', '/runtimes'],
     ['WebSockets, Socket.IO', '/websockets'],
   ]),
   group('Redis', [

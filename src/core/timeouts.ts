@@ -1,5 +1,6 @@
 import { type Alarm, type Clock, startAlarm, timerNowMs } from './clock.ts'
 import { nextTurn } from './next-turn.ts'
+import { isRequestBound } from './request-bound.ts'
 
 /** A call that waits for an answer until its timeout. */
 export interface Timed {
@@ -20,6 +21,8 @@ export class Timeouts {
   #first = 0
   #pending = 0
   #alarm: Alarm | undefined
+  /** Where a timer ends with its request, each call that waits has its own. */
+  readonly #alarms: WeakMap<Timed, Alarm> | undefined
   /** When the timer rings: a clock that was set back meanwhile is no reason to wait longer. */
   #ringsMs = 0
   #idle: (() => void)[] = []
@@ -33,12 +36,21 @@ export class Timeouts {
     this.deadlineMs = deadlineMs
     this.#clock = clock
     this.#keepsAlive = keepsAlive
+    this.#alarms = clock?.timer === undefined && isRequestBound() ? new WeakMap() : undefined
   }
 
   /** Starts the timeout of a call. */
   add(waiting: Timed): void {
     const nowMs = timerNowMs(this.#clock)
     waiting.dueMs = nowMs + this.deadlineMs
+    if (this.#alarms !== undefined) {
+      this.#alarms.set(
+        waiting,
+        startAlarm(this.deadlineMs, () => this.#timeOut(waiting)),
+      )
+      this.#pending++
+      return
+    }
     if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
     else if (this.#pending === 0 && this.#keepsAlive) this.#alarm.keepAlive(true)
     // Last: when the timer cannot be started, no call waits for it.
@@ -50,6 +62,7 @@ export class Timeouts {
   end(waiting: Timed): boolean {
     if (waiting.isOver) return false
     waiting.isOver = true
+    this.#alarms?.get(waiting)?.stop()
     this.#pending--
     if (this.#pending === 0) this.#rest()
     else this.#forget()
@@ -90,11 +103,15 @@ export class Timeouts {
     for (;;) {
       const first = this.#waiting[this.#first]
       if (first === undefined || first.dueMs > untilMs) break
-      this.end(first)
-      first.expire()
+      this.#timeOut(first)
     }
     const next = this.#waiting[this.#first]
     if (next !== undefined && this.#alarm === undefined) this.#arm(nowMs, next.dueMs)
+  }
+
+  #timeOut(due: Timed): void {
+    this.end(due)
+    due.expire()
   }
 
   // Also those that are over behind one that waits: when they outnumber those that wait by more than `MOST_OVER`.

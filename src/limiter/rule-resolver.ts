@@ -1,6 +1,7 @@
 import { show } from '../core/check.ts'
 import type { Subject } from '../core/key.ts'
 import { LimiterError } from '../core/limiter-error.ts'
+import { isRequestBound } from '../core/request-bound.ts'
 import type { Rule } from '../core/rule.ts'
 
 /** Picks the rule of a subject, directly or by a promise. `undefined` stands for the limiter's default rule. */
@@ -57,7 +58,8 @@ export class RuleResolver {
       if (this.#entries.size > this.#options.maxSubjects / 2) this.#keep(key, entry)
       return entry.rule
     }
-    const lookUp = this.#lookUps.get(key)
+    // In a Worker one that another request has started may have ended with it.
+    const lookUp = isRequestBound() ? undefined : this.#lookUps.get(key)
     return lookUp === undefined ? this.#lookUp(key, subject, entry) : (lookUp.rule ?? lookUp.entry.rule)
   }
 

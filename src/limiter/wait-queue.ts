@@ -33,7 +33,7 @@ export interface WaitQueueOptions {
   /** Calls `ring` once after that long, and returns the function that cancels it. */
   timer(afterMs: number, ring: () => void): () => void
   /** Called when no caller is in line or sits out a delay and no attempt is in flight: the line can be forgotten. */
-  emptied?(): void
+  readonly emptied?: (() => void) | undefined
 }
 
 /**

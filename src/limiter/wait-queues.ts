@@ -4,6 +4,7 @@ import type { Decision } from '../core/decision.ts'
 import { readWait } from '../core/duration.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import type { LimitKey } from '../core/operation.ts'
+import { isRequestBound } from '../core/request-bound.ts'
 import { type Lease, takeLease } from './lease.ts'
 import type { Key, Scheduled, WaitOptions } from './options.ts'
 import { COST, createOfType, PEEKED_COST, parseOperations } from './parse-call.ts'
@@ -21,10 +22,14 @@ export interface WaitHost extends LimiterHost {
   readonly shadows: readonly string[]
 }
 
-/** The lines of a limiter, one for each key that a caller waits for. */
+/**
+ * The lines of a limiter, one for each key that a caller waits for. Where a timer ends with its request, every caller has a line of its own:
+ * the head of a line that requests share may have ended, and no other would ever try.
+ */
 export class WaitQueues {
   readonly #host: WaitHost
   readonly #maxQueue: number
+  readonly #isShared = !isRequestBound()
   readonly #lines = new Map<string, WaitQueue>()
   /** The lines by each of the keys that they are about. */
   readonly #linesByKey = new Map<string, Set<WaitQueue>>()
@@ -103,8 +108,7 @@ export class WaitQueues {
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
     }
-    const names = keys.map(nameLine)
-    const line = this.#lines.get(names.join('\n')) ?? this.#open(names, keys)
+    const line = this.#isShared ? this.#findLine(keys) : this.#createLine(keys)
     const peek = async (): Promise<Decision> => this.#peek(keys, cost)
     const isBlocked = (): Promise<boolean> => this.#isBlocked(keys)
     const decision = await line.wait({ ...turn, peek, isBlocked, maxWaitMs, signal })
@@ -124,19 +128,26 @@ export class WaitQueues {
     return Object.entries(tiers).some(([name, tier]) => tier?.reason === 'blocked' && !shadows.includes(name))
   }
 
-  #open(names: readonly string[], keys: readonly LimitKey[]): WaitQueue {
+  #findLine(keys: readonly LimitKey[]): WaitQueue {
+    const names = keys.map(nameLine)
+    const known = this.#lines.get(names.join('\n'))
+    if (known !== undefined) return known
+    const line = this.#createLine(keys, () => this.#remove(names, line))
+    this.#lines.set(names.join('\n'), line)
+    for (const name of names) this.#linesByKey.set(name, (this.#linesByKey.get(name) ?? new Set()).add(line))
+    return line
+  }
+
+  #createLine(keys: readonly LimitKey[], emptied?: () => void): WaitQueue {
     const { name, clock } = this.#host
-    const line = new WaitQueue({
+    return new WaitQueue({
       name,
       maxQueue: this.#maxQueue,
       longestSleepMs: keys.some(isLeased) ? PLACE_POLL_MS : undefined,
       nowMs: () => timerNowMs(clock),
       timer: (afterMs, ring) => startTimer(clock, afterMs, ring),
-      emptied: () => this.#remove(names, line),
+      emptied,
     })
-    this.#lines.set(names.join('\n'), line)
-    for (const name of names) this.#linesByKey.set(name, (this.#linesByKey.get(name) ?? new Set()).add(line))
-    return line
   }
 
   #remove(names: readonly string[], line: WaitQueue): void {

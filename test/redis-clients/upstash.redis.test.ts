@@ -89,7 +89,7 @@ describe('a failure on the way has a code, and no command is sent twice:', () =>
       'a redirection',
       (_, response) => response.writeHead(307, { location: '/elsewhere' }).end(),
       'STORE_FAILED',
-      /fetch failed/,
+      /the status 307 without a reply of Redis/,
     ],
     [
       'a token that is not taken',

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Decision, memoryStore } from 'sluice'
 import { storeContract } from 'sluice/testing'
@@ -57,6 +58,25 @@ it('outlives the eviction of the object, and the end of the program', async () =
   await worker.stop()
   worker = await start()
   expect(await ask('kept/consume/ann')).toMatchObject({ remaining: 97 })
+})
+
+it('limits as the page about runtimes shows', async () => {
+  const page = await readFile(new URL('../../docs/runtimes.md', import.meta.url), 'utf8')
+  const [, program = ''] = /```js compile\n([\s\S]*?)```/.exec(page) ?? []
+  await writeFile(join(installed.folder, 'page.mjs'), program)
+  const shown = await startWorker(installed.folder, 'page.mjs', {
+    durableObjects: { LIMITS: { className: 'Limits', useSQLite: true } },
+  })
+  const headers = { 'cf-connecting-ip': '203.0.113.7' }
+  // Some more than the limit: a window may end meanwhile, and a little comes back.
+  const answers = await Promise.all(Array.from({ length: 120 }, () => fetch(shown.url, { headers })))
+  await shown.stop()
+  const refused = answers.filter(({ status }) => status !== 200)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused.length).toBeLessThanOrEqual(20)
+  for (const { status, headers } of refused) {
+    expect([status, headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
+  }
 })
 
 it('deletes what has expired when its alarm rings, and nothing else', async () => {

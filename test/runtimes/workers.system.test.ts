@@ -43,6 +43,11 @@ it('a Worker waits for its turn', async () => {
   expect(await (await ask('/wait')).json()).toEqual([true, true, true])
 })
 
+it('requests to a Worker wait for their turns, whichever of them has ended before', async () => {
+  const answers = await Promise.all(Array.from({ length: 6 }, async () => (await ask('/turn')).json()))
+  expect(answers).toEqual([true, true, true, true, true, true])
+})
+
 it('a Worker runs functions one after the other', async () => {
   expect(await (await ask('/schedule')).json()).toMatchObject([{ value: 2 }, { value: 4 }, { value: 6 }])
 })

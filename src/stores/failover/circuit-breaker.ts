@@ -2,6 +2,7 @@ import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
 import { logWarning } from '../../core/explain-hint.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { isNoAnswer } from '../../core/no-answer.ts'
+import { isRequestBound } from '../../core/request-bound.ts'
 import type { Health, Store } from '../../core/store.ts'
 
 /** A limiter, as the breaker of its store sees it. */
@@ -107,7 +108,8 @@ export class CircuitBreaker {
 
   #open(error: unknown): void {
     const listeners = this.#listListeners()
-    if (this.isOpen || listeners.length === 0) return
+    // What probes in the background would end with the request, and the store would never be asked again.
+    if (this.isOpen || listeners.length === 0 || isRequestBound()) return
     const nowMs = timerNowMs(this.#clock)
     if (nowMs - this.#sinceMs > SETTLED_MS) this.#pauseMs = FIRST_PROBE_MS
     this.isOpen = true

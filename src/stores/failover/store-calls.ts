@@ -2,6 +2,7 @@ import { type Clock, startTimer } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { NoAnswer } from '../../core/no-answer.ts'
+import { isRequestBound } from '../../core/request-bound.ts'
 import type { Health, Reply, Store, StoreCall } from '../../core/store.ts'
 import { type Timed, Timeouts } from '../../core/timeouts.ts'
 import {
@@ -55,7 +56,8 @@ export class StoreCalls {
     if (this.#late !== undefined) return this.#late
     const { deadlineMs } = this.timeouts
     const cause = new NoAnswer(`no answer within ${deadlineMs} ms`)
-    const message = `the store timed out after ${deadlineMs} ms`
+    const hint = isRequestBound() ? '. In a Worker a connection ends with its request: open one in each request' : ''
+    const message = `the store timed out after ${deadlineMs} ms${hint}`
     this.#late = this.#store.trouble?.() ?? new LimiterError('STORE_FAILED', message, { cause })
     queueMicrotask(() => {
       this.#late = undefined

@@ -4,6 +4,7 @@ import { encodeScope } from '../../core/key.ts'
 import type { Limit } from '../../core/limit.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
+import { isRequestBound } from '../../core/request-bound.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Batch, BatchKeyspace } from './batch.ts'
 import type { OrderedKeys, Pending, Waiting } from './key-order.ts'
@@ -38,6 +39,7 @@ export class RedisKeyspace implements OrderedKeys, BatchKeyspace {
   readonly #ownTexts: RuleTexts
   /** The hot batches that are not answered, in their order. */
   readonly #unanswered: Batch[] = []
+  readonly #isRequestBound = isRequestBound()
   /** Whether what comes later on some key has to wait for one of them. */
   #hasBarriers = false
   #handedOver = 0
@@ -79,8 +81,9 @@ export class RedisKeyspace implements OrderedKeys, BatchKeyspace {
 
   /** A batch begins with a call on a key of this limit. */
   begin(batch: Batch, isHot: boolean): void {
-    // Two keys of one limit are of one keyspace, which hears of the answer once.
-    if (isHot && this.batch !== batch) this.#unanswered.push(batch)
+    // Two keys of one limit are of one keyspace, which hears of the answer once. In a Worker a request may end before its answer comes,
+    // and no other must wait for that.
+    if (isHot && this.batch !== batch && !this.#isRequestBound) this.#unanswered.push(batch)
     this.batch = batch
   }
 

@@ -1,5 +1,6 @@
 import { knownOptions, show, wholeNumber } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { isRequestBound } from '../../core/request-bound.ts'
 import type { Store } from '../../core/store.ts'
 import { remoteLayers } from '../remote-layers.ts'
 import { openConnection, type RedisClient } from './clients/connect.ts'
@@ -51,7 +52,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
     throw new LimiterError('INVALID_OPTION', `garnetLuaTransactions must be true or false, got ${got}`)
   }
   const most = wholeNumber('maxBatch', maxBatch, 1, 1_000)
-  const calls = new RedisCalls(openConnection(client), prefix, most, garnetLuaTransactions)
+  // A call that decisions of several requests share would end with one of them.
+  const together = isRequestBound() ? 1 : most
+  const calls = new RedisCalls(openConnection(client), prefix, together, garnetLuaTransactions)
   return {
     name: 'redis',
     isLocal: false,

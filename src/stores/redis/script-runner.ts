@@ -1,4 +1,5 @@
 import { LimiterError } from '../../core/limiter-error.ts'
+import { isRequestBound } from '../../core/request-bound.ts'
 import { callFailure } from './call-failure.ts'
 import type { Cancellation } from './cancellation.ts'
 import { isNoScript } from './clients/is-no-script.ts'
@@ -140,14 +141,16 @@ export class ScriptRunner {
 
   // Once for all who ask meanwhile, and again only when it failed.
   #askEngine(key: string, how: How): Promise<void> {
-    this.#asking ??= refuseUnsafeEngine((command) => this.#sendPlain(key, command, how), key)
+    if (this.#asking !== undefined) return this.#asking
+    const asking = refuseUnsafeEngine((command) => this.#sendPlain(key, command, how), key)
       .then(() => {
         this.#isEngineSafe = true
       })
       .finally(() => {
         this.#asking = undefined
       })
-    return this.#asking
+    if (!isRequestBound()) this.#asking = asking
+    return asking
   }
 
   // No call waits for it or needs it: a server that does not know a script gets its text with the request. But what came

@@ -11,6 +11,7 @@ const HOUR_MS = 3_600_000
 const daily = (name) => createLimiter({ name, rule: fixedWindow({ limit: 2, window: 24 * HOUR_MS }) })
 const places = createLimiter({ name: 'places', rule: concurrency({ limit: 1, lease: HOUR_MS }) })
 const soon = createLimiter({ name: 'soon', rule: fixedWindow({ limit: 1, window: 100 }) })
+const turns = createLimiter({ name: 'turns', rule: fixedWindow({ limit: 1, window: 50 }) })
 const jobs = createLimiter({ name: 'jobs', rule: concurrency({ limit: 1, lease: HOUR_MS }) })
 
 const limited = rateLimit({ limiter: daily('fetch'), key: () => 'everybody' })(() => new Response('in'))
@@ -37,6 +38,7 @@ const routes = {
     for (let time = 0; time < 3; time++) answers.push((await soon.wait('turn', { maxWait: 5_000 })).allowed)
     return Response.json(answers)
   },
+  '/turn': async () => Response.json((await turns.wait('turn', { maxWait: 60_000 })).allowed),
   '/schedule': async () =>
     Response.json(await Promise.all([1, 2, 3].map((job) => jobs.schedule('job', async () => job * 2)))),
   // Hashed: a key that is too long, and what a header says of one.

@@ -22,8 +22,8 @@ export function upstashConnection(options: UpstashConnectionOptions): RedisConne
     const abort = new AbortController()
     delivery?.onWithdraw(() => abort.abort())
     const body = JSON.stringify([command])
-    // A redirection would have the request sent a second time, to wherever it leads.
-    const response = await fetch(address, { method: 'POST', headers, body, redirect: 'error', signal: abort.signal })
+    // A redirection would have the request sent a second time, to wherever it leads. Workers do not know 'error'.
+    const response = await fetch(address, { method: 'POST', headers, body, redirect: 'manual', signal: abort.signal })
     return readReply(response)
   }
   return {
