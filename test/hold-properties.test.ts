@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Rule } from '../src/core/rule.ts'
 import { consume, peek } from '../src/engine/consume.ts'
-import { type Hold, WALK } from '../src/engine/holds.ts'
+import { countWalked, type Hold } from '../src/engine/holds.ts'
 import { type KeyState, type Transition, UNTOUCHED } from '../src/engine/key-state.ts'
 import { runs } from './effort.ts'
 import { type Action, decideBy } from './open-limit.ts'
@@ -132,8 +132,8 @@ describe.each([
 })
 
 const crowd = fc.array(fc.record({ amount: fc.integer({ min: 1, max: 3 }), holdMs: holdTimes, wait: fc.nat(40) }), {
-  minLength: WALK + 1,
-  maxLength: 3 * WALK,
+  minLength: 65,
+  maxLength: 130,
   size: 'max',
 })
 const roomy = { limit: fc.integer({ min: 20, max: 90 }), timeMs: fc.constantFrom(250, 61_000), rate: amounts }
@@ -152,7 +152,7 @@ describe('a key with more holds than a waiting time looks at', () => {
         }
         const asked = consume(rule, entry, cost, nowMs)
         if (asked.allowed) return
-        if ((asked.holds?.list.length ?? 0) > WALK) crowded++
+        if ((asked.holds?.list.length ?? 0) > countWalked(rule)) crowded++
         expect(consume(rule, asked, cost, nowMs + asked.retryAfterMs).allowed).toBe(true)
       }),
       { numRuns: runs('schedule') },

@@ -2,21 +2,20 @@ import { indent } from './hot.mjs'
 import { nameLocals } from './name-locals.mjs'
 import { readFunctions, readLua, readRule, ruleNames } from './read-rule.mjs'
 
-// The full script is sluice.lua with the functions of all rules in it, and those of holds. No function makes a function.
+// The full script is sluice.lua with the files that it names in it, and the functions of all rules. No function makes a function.
 
 /** The text of the full script. */
 export function assembleFull(version) {
   const rules = ruleNames().map(readRule)
   const shared = [...new Set(rules.flatMap(({ needs }) => needs))]
-  const parts = {
-    rules: [
-      ...shared.map((needs) => readFunctions(`rules/${needs}.lua`)),
-      ...rules.map(({ functions }) => functions).filter((functions) => functions !== ''),
-      readRules(rules),
-    ].join('\n\n'),
-    holds: readLua('stores/redis/lua/holds.lua'),
-  }
-  const script = readLua('stores/redis/lua/sluice.lua').replace(/^-- @(\w+)$/gm, (_, part) => parts[part])
+  const functions = [
+    ...shared.map((needs) => readFunctions(`rules/${needs}.lua`)),
+    ...rules.map((rule) => rule.functions).filter((text) => text !== ''),
+    readRules(rules),
+  ].join('\n\n')
+  const script = readLua('stores/redis/lua/sluice.lua').replace(/^-- @([\w-]+)$/gm, (_, part) => {
+    return part === 'rules' ? functions : readLua(`stores/redis/lua/${part}.lua`)
+  })
   return `${writeHeader(rules, version)}\n\n${nameLocals(script)}\n`
 }
 

@@ -8,7 +8,7 @@ import { slidingLog } from '../rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../rules/token-bucket/token-bucket.ts'
 import { adjust } from './adjust.ts'
 import { consume, peek } from './consume.ts'
-import { type Hold, MOST_HOLDS, WALK } from './holds.ts'
+import { countWalked, type Hold, MOST_HOLDS } from './holds.ts'
 import { type KeyState, type Transition, UNTOUCHED } from './key-state.ts'
 
 const DAY_MS = 86_400_000
@@ -130,18 +130,20 @@ describe('what can go back of a hold on a bucket', () => {
 })
 
 describe('a waiting time', () => {
-  it('is exact while it needs sixteen holds, and never too early beyond that', () => {
-    const rule = day(20)
-    const stored = hold(rule, 20)
-    for (let cost = 1; cost <= WALK; cost++) {
+  it.each([
+    [64, day(80)],
+    [16, slidingLog({ limit: 80, window: DAY_MS })],
+  ])('is exact while it needs %i holds, and never too early beyond that', (walked, rule) => {
+    const stored = hold(rule, 80)
+    for (let cost = 1; cost <= walked; cost++) {
       const refused = consume(rule, stored, cost, 0)
       expect(refused).toMatchObject({ allowed: false, retryAfterMs: 1_000 * cost })
       expect(consume(rule, refused, cost, refused.retryAfterMs - 1).allowed).toBe(false)
     }
-    // After sixteen it tells the time of the window. What comes back sooner passes sooner.
-    const late = consume(rule, stored, WALK + 1, 0)
+    // After those it tells the time of the window. What comes back sooner passes sooner.
+    const late = consume(rule, stored, walked + 1, 0)
     expect(late).toMatchObject({ allowed: false, retryAfterMs: DAY_MS })
-    expect(consume(rule, late, WALK + 1, 17_000).allowed).toBe(true)
+    expect(consume(rule, late, walked + 1, 1_000 * (walked + 1)).allowed).toBe(true)
   })
 
   it('is the one of the rule where that is sooner, and where places are leased', () => {
@@ -198,6 +200,6 @@ describe.each(everyMode.map((mode) => [mode.title, mode] as const))('of a thousa
   ])('%s reads no more than those that expire first', (_, ask) => {
     const { stored, reads } = watch(full)
     ask(stored)
-    expect(reads()).toBeLessThanOrEqual(3 * WALK)
+    expect(reads()).toBeLessThanOrEqual(3 * countWalked(rule))
   })
 })

@@ -20,8 +20,10 @@ export interface Holds {
 /** The most holds of one key at once, unless its rule says less. */
 export const MOST_HOLDS = 1_000
 
-/** How many holds a waiting time looks at: those that expire first. */
-export const WALK = 16
+/** How many holds a waiting time looks at: those that expire first. Fewer where a key may have fewer, because each takes longer. */
+export function countWalked({ mostHolds }: Rule): number {
+  return mostHolds === undefined ? 64 : 16
+}
 
 /** What a rule has counted of a key, and the holds on it. */
 export interface Held {
@@ -104,7 +106,7 @@ export function countTaken(rule: Rule, state: RuleState | undefined, timeMs: num
 export function passesAfterMs(rule: Rule, { state, holds }: Held, timeMs: number, cost: number): number {
   const aloneMs = rule.step(state, timeMs, cost).retryAfterMs
   if (holds === undefined || rule.refunds === 'lease') return aloneMs
-  const first = readLeft(holds, WALK)
+  const first = readLeft(holds, countWalked(rule))
   const expiresMs = (count: number): number => (first[count] as Hold).untilMs
   if (timeMs + aloneMs <= expiresMs(0)) return aloneMs
   const passesMs = (count: number): number => {

@@ -234,14 +234,14 @@ local function retryAfterRefund(rule, state, timeMs, cost, numbers, count)
   return (step(rule, refundAll(rule, state, timeMs, numbers, count), timeMs, cost, false))
 end
 
--- When a cost that does not pass now passes if no one comes but holds expire, from timeMs. Looks at the 16 that expire first, and after
+-- When a cost that does not pass now passes if no one comes but holds expire, from timeMs. Looks at the 64 that expire first, 16 of a log, and after
 -- those at the rule alone: never too early.
 local function passesAfter(rule, entry, timeMs, cost)
   local holds, aloneMs = entry.holds, (step(rule, entry.state, timeMs, cost, false))
   if rule.refunds == 'leased' or timeMs + aloneMs <= readUntil(holds, 1) then
     return aloneMs
   end
-  local least, most = 1, math.min(16, holds.count)
+  local least, most = 1, math.min(rule.mostHolds and 16 or 64, holds.count)
   local numbers = readRows(holds, most)
   -- A cost that passes before the next hold expires also passes after it. So the fewest that let it pass are searched by halves.
   while least < most do
