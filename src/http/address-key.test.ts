@@ -103,7 +103,7 @@ describe('clientAddress', () => {
     expect(clientAddress(networks)(peer, header)).toBe(address)
   })
 
-  it.each(['10.0.0.0/33', '::/129', '10/8', '010.0.0.0/8', '10.0.0.0/', 'localnet', '', 8])(
+  it.each(['10.0.0.0/33', '::/129', '10/8', '010.0.0.0/8', '10.0.0.0/', 'localnet', 'constructor', '', 8])(
     'refuses to trust %j',
     (network) => {
       const rule = "a number of hops from 1 to 100, or networks such as ['10.0.0.0/8', '::1', 'loopback']"

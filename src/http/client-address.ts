@@ -18,11 +18,11 @@ type Network = readonly [address: Address, bits: number]
 const MOST_HOPS = 100
 const NETWORK = /^(.+)\/(\d{1,3})$/
 
-const NAMED: Readonly<Record<string, readonly string[]>> = {
-  loopback: ['127.0.0.0/8', '::1/128'],
-  linklocal: ['169.254.0.0/16', 'fe80::/10'],
-  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
-}
+const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['loopback', ['127.0.0.0/8', '::1/128']],
+  ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
+  ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+])
 
 /**
  * Makes a function that finds the client's address. Each proxy appends the address of its own peer to the header. The header is
@@ -59,7 +59,7 @@ function findFarthest(
 }
 
 function parseNetworks(text: string): readonly Network[] {
-  const named = NAMED[text] ?? [text]
+  const named = NAMED.get(text) ?? [text]
   return named.map((network) => {
     const [, address, bits] = NETWORK.exec(network) ?? []
     const bytes = address === undefined ? parseAddress(network) : parseBytes(address)

@@ -1,7 +1,7 @@
 // A server of Bun's or Deno's own on a free port, which it prints. Both adapters count by the address that the runtime tells.
 import { Hono } from 'hono'
 import { createLimiter, fixedWindow } from 'sluice'
-import { decisionOf, rateLimit } from 'sluice/fetch'
+import { getDecision, rateLimit } from 'sluice/fetch'
 import { rateLimit as honoRateLimit } from 'sluice/hono'
 
 const { Bun, Deno } = globalThis
@@ -10,7 +10,7 @@ const daily = (name) => createLimiter({ name, rule: fixedWindow({ limit: 2, wind
 const address =
   Bun === undefined ? (_, info) => info.remoteAddr.hostname : (request, server) => server.requestIP(request)?.address
 const limited = rateLimit({ limiter: daily('fetch'), address })((request) => {
-  return new Response(`${decisionOf(request).remaining} left`)
+  return new Response(`${getDecision(request).remaining} left`)
 })
 
 const app = new Hono()
