@@ -70,7 +70,6 @@ export function parseAmounts(
   { what, least, otherwise }: AmountRule,
 ): readonly (number | undefined)[] {
   const check = (name: string, value: unknown): number => wholeNumber(name, value, least, undefined, 'INVALID_ARGUMENT')
-  if (given === undefined) return keys.map(() => 1)
   if (typeof given !== 'object' || given === null) {
     const amount = check(what, given)
     return keys.map(() => amount)

@@ -14,7 +14,6 @@ export class SlotLayout {
 
   /** The same things in groups that one script can decide over. Those of one name stay together. */
   grouped<Named extends { readonly name: string }>(things: readonly Named[]): readonly (readonly Named[])[] {
-    if (!this.isCluster) return [things]
     const groups = new Map<number | string, Named[]>()
     for (const thing of things) {
       const place = this.#knowsSlots ? slotOf(thing.name) : thing.name
