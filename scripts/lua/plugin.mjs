@@ -26,9 +26,9 @@ function writeModule() {
   const entries = Object.entries(readManifest()).flatMap(([name, versions]) =>
     versions.map((entry) => ({ name, ...entry })),
   )
-  const { lines, passages } = shareLines(entries.map((entry) => readScript(entry.name, entry)))
+  const { lines, ranges } = shareLines(entries.map((entry) => readScript(entry.name, entry)))
   const scripts = entries.map(({ name, version, sha1, parameters }, index) => {
-    return { name, version, sha1, parameters, passages: passages[index] }
+    return { name, version, sha1, parameters, ranges: ranges[index] }
   })
   return `export const lines = ${JSON.stringify(lines)}\nexport const scripts = ${JSON.stringify(scripts)}`
 }

@@ -1,4 +1,4 @@
 export function shareLines(texts: readonly string[]): {
   readonly lines: string
-  readonly passages: readonly (readonly number[])[]
+  readonly ranges: readonly (readonly number[])[]
 }

@@ -1,33 +1,33 @@
-// Below this many characters the numbers of a passage take more room than the passage.
+// Below this many characters the numbers of a range take more room than its lines.
 const LEAST_LENGTH = 40
 
 /**
- * The lines of all texts, a passage that several have only once, and for each text its passages, in threes: the number of the first line, how
+ * The lines of all texts, those that several have only once, and for each text its ranges, in threes: the number of the first line, how
  * many there are from there, and by how many spaces this text has them further to the right. `src/stores/redis/join-lines.ts` makes the texts of
  * them again.
  */
 export function shareLines(texts) {
   const table = { lines: [], places: new Map() }
-  const passages = new Map()
+  const ranges = new Map()
   // What short texts have in common stays close together, which is what gzip needs to see it.
   for (const text of [...texts].sort((one, other) => one.length - other.length)) {
-    if (!passages.has(text)) passages.set(text, shareText(table, text.split('\n')))
+    if (!ranges.has(text)) ranges.set(text, shareText(table, text.split('\n')))
   }
-  return { lines: table.lines.join('\n'), passages: texts.map((text) => passages.get(text)) }
+  return { lines: table.lines.join('\n'), ranges: texts.map((text) => ranges.get(text)) }
 }
 
 function shareText(table, wanted) {
-  const passages = []
+  const ranges = []
   for (let at = 0; at < wanted.length; ) {
     const known = findLongest(table, wanted, at)
     const isWorthIt = wanted.slice(at, at + known.count).join('\n').length >= LEAST_LENGTH
     const { first, count, shift } = isWorthIt ? known : { first: addLine(table, wanted[at]), count: 1, shift: 0 }
-    const last = passages.at(-1)
+    const last = ranges.at(-1)
     if (last !== undefined && last.first + last.count === first && last.shift === shift) last.count += count
-    else passages.push({ first, count, shift })
+    else ranges.push({ first, count, shift })
     at += count
   }
-  return passages.flatMap(({ first, count, shift }) => [first, count, shift])
+  return ranges.flatMap(({ first, count, shift }) => [first, count, shift])
 }
 
 function findLongest({ lines, places }, wanted, at) {

@@ -53,7 +53,7 @@ export class SimulatedStore {
     while (this.#permits.nextMs <= nowMs) {
       const { id, endMs, arrival } = this.#permits.take()
       const entry = this.#entries.get(arrival.key) ?? UNTOUCHED
-      const ruling = decide(createOperation(this.#keyOf(arrival), 'settle', { holdId: id }), entry, endMs)
+      const ruling = decide(createOperation(this.#createKey(arrival), 'settle', { holdId: id }), entry, endMs)
       // A lease that has ended before its work has nothing to give back.
       if (ruling.allowed) this.#entries.set(arrival.key, ruling)
       steps.push({ arrival, ruling, atMs: endMs, isRelease: true })
@@ -68,7 +68,7 @@ export class SimulatedStore {
   #decide(entry: KeyState, arrival: Arrival): Transition {
     const { atMs, cost, workMs } = arrival
     const parts = { amount: cost, blockMs: this.#limit.blockMs }
-    const key = this.#keyOf(arrival)
+    const key = this.#createKey(arrival)
     if (workMs === undefined || this.#leaseMs === undefined)
       return decide(createOperation(key, 'consume', parts), entry, atMs)
     const id = ++this.#lastId
@@ -78,7 +78,7 @@ export class SimulatedStore {
     return ruling
   }
 
-  #keyOf({ key }: Arrival): LimitKey {
+  #createKey({ key }: Arrival): LimitKey {
     return { limit: this.#limit, subject: key, key }
   }
 }

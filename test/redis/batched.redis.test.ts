@@ -7,8 +7,8 @@ import type { Store } from '../../src/core/store.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { openConnection } from '../../src/stores/redis/clients/connect.ts'
+import { computeSlot } from '../../src/stores/redis/compute-slot.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { slotOf } from '../../src/stores/redis/slot-of.ts'
 import { runs } from '../effort.ts'
 import { type OpenLimit, openLimit } from '../open-limit.ts'
 import { starts, type Wait } from '../schedules.ts'
@@ -138,7 +138,7 @@ describe('on a Cluster', () => {
   const names = new Map<number, string>()
   const [first, second] = ((): [string, string] => {
     for (let user = 0; ; user++) {
-      const slot = slotOf(`sluice:slots:fixed-window@1:${user}`)
+      const slot = computeSlot(`sluice:slots:fixed-window@1:${user}`)
       const other = names.get(slot)
       if (other !== undefined) return [other, `${user}`]
       names.set(slot, `${user}`)

@@ -121,7 +121,7 @@ describe('tiers whose slot moves to another primary and back', () => {
     const before = await errors(said)
     const traffic = startTraffic(limiter)
     await traffic.further(50)
-    const slot = await slotOf('~global:', text.name)
+    const slot = await computeSlot('~global:', text.name)
     const home = Math.floor((slot * 3) / 16_384)
     const away = (home + 1) % 3
     // Short steps: a client tries again for no longer than two seconds.
@@ -160,7 +160,7 @@ function startTraffic(limiter: Limiter<string>) {
 }
 
 /** The slot of the key in whose name these words are. */
-async function slotOf(...words: readonly string[]): Promise<number> {
+async function computeSlot(...words: readonly string[]): Promise<number> {
   const lists = await Promise.all(cluster.primaries.map((node) => ask(node, 'KEYS', '*')))
   const key = (lists.flat() as string[]).find((name) => words.every((word) => name.includes(word.replace(' ', '%20'))))
   return Number(await ask(cluster.primaries[0] as ClusterNode, 'CLUSTER', 'KEYSLOT', `${key}`))

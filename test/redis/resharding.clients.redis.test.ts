@@ -8,8 +8,8 @@ import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import type { Limiter } from '../../src/limiter/limiter.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
 import type { RedisClient } from '../../src/stores/redis/clients/connect.ts'
+import { computeSlot } from '../../src/stores/redis/compute-slot.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { slotOf } from '../../src/stores/redis/slot-of.ts'
 import { runs } from '../effort.ts'
 import { loadGlide } from '../redis-clients/glide-clients.ts'
 import { ask } from '../servers/ask.ts'
@@ -61,7 +61,7 @@ async function openSlot(name: string) {
   const { client, close } = await (clients[name] as (typeof clients)[string])(nodes)
   onTestFinished(close)
   const tag = randomUUID()
-  const slot = slotOf(tag)
+  const slot = computeSlot(tag)
   const home = Math.floor((slot * 3) / 16_384)
   return { store: redisStore(client, { prefix: `{${tag}}:` }), slot, home, away: (home + 1) % 3 }
 }

@@ -3,8 +3,8 @@ import { Cluster } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
 import { fixedWindow } from '../../src/rules/index.ts'
+import { computeSlot } from '../../src/stores/redis/compute-slot.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { slotOf } from '../../src/stores/redis/slot-of.ts'
 import { decideCall, openLimit, operationOn } from '../open-limit.ts'
 import { redisClients } from '../redis-clients/redis-clients.ts'
 import { ask } from '../servers/ask.ts'
@@ -24,7 +24,7 @@ afterAll(() => cluster?.stop())
 
 /** Takes the slot of a key away from the only server there is, and returns how it comes back. */
 async function orphan(key: string): Promise<() => Promise<void>> {
-  const slot = slotOf(serverNameOf(key))
+  const slot = computeSlot(serverNameOf(key))
   await ask(node, 'CLUSTER', 'DELSLOTS', slot)
   // Also when the test fails. It is no error that the slot is back already.
   onTestFinished(async () => void (await ask(node, 'CLUSTER', 'ADDSLOTS', slot).catch(() => {})))

@@ -28,23 +28,23 @@ it.each<Subject>([
   { kind: '{ip}', name: '{::1}' },
 ])('takes the slot of %j from the whole key: no user chooses where it lies', async (subject) => {
   const key = await keyOf(subject)
-  expect(await slotOf(key)).toBe(wholeSlot(key))
+  expect(await computeSlot(key)).toBe(wholeSlot(key))
 })
 
 it('takes the slot from the whole key when the limiter is named in braces', async () => {
   const key = await keyOf('one', '{limiter}')
-  expect(await slotOf(key)).toBe(wholeSlot(key))
+  expect(await computeSlot(key)).toBe(wholeSlot(key))
 })
 
 it('spreads subjects that all have the same words in braces', async () => {
   const slots = new Set<number>()
-  for (let index = 0; index < 100; index++) slots.add(await slotOf(await keyOf(`{tenant}:${index}`)))
+  for (let index = 0; index < 100; index++) slots.add(await computeSlot(await keyOf(`{tenant}:${index}`)))
   expect(slots.size).toBeGreaterThan(90)
 })
 
 it('puts all keys into the slot of a tag in the prefix', async () => {
   for (const subject of ['a{b}c', '{}', '}{', 'user{1}']) {
-    expect(await slotOf(await keyOf(subject, 'slots', '{tag}:'))).toBe(wholeSlot('tag'))
+    expect(await computeSlot(await keyOf(subject, 'slots', '{tag}:'))).toBe(wholeSlot('tag'))
   }
 })
 
@@ -79,7 +79,7 @@ async function keyOf(subject: Subject, name = 'slots', prefix = 'sluice:'): Prom
 }
 
 /** Where the server looks for a key. */
-async function slotOf(key: string): Promise<number> {
+async function computeSlot(key: string): Promise<number> {
   return Number(await ask(node(), 'CLUSTER', 'KEYSLOT', key))
 }
 

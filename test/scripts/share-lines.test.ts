@@ -8,22 +8,22 @@ const first = 'local limit, windowMs = tonumber(ARGV[1]), tonumber(ARGV[2])'
 const second = 'local nowMs, blockMs = tonumber(ARGV[3] or -1), tonumber(ARGV[4] or 0)'
 
 describe('the lines of all scripts', () => {
-  it('become a text by its passages', () => {
+  it('become a text by its ranges', () => {
     expect(joinLines(['a', 'b', 'c'], [1, 2, 0, 0, 1, 0])).toBe('b\nc\na')
     expect(joinLines(['do', '  a', '', '  b'], [1, 3, 2, 1, 1, -2])).toBe('    a\n\n    b\na')
   })
 
   it.each([
-    { title: 'a passage that two have', texts: [`a\n${first}\n${second}\nb`, `${first}\n${second}`], lines: 4 },
+    { title: 'a range that two have', texts: [`a\n${first}\n${second}\nb`, `${first}\n${second}`], lines: 4 },
     { title: 'a text that is there twice', texts: [first, first], lines: 1 },
-    { title: 'a passage that is there twice in one text', texts: [`${first}\na\n${first}`], lines: 2 },
-    { title: 'a passage further to the right', texts: [`${first}\n\nend`, `a\n  ${first}\n\n  end`], lines: 4 },
+    { title: 'a range that is there twice in one text', texts: [`${first}\na\n${first}`], lines: 2 },
+    { title: 'a range further to the right', texts: [`${first}\n\nend`, `a\n  ${first}\n\n  end`], lines: 4 },
     { title: 'lines that do not keep their distance', texts: [`${first}\nend`, `${first}\n  end\na`], lines: 4 },
     { title: 'a short line', texts: ['end\nend', 'end'], lines: 3 },
   ])('are $lines for $title', ({ texts, lines: expected }) => {
-    const { lines, passages } = shareLines(texts)
+    const { lines, ranges } = shareLines(texts)
     expect(lines.split('\n')).toHaveLength(expected)
-    expect(passages.map((one) => joinLines(lines.split('\n'), one))).toEqual(texts)
+    expect(ranges.map((one) => joinLines(lines.split('\n'), one))).toEqual(texts)
   })
 
   it('give back any texts that were shared', () => {
@@ -31,8 +31,8 @@ describe('the lines of all scripts', () => {
     const text = fc.array(line, { minLength: 1, maxLength: 12 }).map((lines) => lines.join('\n'))
     fc.assert(
       fc.property(fc.array(text, { maxLength: 5 }), (texts) => {
-        const { lines, passages } = shareLines(texts)
-        expect(passages.map((one) => joinLines(lines.split('\n'), one))).toEqual(texts)
+        const { lines, ranges } = shareLines(texts)
+        expect(ranges.map((one) => joinLines(lines.split('\n'), one))).toEqual(texts)
       }),
       { numRuns: runs('formula') },
     )

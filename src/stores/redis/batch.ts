@@ -17,8 +17,9 @@ import { DecisionReply } from './wire.ts'
 export interface BatchHost {
   readonly runner: ScriptRunner
   readonly layout: SlotLayout
-  /** Lets a call go to the full script. */
-  addFull(
+  /** Lets a call go to a script, with others where it may. */
+  join(
+    script: Script,
     keyspaces: readonly BatchKeyspace[],
     operations: readonly Operation[],
     nowMs: number,
@@ -102,7 +103,7 @@ export class Batch implements HotBatch {
 
   /** Adds a call. */
   add(operations: readonly Operation[], timeoutMs: number, reply: Reply): void {
-    const name = (this.#keyspaces[0] as BatchKeyspace).nameOf((operations[0] as Operation).key)
+    const name = (this.#keyspaces[0] as BatchKeyspace).nameKey((operations[0] as Operation).key)
     this.#members.push({
       operations,
       name,
@@ -228,7 +229,7 @@ export class Batch implements HotBatch {
     // What is sent after the caller has given up would count for no caller.
     const isTooLate = timeoutMs !== 0 && leftMs <= 0
     if (isTooLate) reply.failed(new NoAnswer('the time was up before the full script could be asked'))
-    else this.#host.addFull(this.#keyspaces, operations, this.#nowMs, leftMs, reply)
+    else this.#host.join(FULL_SCRIPT, this.#keyspaces, operations, this.#nowMs, leftMs, reply)
   }
 
   #untilMs(timeoutMs: number): number | undefined {

@@ -3,10 +3,10 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import { asPeek, createOperation, isTaking, type Operation } from '../../core/operation.ts'
 import type { Idempotency } from '../../core/store.ts'
 import { isCrossSlot } from './clients/server-words.ts'
-import { type Decided, decideInOneSlot, type Located, nameOf } from './decide-in-one-slot.ts'
+import { computeSlot } from './compute-slot.ts'
+import { type Decided, decideInOneSlot, type Located, nameKey } from './decide-in-one-slot.ts'
 import { loadReply, saveReply } from './saved-reply.ts'
 import type { Runner } from './script-runner.ts'
-import { slotOf } from './slot-of.ts'
 
 /** Some parts of a decision that one script can decide, and their places in the whole. */
 interface Group {
@@ -36,7 +36,7 @@ export async function decideAcrossSlots(
 ): Promise<readonly LimitResult[]> {
   const groups = bySlot(located)
   if (groups.length === 1) return decideAll(runner, located, nowMs, idempotency)
-  const first = nameOf(located[0] as Located)
+  const first = nameKey(located[0] as Located)
   const known = idempotency && (await loadReply(runner, first, idempotency, nowMs))
   if (known !== undefined) return known
   const decision = new SlotDecision(runner, groups, nowMs, located.length)
@@ -118,7 +118,7 @@ class SlotDecision {
     const decided = await decideAndNote(this.#runner, group.located, this.#nowMs)
     this.#note(group, decided.results)
     const passes = passed(group, decided.results)
-    const takers = takersOf(group, decided.results)
+    const takers = findTakers(group, decided.results)
     if (passes && takers.length > 0) this.#taken.push({ group, decided, takers })
     return passes
   }
@@ -154,7 +154,7 @@ async function all(tasks: readonly Promise<void>[]): Promise<void> {
 function bySlot(located: readonly Located[]): Group[] {
   const slots = new Map<number, { located: Located[]; places: number[] }>()
   for (const [place, one] of located.entries()) {
-    const slot = slotOf(nameOf(one))
+    const slot = computeSlot(nameKey(one))
     const group = slots.get(slot) ?? { located: [], places: [] }
     group.located.push(one)
     group.places.push(place)
@@ -175,7 +175,7 @@ function passed({ located }: Group, results: readonly LimitResult[]): boolean {
   })
 }
 
-function takersOf({ located }: Group, results: readonly LimitResult[]): readonly number[] {
+function findTakers({ located }: Group, results: readonly LimitResult[]): readonly number[] {
   return [...located.keys()].filter((at) => {
     return isTaking((located[at] as Located).operation) && results[at]?.allowed === true
   })

@@ -1,10 +1,10 @@
 import type { LimitResult } from '../../core/decision.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Idempotency } from '../../core/store.ts'
+import { computeSlot } from './compute-slot.ts'
 import { type EncodedKeyspace, encodeFull } from './encode-batch.ts'
 import { FULL_SCRIPT } from './script-catalog.ts'
 import type { Runner } from './script-runner.ts'
-import { slotOf } from './slot-of.ts'
 import { DecisionReply } from './wire.ts'
 
 /** The keys of one limit, as decisions over several of them need them. */
@@ -32,7 +32,7 @@ export async function decideInOneSlot(
   nowMs: number,
   idempotency?: Idempotency,
 ): Promise<Decided> {
-  const names = located.map(nameOf)
+  const names = located.map(nameKey)
   const keyspaces = located.map(({ keyspace }) => keyspace)
   const operations = located.map(({ operation }) => operation)
   if (idempotency !== undefined) names.push(idempotencyName(names[0] as string, idempotency.key))
@@ -49,12 +49,12 @@ export function describeRules(operations: readonly Operation[]): string {
 }
 
 /** What the key of an operation is called on the server. */
-export function nameOf({ keyspace, operation }: Located): string {
-  return keyspace.nameOf(operation.key)
+export function nameKey({ keyspace, operation }: Located): string {
+  return keyspace.nameKey(operation.key)
 }
 
 /** A key beside `key`, in the same slot of a Cluster: its slot is that of the whole key, or of the tag in it. */
 export function idempotencyName(key: string, id: string): string {
   const whole = `{${key}}${id}`
-  return slotOf(whole) === slotOf(key) ? whole : `${key}${id}`
+  return computeSlot(whole) === computeSlot(key) ? whole : `${key}${id}`
 }

@@ -7,9 +7,9 @@ import { encodeCall, encodeCost, encodeOperation } from './wire.ts'
 /** The keys of one limit, as scripts take them. */
 export interface EncodedKeyspace {
   /** What a key is called on the server. */
-  nameOf(key: string): string
+  nameKey(key: string): string
   /** A rule as the scripts take it. */
-  textsOf(rule: Rule): RuleTexts
+  encodeTexts(rule: Rule): RuleTexts
 }
 
 /** A call in a batch: an operation for each of its keyspaces. */
@@ -44,7 +44,7 @@ export function encodeBatch(
     call.place = names.length
     names.push(name)
     for (let index = 1; index < operations.length; index++) {
-      names.push((keyspaces[index] as EncodedKeyspace).nameOf((operations[index] as Operation).key))
+      names.push((keyspaces[index] as EncodedKeyspace).nameKey((operations[index] as Operation).key))
     }
     decisions.push(operations)
   }
@@ -79,7 +79,7 @@ function encodeRuns(
     }
   }
   const [{ rule, blockMs }] = (calls[0] as BatchedCall).operations as [Operation]
-  return { names, args: encodeCall((keyspace as EncodedKeyspace).textsOf(rule).hot, nowMs, blockMs, costs) }
+  return { names, args: encodeCall((keyspace as EncodedKeyspace).encodeTexts(rule).hot, nowMs, blockMs, costs) }
 }
 
 /** Links the calls on each key, and returns the first of each key. */
@@ -107,7 +107,7 @@ function encodeTiers(
   const [first] = decisions as readonly [readonly Operation[]]
   const args = [`${nowMs}`, `${decisions.length}`]
   for (const [index, { rule, blockMs }] of first.entries()) {
-    args.push(rule.kind, ...(keyspaces[index] as EncodedKeyspace).textsOf(rule).hot, `${blockMs}`)
+    args.push(rule.kind, ...(keyspaces[index] as EncodedKeyspace).encodeTexts(rule).hot, `${blockMs}`)
   }
   const costs: string[] = []
   let areShared = true
@@ -132,7 +132,7 @@ export function encodeFull(
   const [first, ...others] = decisions as readonly [readonly Operation[], ...(readonly Operation[])[]]
   const args = [`${nowMs}`, how]
   for (const [index, operation] of first.entries()) {
-    args.push(...(keyspaces[index] as EncodedKeyspace).textsOf(operation.rule).full, encodeOperation(operation))
+    args.push(...(keyspaces[index] as EncodedKeyspace).encodeTexts(operation.rule).full, encodeOperation(operation))
   }
   for (const operations of others) args.push(...operations.map(encodeOperation))
   return args

@@ -52,7 +52,7 @@ export class RedisCalls implements BatchHost {
     }
     if (isHot) {
       const script = isJoint ? TIERS_SCRIPT : (keyspaces[0] as RedisKeyspace).script
-      this.#join(script, keyspaces, operations, nowMs, timeoutMs, reply)
+      this.join(script, keyspaces, operations, nowMs, timeoutMs, reply)
       return
     }
     const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
@@ -62,7 +62,7 @@ export class RedisCalls implements BatchHost {
       if (!isAlone) {
         // It may have waited. At least 1: 0 would be for ever.
         const leftMs = untilMs === undefined ? 0 : Math.max(1, untilMs - timerNowMs(undefined))
-        this.addFull(keyspaces, operations, nowMs, leftMs, reply)
+        this.join(FULL_SCRIPT, keyspaces, operations, nowMs, leftMs, reply)
         return
       }
       this.flush()
@@ -73,17 +73,7 @@ export class RedisCalls implements BatchHost {
     })
   }
 
-  addFull(
-    keyspaces: readonly RedisKeyspace[],
-    operations: readonly Operation[],
-    nowMs: number,
-    timeoutMs: number,
-    reply: Reply,
-  ): void {
-    this.#join(FULL_SCRIPT, keyspaces, operations, nowMs, timeoutMs, reply)
-  }
-
-  #join(
+  join(
     script: Script,
     keyspaces: readonly RedisKeyspace[],
     operations: readonly Operation[],

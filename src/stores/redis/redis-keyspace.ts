@@ -131,12 +131,12 @@ export class RedisKeyspace implements OrderedKeys, BatchKeyspace {
   }
 
   /** What a key is called on the server. */
-  nameOf(key: string): string {
+  nameKey(key: string): string {
     return this.#limit.hashTag ? `${this.start}{${key}}` : this.start + key
   }
 
   /** A rule as the scripts take it. */
-  textsOf(rule: Rule): RuleTexts {
+  encodeTexts(rule: Rule): RuleTexts {
     if (rule === this.#limit.rule) return this.#ownTexts
     const known = this.#texts.get(rule) ?? encodeRule(rule, this.script)
     this.#texts.set(rule, known)

@@ -17,12 +17,12 @@ export interface Script {
 }
 
 // Scripts are made of the same blocks, and versions differ in few lines. A text is put together when a server needs it.
-const scripts: readonly Script[] = kept.map(({ passages, ...script }) => {
+const scripts: readonly Script[] = kept.map(({ ranges, ...script }) => {
   let source: string | undefined
   return {
     ...script,
     get source() {
-      source ??= joinLines(lines.split('\n'), passages)
+      source ??= joinLines(lines.split('\n'), ranges)
       return source
     },
   }

@@ -1,4 +1,4 @@
-import { slotOf } from './slot-of.ts'
+import { computeSlot } from './compute-slot.ts'
 
 /** What is known of where keys lie: all on one server, unless the client is one for a Cluster or a Cluster says so. */
 export class SlotLayout {
@@ -16,7 +16,7 @@ export class SlotLayout {
   grouped<Named extends { readonly name: string }>(things: readonly Named[]): readonly (readonly Named[])[] {
     const groups = new Map<number | string, Named[]>()
     for (const thing of things) {
-      const place = this.#knowsSlots ? slotOf(thing.name) : thing.name
+      const place = this.#knowsSlots ? computeSlot(thing.name) : thing.name
       const group = groups.get(place)
       if (group === undefined) groups.set(place, [thing])
       else group.push(thing)

@@ -1,8 +1,8 @@
 declare module 'sluice:scripts' {
-  /** The lines of all scripts, as the build found them: a passage that several have is there once. */
+  /** The lines of all scripts, as the build found them: lines that several have are there once. */
   export const lines: string
-  /** Every version of every script, with the passages that `joinLines` makes its text of. */
+  /** Every version of every script, with the ranges that `joinLines` makes its text of. */
   export const scripts: readonly (Omit<import('./script-catalog.ts').Script, 'source'> & {
-    readonly passages: readonly number[]
+    readonly ranges: readonly number[]
   })[]
 }

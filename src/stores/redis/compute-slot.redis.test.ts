@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freeClusterPort } from '../../../test/servers/free-port.ts'
 import { type RunningServer, startServer } from '../../../test/servers/start-server.ts'
-import { slotOf } from './slot-of.ts'
+import { computeSlot } from './compute-slot.ts'
 
 let server: RunningServer
 let redis: Redis
@@ -17,7 +17,7 @@ afterAll(async () => {
 })
 
 it('is the check value of CRC-16/XMODEM for its check text', () => {
-  expect(slotOf('123456789')).toBe(0x31c3 % 16_384)
+  expect(computeSlot('123456789')).toBe(0x31c3 % 16_384)
 })
 
 it.each<[string, string]>([
@@ -28,7 +28,7 @@ it.each<[string, string]>([
   ['a{b}{c}', 'b'],
   ['a{é}', 'é'],
 ])('takes of %j only the tag', (key, tag) => {
-  expect(slotOf(key)).toBe(slotOf(tag))
+  expect(computeSlot(key)).toBe(computeSlot(tag))
 })
 
 it.each([
@@ -36,7 +36,7 @@ it.each([
   ...['sluice:api:token-bucket@1:user:42', '\0', '\x7f', '\x80', '\ud800'],
   ...['é', 'e\u0301', '日本', '🚰', 'a{🚰}c', 'é{b}'],
 ])('is what the server says of %j', async (key) => {
-  expect(await saidByServer([key])).toEqual([slotOf(key)])
+  expect(await saidByServer([key])).toEqual([computeSlot(key)])
 })
 
 it.each([
@@ -44,14 +44,14 @@ it.each([
   ['other text', 'é'.repeat(5_120)],
   ['a tag in the middle', `${'k'.repeat(5_120)}{tag}${'k'.repeat(5_120)}`],
 ])('is what the server says of 10 kB of %s', async (_, key) => {
-  expect(await saidByServer([key])).toEqual([slotOf(key)])
+  expect(await saidByServer([key])).toEqual([computeSlot(key)])
 })
 
 it('is what the server says of any text, braces in every order included', async () => {
   const unit = fc.oneof(fc.constantFrom('{', '}', 'a', ':', 'é'), fc.string({ unit: 'binary', maxLength: 3 }))
   const keys = fc.sample(fc.string({ unit, maxLength: 12 }), 500)
   const said = await saidByServer(keys)
-  expect(keys.filter((key, index) => slotOf(key) !== said[index])).toEqual([])
+  expect(keys.filter((key, index) => computeSlot(key) !== said[index])).toEqual([])
 })
 
 /** The server's own slots, asked for in one go. */

@@ -2,7 +2,7 @@
  * The slot of a Redis Cluster in which a key lies, 0 to 16383, as `CLUSTER KEYSLOT` says it: CRC-16/XMODEM of the key's UTF-8, or
  * only of what stands between its first `{` and the first `}` after that, unless nothing does.
  */
-export function slotOf(key: string): number {
+export function computeSlot(key: string): number {
   const text = hashedPart(key)
   let crc = 0
   for (let index = 0; index < text.length; index++) {
