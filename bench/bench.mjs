@@ -1,71 +1,95 @@
-// All performance numbers: Sluice and its peers, interleaved, on this machine and one Redis server of its own.
+// How fast Sluice is beside its peers: interleaved, on this machine and one Redis server of its own, in one table.
 //
-// npm run bench                        every part, under 25 minutes, into bench/results/ and docs/speed.md
-// npm run bench -- redis attack        these parts only
-// npm run bench -- --quick             a smoke run with small counts, under three minutes, into a temporary folder
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { goalTable } from './goals.mjs'
-import { commands, parts } from './parts.mjs'
+// npm run bench                        the whole table, under 12 minutes, into bench/results/speed.md and docs/speed.md
+// npm run bench -- redis memory        some of it: redis, memory, http
+// npm run bench -- --quick             the same with few short rounds, in three minutes; writes nothing
+// npm run bench -- --before <dist>     and beside it an earlier build, in the same rounds
+// npm run bench -- growth accuracy     reports of their own, in bench/results/
+import { readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { goalTable, measuredTable } from './goals.mjs'
 import { peerVersions } from './peer-versions.mjs'
 import { startServer } from './redis-server.mjs'
-import { load, RESULTS, writeReport } from './report.mjs'
-import { writeSpeedPage } from './speed-page.mjs'
+import { countedBy, load, printReport, RESULTS, writeReport } from './report.mjs'
 
-const words = process.argv.slice(2)
-const quick = words.includes('--quick')
-const known = [...Object.keys(parts), ...Object.keys(commands)]
-const asked = words.filter((word) => word !== '--quick')
-const strangers = asked.filter((word) => !known.includes(word))
-if (strangers.length > 0) throw new Error(`no part is called ${strangers.join(', ')}: there are ${known.join(', ')}`)
-const names = asked.length > 0 ? asked : known
+const PAGE = new URL('../docs/speed.md', import.meta.url)
+const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
+const SECTIONS = ['redis', 'memory', 'http']
+const REPORTS = ['growth', 'accuracy']
 
-// Numbers of a smoke run must never be taken for results.
-const folder = quick ? pathToFileURL(join(mkdtempSync(join(tmpdir(), 'sluice-bench-quick-')), '/')) : RESULTS
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, before: { type: 'string' } },
+  allowPositionals: true,
+})
+const { quick } = values
+const before = values.before && resolve(values.before)
+const strangers = positionals.filter((name) => ![...SECTIONS, ...REPORTS].includes(name))
+if (strangers.length > 0)
+  throw new Error(`no part is called ${strangers.join(', ')}: there are ${[...SECTIONS, ...REPORTS].join(', ')}`)
+
 const startMs = performance.now()
-const goals = []
-let server
-for (const [index, name] of names.entries()) {
-  const progress = (text) =>
-    process.stderr.write(`\r\x1b[K[${clock()}] ${index + 1} of ${names.length}, ${name}: ${text}`)
-  try {
-    progress('starting')
-    if (name in commands) await commands[name]({ quick, progress })
-    else await runPart(name, progress)
-  } catch (error) {
-    // What the other parts measure is not lost.
-    process.exitCode = 1
-    console.error(`\n${name} failed:`, error)
-  }
+const loadBefore = load()
+const server = await startServer()
+try {
+  const names = positionals.length > 0 ? positionals : SECTIONS
+  const measured = []
+  for (const name of names.filter((one) => SECTIONS.includes(one))) measured.push(await runPart(name))
+  if (measured.length > 0) report(measured)
+  for (const name of names.filter((one) => REPORTS.includes(one))) await runReport(name)
+} finally {
+  server.stop()
 }
-server?.stop()
-process.stderr.write('\r\x1b[K')
-if (goals.length > 0) console.log(`\n${goalTable(goals)}`)
-if (!quick) writeSpeedPage()
-console.log(`\n${clock()} minutes; reports and charts are in ${folder.pathname}`)
+console.log(`\n${clock()} minutes, load ${loadBefore} before and ${load()} at the end`)
 
-async function runPart(name, progress) {
-  const loadBefore = load()
-  server ??= await startServer()
+async function runPart(name) {
+  const progress = (text) => process.stderr.write(`\r\x1b[K[${clock()}] ${name}: ${text}`)
+  const { run } = await import(`./parts/${name}.mjs`)
   await server.redis.flushall()
-  for (const report of await (await parts[name]()).run({ server, quick, progress })) {
-    process.stderr.write('\r\x1b[K')
-    goals.push(...report.goals)
-    for (const [chart, svg] of Object.entries(report.charts)) writeFileSync(new URL(`${chart}.svg`, folder), `${svg}\n`)
-    writeReport(
-      report.name,
-      { ...report, command: `npm run bench -- ${name}`, loadBefore, body: bodyOf(report) },
-      folder,
-    )
-  }
+  const result = await run({ server, quick, before, progress })
+  process.stderr.write('\r\x1b[K')
+  return result
 }
 
-function bodyOf({ title, goals: own, charts, body }) {
-  const pictures = Object.keys(charts).map((chart) => `![${title}](${chart}.svg)`)
-  const table = own.length > 0 ? [goalTable(own)] : []
-  return [`${server.version} on the same machine.\n${peerVersions()}`, ...table, ...pictures, body].join('\n\n')
+/** Prints the one table; a whole run that is not a quick one is also written down. */
+function report(measured) {
+  const rows = measured.flatMap((part) => part.rows)
+  const machine = `${server.version} on the same machine. ${peerVersions()}`
+  const details = measured.map((part) => part.details).join('\n\n')
+  const title = 'Sluice beside its peers'
+  const command = 'npm run bench'
+  const body = `${machine}\n\n${goalTable(rows)}\n\nA ratio is taken within a round: the median, and (the middle half of all rounds).\n\n## Details\n\n${details}`
+  if (quick || measured.length < SECTIONS.length) {
+    printReport({ title, command: `npm run bench -- ${process.argv.slice(2).join(' ')}`, loadBefore, body })
+    return
+  }
+  writeReport('speed', { title, command, loadBefore, body })
+  const page = readFileSync(PAGE, 'utf8')
+  if (!MARKED.test(page)) throw new Error('docs/speed.md has lost the marks around what is measured')
+  const section = `\n${countedBy(command, loadBefore)}\n${machine}\n\n${measuredTable(rows)}\n\n`
+  writeFileSync(
+    PAGE,
+    page.replace(MARKED, () => section),
+  )
+}
+
+async function runReport(name) {
+  for (const { charts, goals, ...own } of await runPart(name)) {
+    const pictures = Object.keys(charts).map((chart) => `![${own.title}](${chart}.svg)`)
+    const body = [
+      `${server.version} on the same machine.\n${peerVersions()}`,
+      goalTable(goals),
+      ...pictures,
+      own.body,
+    ].join('\n\n')
+    const whole = { ...own, command: `npm run bench -- ${name}`, loadBefore, body }
+    if (quick) {
+      printReport(whole)
+      continue
+    }
+    for (const [chart, svg] of Object.entries(charts)) writeFileSync(new URL(`${chart}.svg`, RESULTS), `${svg}\n`)
+    writeReport(own.name, whole)
+  }
 }
 
 function clock() {

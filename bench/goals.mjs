@@ -1,13 +1,13 @@
-import { markdownTable, median, number, spread } from './report.mjs'
+import { markdownTable, median, middleHalf, number } from './report.mjs'
 
-/** A ratio that must not be smaller, by its value in every round. */
-export function atLeast(goal, work, ratios) {
-  return { work, goal: `≥ ${goal}×`, ratios, isMet: median(ratios) >= goal }
+/** A ratio that must not be smaller. */
+export function atLeast(goal) {
+  return { text: `≥ ${goal}`, isMetBy: (value) => value >= goal }
 }
 
 /** A ratio that must not be larger. */
-export function atMost(goal, work, ratios) {
-  return { work, goal: `≤ ${goal}×`, ratios, isMet: median(ratios) <= goal }
+export function atMost(goal) {
+  return { text: `≤ ${goal}`, isMetBy: (value) => value <= goal }
 }
 
 /** One list of rounds divided by another, round by round: what slows both down slows down neither. */
@@ -15,18 +15,39 @@ export function ratios(values, others) {
   return values.map((value, round) => value / others[round])
 }
 
-/** The name and figures of whoever is best among `[name, values]`, by the median. */
-export function bestOf(entries, isBetter = (one, other) => one > other) {
+/** The entry of `[name, values]` that has the best median. */
+export function bestOf(entries, isBetter = isMore) {
   return entries.reduce((best, entry) => (isBetter(median(entry[1]), median(best[1])) ? entry : best))
 }
 
-/** The goals of a part with what was measured beside them. */
-export function goalTable(goals) {
-  const rows = goals.map(({ work, goal, ratios: measured, isMet }) => [
+export const isMore = (one, other) => one > other
+export const isLess = (one, other) => one < other
+
+/**
+ * Rows of `{ work, beside, measured, goal, digits, before }` as a table. `measured` is a value for every round, and `before` the same of
+ * the earlier build, where one was given.
+ */
+export function goalTable(rows) {
+  const isCompared = rows.some(({ before }) => before !== undefined)
+  const header = ['work', 'beside', ...(isCompared ? ['before'] : []), 'measured', 'goal', 'met']
+  const cells = rows.map(({ work, beside, measured, before, goal, digits }) => [
     work,
-    goal,
-    measured.length === 1 ? number(measured[0], 2) : spread(measured, 2),
-    isMet ? 'yes' : 'no',
+    beside,
+    ...(isCompared ? [valueText(before, digits)] : []),
+    valueText(measured, digits),
+    goal.text,
+    goal.isMetBy(median(measured)) ? 'yes' : 'no',
   ])
-  return markdownTable(['goal', 'wanted', 'measured', 'met'], rows)
+  return markdownTable(header, cells)
+}
+
+/** The same rows for users: what was measured, without our goals. */
+export function measuredTable(rows) {
+  const cells = rows.map(({ work, beside, measured, digits }) => [work, beside, valueText(measured, digits)])
+  return markdownTable(['work', 'beside', 'measured'], cells)
+}
+
+function valueText(values, digits = 2) {
+  if (values === undefined) return '–'
+  return values.length === 1 ? number(values[0], digits) : middleHalf(values, digits)
 }

@@ -11,15 +11,16 @@ export const PER_TURN = 500
 export const LIVE_KEYS = 1_000
 
 /**
- * Runs one subject through its life: a million keys arrive, come back once, and expire while a few stay. Needs a process of
- * its own, started with `--expose-gc`.
+ * Runs one subject through its life: a million keys arrive, come back once, and expire while a few stay. With `until` 'held', only
+ * until they have arrived. Needs a process of its own, started with `--expose-gc`.
  */
-export async function measure(name) {
+export async function measure(name, until) {
   const subject = await subjects[name]()
   const emptyBytes = await heldBytes()
   const openedMs = performance.now()
   const arrival = await feed(subject, inOrder, all)
   const heldPerKey = ((await heldBytes()) - emptyBytes) / KEYS
+  if (until === 'held') return { heldPerKey, keysLeft: subject.keys() }
   const known = await feed(subject, inOrder, all)
   if (subject.keys() !== KEYS) throw new Error(`${name} holds ${subject.keys()} keys instead of ${KEYS}`)
   const result = {

@@ -2,9 +2,7 @@
 //
 // npm run bench:memory                                             everything, some seven minutes
 // node --expose-gc bench/memory.mjs "sluice slidingWindow"         one subject once, for a profiler
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { measureApart } from './memory-apart.mjs'
 import { KEYS, LIVE_KEYS, measure, PER_TURN } from './memory-measure.mjs'
 import { subjects, WINDOW_MS } from './memory-subjects.mjs'
 import { load, markdownTable, median, number, spread, writeReport } from './report.mjs'
@@ -12,8 +10,7 @@ import { load, markdownTable, median, number, spread, writeReport } from './repo
 const ROUNDS = 3
 const YARDSTICK = 'express-rate-limit'
 
-if (process.send) process.send(await measure(process.argv[2]))
-else if (process.argv[2]) console.log(await measure(process.argv[2]))
+if (process.argv[2]) console.log(await measure(process.argv[2]))
 else await runAll()
 
 async function runAll() {
@@ -35,19 +32,6 @@ async function runAll() {
     loadBefore,
     body: body(results),
   })
-}
-
-/** Measures in a process of its own: heaps, compiled code and timers of one subject never meet those of another. */
-async function measureApart(name) {
-  const child = fork(fileURLToPath(import.meta.url), [name], { execArgv: ['--expose-gc'], timeout: 90_000 })
-  let result
-  child.once('message', (message) => {
-    result = message
-    child.disconnect()
-  })
-  await once(child, 'exit')
-  if (result === undefined) throw new Error(`${name} gave no result`)
-  return result
 }
 
 function body(results) {

@@ -2,6 +2,7 @@
 //
 // npm run bench:redis-cost                     prints the tables, under two minutes
 // npm run bench:redis-cost -- --write          and writes them into docs/redis-costs.md
+// npm run bench:redis-cost -- --rounds 4       in fewer rounds than nine
 // npm run bench:redis-cost -- --quick          one round only, to see that it works
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -10,7 +11,8 @@ import { subjectsOn } from './redis-cost-subjects.mjs'
 import { startServer } from './redis-server.mjs'
 import { load, markdownTable, median, number, spread } from './report.mjs'
 
-const ROUNDS = process.argv.includes('--quick') ? 1 : 9
+const at = process.argv.indexOf('--rounds')
+const ROUNDS = process.argv.includes('--quick') ? 1 : at > 0 ? Number(process.argv[at + 1]) : 9
 const YARDSTICK = 'INCR and PEXPIRE'
 const PAGE = new URL('../docs/redis-costs.md', import.meta.url)
 const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/

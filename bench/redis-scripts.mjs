@@ -1,17 +1,22 @@
 // What one call of each rule's script costs the server, by INFO commandstats: beside the scripts that are commonly written for the same rule
 // (bench/scripts), those of the peers, and those of an earlier version, all in turns on one server.
 //
-// npm run build && node bench/redis-scripts.mjs [--before folder with <name>.lua] [--rounds 12] [--only token-bucket]
+// npm run bench:redis-scripts [-- --before folder with <name>.lua] [--rounds 12] [--only token-bucket] [--write]
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { getScript } from '../dist/redis.mjs'
+import { assemble } from '../scripts/lua/assemble.mjs'
 import { startServer } from './redis-server.mjs'
-import { load, markdownTable } from './report.mjs'
+import { load, markdownTable, median } from './report.mjs'
 
 const { values: given } = parseArgs({
-  options: { before: { type: 'string' }, rounds: { type: 'string', default: '12' }, only: { type: 'string' } },
+  options: {
+    before: { type: 'string' },
+    rounds: { type: 'string', default: '12' },
+    only: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
 })
 const ROUNDS = Number(given.rounds)
 const CALLS = 400
@@ -65,6 +70,7 @@ const RULES = {
   concurrency: { parameters: (limit) => [limit, HOUR], before: (limit) => [[limit, HOUR], [limit]], isLog: true },
 }
 
+const loadBefore = load()
 const server = await startServer()
 try {
   const rows = []
@@ -73,10 +79,18 @@ try {
   }
   if (given.only === undefined || given.only === 'others')
     for (const one of others()) rows.push(await measureOther(one))
-  console.log(`${server.version}, Node ${process.version}, load ${load()}, best / median µs of ${ROUNDS} rounds\n`)
-  console.log(
-    markdownTable(['script', '1 key allowed', 'refused', 'blocked', '64 times one key', '128 keys, each'], rows),
-  )
+  const report = `${server.version}, Node ${process.version}, load ${loadBefore} before and ${load()} at the end; best / median µs of ${ROUNDS} interleaved rounds.
+
+${markdownTable(['script', 'lines', '1 key allowed', '÷', 'refused', '÷', 'blocked', '64 times one key', '128 keys, each'], rows)}`
+  console.log(report)
+  if (given.write) {
+    const page = new URL('README.md', import.meta.url)
+    const text = readFileSync(page, 'utf8')
+    writeFileSync(
+      page,
+      text.replace(/(?<=<!-- scripts -->\n)[\s\S]*(?=<!-- \/scripts -->)/, () => `\n${report}\n\n`),
+    )
+  }
 } finally {
   server.stop()
 }
@@ -92,7 +106,18 @@ async function measureRule(rule, how) {
     }
     await server.redis.flushall()
   }
-  return subjects.map((subject) => [`${rule}, ${subject.name}`, ...cases.map((one) => text(seen.get(subject)[one]))])
+  const [own] = subjects
+  // By how much ours takes longer: the median of what each round says.
+  const ratio = (subject, one) => {
+    const [ours, others] = [seen.get(own)[one], seen.get(subject)[one]]
+    return subject === own ? '' : median(ours.map((us, round) => us / others[round])).toFixed(2)
+  }
+  return subjects.map((subject) => {
+    const [allowed, refused, ...others] = cases.map((one) => text(seen.get(subject)[one]))
+    const lines = `${subject.source.trim().split('\n').length}`
+    const ratios = [ratio(subject, 'allowed'), ratio(subject, 'refused')]
+    return [`${rule}, ${subject.name}`, lines, allowed, ratios[0], refused, ratios[1], ...others]
+  })
 }
 
 /** What several limits at once cost, and a reservation: each call, and its row in the table. */
@@ -111,16 +136,16 @@ function others() {
   const reserve = (word) => (call) => ['-1', '0', ...window, '-', `${word}:1:${call + 1}:60000`]
   const before = (name) => given.before && readFileSync(join(given.before, `${name}.lua`), 'utf8')
   const list = [
-    ['three tiers', getScript('tiers').source, () => hot(fixed, 1), (call) => keys(call, 1)],
+    ['three tiers', assemble('tiers', 1), () => hot(fixed, 1), (call) => keys(call, 1)],
     ['three tiers, before', before('tiers'), () => old(fixed, 1), (call) => keys(call, 1)],
-    ['three tiers, refused', getScript('tiers').source, () => hot(refusing, 1), (call) => keys(call, 1)],
+    ['three tiers, refused', assemble('tiers', 1), () => hot(refusing, 1), (call) => keys(call, 1)],
     ['three tiers, refused, before', before('tiers'), () => old(refusing, 1), (call) => keys(call, 1)],
-    ['three tiers, 40 decisions', getScript('tiers').source, () => hot(fixed, 40), (call) => keys(call, 40)],
+    ['three tiers, 40 decisions', assemble('tiers', 1), () => hot(fixed, 40), (call) => keys(call, 40)],
     ['three tiers, 40 decisions, before', before('tiers'), () => old(fixed, 40), (call) => keys(call, 40)],
-    ['consume by sluice', getScript('sluice').source, () => ['-1', '0', ...window, '-', '1'], () => ['k']],
-    ['reserve', getScript('sluice').source, reserve('reserve'), (call) => [`r:${call}`]],
+    ['consume by sluice', assemble('sluice', 1), () => ['-1', '0', ...window, '-', '1'], () => ['k']],
+    ['reserve', assemble('sluice', 1), reserve('reserve'), (call) => [`r:${call}`]],
     ['reserve, before', before('tiers'), reserve('hold'), (call) => [`r:${call}`]],
-    ['reserve, 50 before it', getScript('sluice').source, reserve('reserve'), (call) => [`h:${call % 8}`]],
+    ['reserve, 50 before it', assemble('sluice', 1), reserve('reserve'), (call) => [`h:${call % 8}`]],
     ['reserve, 50 before it, before', before('tiers'), reserve('hold'), (call) => [`h:${call % 8}`]],
   ]
   return list.filter(([, source]) => source).map(([name, source, args, keysOf]) => ({ name, source, args, keysOf }))
@@ -145,7 +170,7 @@ async function measureOther({ name, source, args, keysOf }) {
     const [, us] = /cmdstat_evalsha:calls=\d+,usec=\d+,usec_per_call=([\d.]+)/.exec(await redis.info('commandstats'))
     seen.push(Number(us))
   }
-  return [name, text(seen), '', '', '', '']
+  return [name, `${source.trim().split('\n').length}`, text(seen), '', '', '', '', '', '']
 }
 
 /** The time of one call; of many keys, that of one of them. */
@@ -178,7 +203,7 @@ function ours(rule, { parameters, isLog }) {
   const limit = isLog ? '1000' : MANY
   return {
     name: 'Sluice',
-    source: getScript(rule).source,
+    source: assemble(rule, 1),
     allowed: () => parameters(limit),
     refused: () => parameters(FEW),
     blocked: () => [...parameters(FEW), '-1', HOUR],

@@ -16,14 +16,26 @@ export function spread(values, digits = 0) {
   return least === most ? least : `${print(median(values))} (${least}–${most})`
 }
 
+/** The median with the middle half of all values behind it: `217 (215–218)`. One number when all print the same. */
+export function middleHalf(values, digits = 0) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const print = (value) => number(value, digits)
+  const low = print(sorted[Math.floor((sorted.length - 1) / 4)])
+  const high = print(sorted[Math.ceil((3 * (sorted.length - 1)) / 4)])
+  return low === high ? low : `${print(median(values))} (${low}–${high})`
+}
+
 /** A number with thousands separated and a fixed count of digits behind the point. */
 export function number(value, digits = 0) {
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
+// The formatter's.
+const NARROWEST = 3
+
 /** A Markdown table, padded as the formatter wants it. The first column is text, the others are numbers and lean to the right. */
 export function markdownTable(header, rows) {
-  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => row[column].length)))
+  const widths = header.map((_, column) => Math.max(NARROWEST, ...[header, ...rows].map((row) => row[column].length)))
   const pad = (cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))
   const line = (row) => `| ${row.map(pad).join(' | ')} |`
   const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`))

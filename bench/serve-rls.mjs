@@ -1,4 +1,4 @@
-// The CPU of `sluice serve` for a call of Envoy's rate limit service, beside POST /v1/consume.
+// The CPU of `sluice serve` for a call of Envoy's rate limit service, beside GET /v1/check and POST /v1/consume.
 //
 // npm run build && node bench/serve-rls.mjs        prints the table, about a minute
 // node bench/serve-rls.mjs --write                 and writes it to bench/results/serve-rls.md
@@ -8,8 +8,8 @@ import { startServer } from './redis-server.mjs'
 import { load, markdownTable, printReport, spread, writeReport } from './report.mjs'
 import { startServe, TOKEN } from './serve/subjects.mjs'
 
-const ROUNDS = 5
-const CALLS = 6_000
+const ROUNDS = 11
+const CALLS = 3_000
 const IN_FLIGHT = 32
 const CALLERS = 1_000
 const PATH = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
@@ -28,6 +28,7 @@ const subjects = services.flatMap(({ store, port, lines, cpuUs }) => {
   const { address } = lines.find(({ event }) => event === 'rls-started')
   const client = new grpc.Client(address, grpc.credentials.createInsecure())
   return [
+    { name: `GET /v1/check, ${store}`, cpuUs, call: checkOver(port) },
     { name: `POST /v1/consume, ${store}`, cpuUs, call: consumeOver(port) },
     { name: `ShouldRateLimit, one descriptor, ${store}`, cpuUs, call: askOver(client, ['user']) },
     { name: `ShouldRateLimit, two descriptors, ${store}`, cpuUs, call: askOver(client, ['user', 'page']) },
@@ -66,17 +67,28 @@ async function run(call) {
   await Promise.all(Array.from({ length: IN_FLIGHT }, line))
 }
 
+function checkOver(port) {
+  const send = sendTo(port, { path: '/v1/check/api' })
+  return (caller) => send({ 'x-sluice-key': `user:${caller}` })
+}
+
 function consumeOver(port) {
+  const send = sendTo(port, { path: '/v1/consume', method: 'POST' })
+  const headers = { 'content-type': 'application/json' }
+  return (caller) => send(headers, JSON.stringify({ policy: 'api', key: `user:${caller}` }))
+}
+
+function sendTo(port, options) {
   const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT })
-  const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
-  return (caller) =>
+  const authorization = `Bearer ${TOKEN}`
+  return (headers, body) =>
     new Promise((resolve, reject) => {
-      const options = { port, host: '127.0.0.1', path: '/v1/consume', method: 'POST', agent, headers }
-      const asked = request(options, (response) => {
+      const given = { ...options, port, host: '127.0.0.1', agent, headers: { ...headers, authorization } }
+      const asked = request(given, (response) => {
         if (response.statusCode !== 200) reject(new Error(`the service answered ${response.statusCode}`))
         response.resume().on('end', resolve)
       })
-      asked.on('error', reject).end(JSON.stringify({ policy: 'api', key: `user:${caller}` }))
+      asked.on('error', reject).end(body)
     })
 }
 

@@ -1,7 +1,6 @@
-import { startCrew } from '../redis/crew.mjs'
+import { openCrew } from '../redis/open-crew.mjs'
 import { number } from '../report.mjs'
 
-const LIMITS = { limit: 1_000_000_000, windowMs: 3_600_000 }
 const OURS = 'sluice slidingWindow'
 const PEER = 'rate-limit-redis'
 // Where a million keys take longer than that, there are as many as there are.
@@ -13,18 +12,20 @@ export async function keyGrowth(server, quick, progress) {
   for (const keys of quick ? [1_000, 10_000] : [1_000, 10_000, 100_000, 1_000_000]) {
     await server.redis.flushall()
     const member = { subjectName: OURS }
-    const crew = await startCrew(server, [member], { ...LIMITS, keys })
+    const crew = await openCrew(server, [member])
     try {
       progress(`${number(keys)} keys on Redis`)
-      await crew.fill({ inFlight: 512, ms: FILL_MS })
+      await crew.ask(member, { inFlight: 512, keys, decisions: keys, ms: FILL_MS })
       const filled = await server.redis.dbsize()
       const order = quick ? { count: 1, ms: 150 } : { count: 5, ms: 400 }
-      const results = await crew.rounds({
+      const turn = { name: OURS, member }
+      const results = await crew.rounds([turn], {
         ...order,
         inFlight: 512,
+        keys,
         progress: (text) => progress(`${number(keys)} keys, ${text}`),
       })
-      steps.push({ keys: filled, rounds: results.get(member) })
+      steps.push({ keys: filled, rounds: results.get(turn) })
     } finally {
       await crew.end()
     }
@@ -43,8 +44,8 @@ export async function processGrowth(server, quick, progress) {
   }))
   const members = teams.flatMap((team) => team.members)
   await server.redis.flushall()
-  const crew = await startCrew(server, members, { ...LIMITS, keys: 10_000 })
-  const order = { inFlight: IN_FLIGHT, ms: quick ? 150 : 500 }
+  const crew = await openCrew(server, members)
+  const order = { inFlight: IN_FLIGHT, keys: 10_000, ms: quick ? 150 : 500 }
   try {
     await crew.together(members, order)
     for (let round = 1; round <= (quick ? 1 : 3); round++) {

@@ -66,7 +66,12 @@ function reportOf(rows, traces, windows) {
     title: 'What is let through, and what is refused',
     goals: rows
       .filter(({ bound }) => bound !== undefined)
-      .map((row) => atMost(row.bound, `${row.name} (${row.where}): worst window ÷ limit`, [worstOf(row)])),
+      .map((row) => ({
+        work: `${row.name} (${row.where}): worst window`,
+        beside: 'the limit',
+        measured: [worstOf(row)],
+        goal: atMost(row.bound),
+      })),
     charts: {
       accuracy: barChart({
         title: 'The most admitted in any true window, on the worst of three traces',

@@ -1,145 +1,179 @@
-import { barChart } from '../chart.mjs'
-import { atLeast, atMost, bestOf, ratios } from '../goals.mjs'
-import { startCrew } from '../redis/crew.mjs'
-import { bothSettings, figuresOf, isLess, perSecond } from '../redis/settings.mjs'
-import { isOurs, uncached } from '../redis/subjects.mjs'
-import { throughputBars, throughputTable } from '../redis/throughput-table.mjs'
-import { markdownTable, median, number, spread } from '../report.mjs'
+import { atLeast, atMost, bestOf, isLess, ratios } from '../goals.mjs'
+import { openCrew, perSecond } from '../redis/open-crew.mjs'
+import { isOurs, subjects, uncached } from '../redis/subjects.mjs'
+import { tierSubjects } from '../redis/tier-subjects.mjs'
+import { markdownTable, median, middleHalf, number } from '../report.mjs'
 
-const KEYS = 10_000
-// So high that nothing is refused.
-const LIMIT = 1_000_000_000
-const WINDOW_MS = 3_600_000
-const WANTED = {
-  512: { 'fixed window': [5], 'sliding window': [3.5, 6], 'token bucket': [3.5, 6] },
-  64: { 'fixed window': [3], 'sliding window': [3], 'token bucket': [3] },
+const MANY_KEYS = 10_000
+const TIERS = 'sluice, three tiers'
+
+/** What is asked: how many decisions are under way, on how many keys, and at least how many times what the fastest peer does is wanted. */
+const LOADS = {
+  alone: { title: 'one at a time', order: { inFlight: 1, keys: MANY_KEYS }, wanted: 1 },
+  some: { title: '64 in flight, 10,000 keys', order: { inFlight: 64, keys: MANY_KEYS }, wanted: 3 },
+  many: { title: '512 in flight, 10,000 keys', order: { inFlight: 512, keys: MANY_KEYS }, wanted: 3.5 },
+  hot: { title: '512 in flight, one hot key', order: { inFlight: 512, keys: 1 }, wanted: 10 },
+  refused: {
+    title: 'refused, 512 in flight, 100 keys',
+    // Everything up to the limit is admitted before anything is measured.
+    order: { inFlight: 512, keys: 100, limit: 100, breathe: true, before: 20_000 },
+    wanted: 4,
+  },
+  tiers: { title: 'three limits, 512 in flight', order: { inFlight: 512, keys: MANY_KEYS }, wanted: 3 },
 }
+const WANTED_OF = { many: { 'fixed window': 4 } }
+const BARE_WANTED = 1.05
+const SERVER_WANTED = { alone: 1, many: 0.35 }
 
-/** One process with many decisions under way: throughput, and what that takes of the server. */
-export async function run({ server, quick, progress }) {
-  const crew = await startCrew(
-    server,
-    bothSettings(
-      uncached.map(({ name }) => name),
-      quick,
-    ),
-    {
-      limit: LIMIT,
-      windowMs: WINDOW_MS,
-      keys: KEYS,
-    },
-  )
-  const order = quick ? { count: 1, ms: 150 } : { count: 5, ms: 400 }
-  try {
-    const many = await crew.rounds({ ...order, inFlight: 512, progress: (text) => progress(`512 in flight, ${text}`) })
-    const some = await crew.rounds({ ...order, inFlight: 64, progress: (text) => progress(`64 in flight, ${text}`) })
-    for (const rounds of [...many.values(), ...some.values()]) {
-      if (rounds.some(({ refused }) => refused > 0)) throw new Error('something was refused that should pass')
+const cached = subjects.filter(({ cache }) => cache === true)
+const LISTS = { alone: uncached, some: uncached, many: uncached, hot: uncached, refused: cached, tiers: tierSubjects }
+
+/** Decisions on Redis: alone and many at once, on many keys and one, admitted and refused, one limit and three. */
+export async function run({ server, quick, before, progress }) {
+  const size = quick ? { count: 5, ms: 60, settings: [false] } : { count: 11, ms: 150, settings: [false, true] }
+  const lists = [[...new Set(['alone', 'some', 'many', 'hot', 'refused'].flatMap((load) => LISTS[load]))], tierSubjects]
+  const measured = {}
+  for (const list of lists) {
+    const members = list.flatMap((subject) => membersOf(subject, size.settings, before))
+    const crew = await openCrew(server, members)
+    try {
+      for (const load of Object.keys(LOADS).filter(
+        (name) => list.includes(LISTS[name][0]) && (name === 'tiers') === (list === tierSubjects),
+      )) {
+        measured[load] = await measureLoad(crew, members, load, size, progress)
+      }
+    } finally {
+      await crew.end()
     }
-    return [throughputReport(many, some, order), serverReport(many, order)]
-  } finally {
-    await crew.end()
   }
-}
-
-function throughputReport(many, some, { count, ms }) {
-  const figures = { 512: figuresOf(many, perSecond), 64: figuresOf(some, perSecond) }
   return {
-    name: 'redis',
-    title: 'Decisions a second of one process on Redis',
-    goals: [512, 64].flatMap((inFlight) => throughputGoals(inFlight, figures[inFlight])),
-    charts: {
-      redis: barChart({
-        title: 'One process, 512 decisions in flight, 10,000 keys',
-        unit: 'decisions a second',
-        bars: throughputBars(figures[512]),
-      }),
-    },
-    body: `${number(KEYS)} keys in turn, nothing refused. ${count} interleaved rounds of ${ms} ms, each limiter in a process of its own, all on one
-server and on ioredis, as it comes and with \`enableAutoPipelining\`: median (least–most). Goals and "÷" take the faster of the two.
-
-## 512 in flight
-
-${throughputTable(uncached, figures[512])}
-
-## 64 in flight
-
-${throughputTable(uncached, figures[64])}`,
+    rows: [...Object.keys(LOADS).flatMap((load) => rowsOf(load, measured[load])), ...serverRows(measured)],
+    details: detailsOf(measured, size),
   }
 }
 
-function throughputGoals(inFlight, figures) {
-  const peers = uncached.filter((subject) => !isOurs(subject))
-  const [fastest, fastestRounds] = bestOf(peers.map(({ name }) => [name, figures.get(name).best]))
-  return uncached.filter(isOurs).flatMap(({ name, algorithm }) => {
-    const [anyGoal, sameGoal] = WANTED[inFlight][algorithm]
-    const own = figures.get(name).best
-    const any = atLeast(
-      anyGoal,
-      `${inFlight} in flight: ${name} ÷ ${fastest}, the fastest peer`,
-      ratios(own, fastestRounds),
-    )
-    if (sameGoal === undefined) return [any]
-    const alike = peers.filter((peer) => peer.algorithm === algorithm)
-    const [rival, rivalRounds] = bestOf(alike.map((peer) => [peer.name, figures.get(peer.name).best]))
-    return [any, atLeast(sameGoal, `${inFlight} in flight: ${name} ÷ ${rival}`, ratios(own, rivalRounds))]
+/** A subject as it comes, with the automatic pipelining that joins what is sent in one turn, and of the earlier build. */
+function membersOf(subject, settings, before) {
+  const builds = isOurs(subject) && before !== undefined ? [undefined, before] : [undefined]
+  return builds.flatMap((build) =>
+    // Ours joins what is sent in one turn anyway.
+    (isOurs(subject) ? [false] : settings).map((autoPipelining) => ({
+      subjectName: subject.name,
+      autoPipelining,
+      build,
+    })),
+  )
+}
+
+async function measureLoad(crew, members, load, { count, ms }, progress) {
+  const { title, order } = LOADS[load]
+  const isAlone = load === 'alone'
+  const asked = members.filter(
+    ({ subjectName, autoPipelining }) =>
+      LISTS[load].some(({ name }) => name === subjectName) && !(isAlone && autoPipelining),
+  )
+  const turns = asked.flatMap((member) => {
+    const name = nameOf(member)
+    const turn = { name, member }
+    const isBeside = isAlone || load === 'many'
+    return isBeside && isOurs({ name }) ? [turn, { name: bareNameOf(name), member, order: { bare: true } }] : [turn]
   })
-}
-
-const FIGURES = {
-  scriptUs: { title: 'script µs', digits: 1 },
-  cpuUs: { title: 'CPU µs', digits: 1 },
-  received: { title: 'bytes to the server', digits: 0 },
-  sent: { title: 'bytes back', digits: 0 },
-  calls: { title: 'calls', digits: 3 },
-  clientUs: { title: 'the process, CPU µs', digits: 1 },
-}
-
-function serverReport(many, { count, ms }) {
-  const of = (field) => figuresOf(many, (round) => round[field] / round.decided, isLess)
-  const figures = Object.fromEntries(Object.keys(FIGURES).map((field) => [field, of(field)]))
-  const header = ['limiter', 'algorithm', ...Object.values(FIGURES).map(({ title }) => title)]
-  const rows = uncached.map(({ name, algorithm }) => [
-    name,
-    algorithm,
-    ...Object.entries(FIGURES).map(([field, { digits }]) => spread(figures[field].get(name).best, digits)),
-  ])
-  return {
-    name: 'redis-server',
-    title: 'What a decision takes of the server',
-    goals: serverGoals(figures),
-    charts: {
-      'redis-server': barChart({
-        title: 'CPU of the Redis server, 512 decisions in flight',
-        unit: 'µs a decision',
-        bars: uncached.map((subject) => {
-          const { best } = figures.cpuUs.get(subject.name)
-          return { name: subject.name, value: median(best), label: spread(best, 1), isOurs: isOurs(subject) }
-        }),
-      }),
-    },
-    body: `Of the rounds with 512 in flight in [redis.md](redis.md), by the server's own count: ${count} of ${ms} ms, median (least–most), for each
-figure the better of the two settings. "Script" is \`INFO commandstats\`, "CPU" all of the thread that runs the commands, reading and
-answering included. "Calls" are scripts run for a decision. The last column is not the server's: it is what the limiter's own process takes.
-
-${markdownTable(header, rows)}`,
+  // Alone, a decision waits most of the time: many rounds see the same.
+  const size = isAlone ? { count: 3 * count, ms: 60 } : { count, ms }
+  const results = await crew.rounds(turns, { ...size, ...order, progress: (text) => progress(`${title}, ${text}`) })
+  const figures = new Map()
+  for (const [{ name }, rounds] of results) {
+    if (load !== 'refused' && rounds.some(({ refused }) => refused > 0)) throw new Error(`${name} refused something`)
+    // Who is slower with a setting would not use it.
+    const known = figures.get(name)
+    if (known === undefined || median(rounds.map(perSecond)) > median(known.map(perSecond))) figures.set(name, rounds)
   }
+  return figures
 }
 
-function serverGoals(figures) {
-  const peers = uncached.filter((subject) => !isOurs(subject))
-  return uncached.filter(isOurs).flatMap(({ name, algorithm }) => {
-    const alike = peers.filter((peer) => peer.algorithm === algorithm)
-    const cpu = ['cpuUs', 'scriptUs'].map((field) => {
-      const [rival, rounds] = bestOf(
-        alike.map((peer) => [peer.name, figures[field].get(peer.name).best]),
-        isLess,
-      )
-      const work = `${FIGURES[field].title}: ${name} ÷ ${rival}`
-      return atMost(0.5, work, ratios(figures[field].get(name).best, rounds))
+function nameOf({ subjectName, build }) {
+  return build === undefined ? subjectName : `${subjectName}, before`
+}
+
+function bareNameOf(name) {
+  return `the EVALSHA of ${name}`
+}
+
+function rowsOf(load, figures) {
+  const { title, wanted } = LOADS[load]
+  const peers = LISTS[load].filter((subject) => !isOurs(subject))
+  const [fastest, fastestRounds] = bestOf(peers.map(({ name }) => [name, figures.get(name).map(perSecond)]))
+  return LISTS[load].filter(isOurs).flatMap(({ name, algorithm }) => {
+    const row = (goal, beside, compare) => ({
+      work: `Redis, ${title}: ${shortOf(name)}`,
+      beside,
+      goal,
+      measured: compare(name),
+      before: figures.has(`${name}, before`) ? compare(`${name}, before`) : undefined,
     })
-    const { best: bytes } = figures.received.get(name)
-    const yardstick = figures.received.get('rate-limit-redis').best
-    return [...cpu, atMost(0.6, `bytes to the server: ${name} ÷ rate-limit-redis`, ratios(bytes, yardstick))]
+    const speed = row(atLeast(WANTED_OF[load]?.[algorithm] ?? wanted), `÷ ${fastest}`, (own) =>
+      ratios(figures.get(own).map(perSecond), fastestRounds),
+    )
+    if (load !== 'alone') return [speed]
+    const time = row(atMost(BARE_WANTED), 'time ÷ the bare EVALSHA that it sends', (own) =>
+      ratios(figures.get(bareNameOf(own)).map(perSecond), figures.get(own).map(perSecond)),
+    )
+    return [speed, time]
   })
+}
+
+/** The CPU of the server for a decision, beside the peer with the same rule that takes least. */
+function serverRows(measured) {
+  return Object.entries(SERVER_WANTED).flatMap(([load, wanted]) =>
+    Object.entries({ script: scriptUs, 'CPU of the thread': cpuUs }).flatMap(([what, figure]) =>
+      uncached.filter(isOurs).map(({ name, algorithm }) => {
+        const of = (own) => measured[load].get(own)?.map(figure)
+        const alike = uncached.filter((subject) => !isOurs(subject) && subject.algorithm === algorithm)
+        const [least, rounds] = bestOf(
+          alike.map((peer) => [peer.name, of(peer.name)]),
+          isLess,
+        )
+        const before = of(`${name}, before`)
+        return {
+          work: `server, ${what}, ${load === 'alone' ? 'one at a time' : '512 in flight'}: ${shortOf(name)}`,
+          beside: `÷ ${least}`,
+          goal: atMost(wanted),
+          measured: ratios(of(name), rounds),
+          before: before && ratios(before, rounds),
+        }
+      }),
+    ),
+  )
+}
+
+function shortOf(name) {
+  return name === TIERS ? 'one decision' : name.replace('sluice ', '')
+}
+
+const scriptUs = ({ scriptUs: us, decided }) => us / decided
+const cpuUs = ({ cpuUs: us, decided }) => us / decided
+const clientUs = ({ clientUs: us, decided }) => us / decided
+
+function detailsOf(measured, { count, ms }) {
+  const tables = Object.entries(LOADS).map(([load, { title }]) => {
+    const header = [
+      'limiter',
+      'decisions a second',
+      'its process, CPU µs',
+      'server, CPU µs',
+      'script µs',
+      'bytes to the server',
+    ]
+    const rows = Array.from(measured[load], ([name, rounds]) => [
+      name,
+      middleHalf(rounds.map(perSecond)),
+      ...[clientUs, cpuUs, scriptUs].map((figure) => number(median(rounds.map(figure)), 2)),
+      number(median(rounds.map(({ received, decided }) => received / decided))),
+    ])
+    return `### Redis: ${title}\n\n${markdownTable(header, rows)}`
+  })
+  return `Each limiter is in a process of its own, on ioredis as it comes and with \`enableAutoPipelining\`: the faster of the two. ${count} interleaved rounds
+of ${ms} ms (${3 * count} of 60 ms one at a time). Microseconds are of a decision. Bytes of pings and counts by this program are among those to the server.
+
+${tables.join('\n\n')}`
 }

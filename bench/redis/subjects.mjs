@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { importEntry } from '../build.mjs'
 import { upstashClient } from './upstash-client.mjs'
 
 /**
@@ -45,20 +46,26 @@ export function isOurs({ name }) {
 /** Those that take every decision to Redis, with ours, which do so while nothing is refused. */
 export const uncached = subjects.filter((subject) => isOurs(subject) === (subject.cache === true))
 
-/** The rule of ours that limits alike: a bucket as large as the limit, filled once a window. */
+/** The rule of ours that limits alike. Of a bucket a token comes back in a window: the peers' keys last as long, and ours must not be gone before. */
 export function ruleOf(rules, kind, { limit, windowMs }) {
   return kind === 'tokenBucket'
-    ? rules.tokenBucket({ capacity: limit, refill: limit, period: windowMs })
+    ? rules.tokenBucket({ capacity: limit, refill: 1, period: windowMs })
     : rules[kind]({ limit, window: windowMs })
 }
 
 function sluice(kind, options = {}) {
-  return async ({ redis, name, ...limit }) => {
-    const { createLimiter, ...rules } = await import('sluice')
-    const { redisStore } = await import('sluice/redis')
+  return async ({ redis, name, build, ...limit }) => {
+    const { createLimiter, ...rules } = await importEntry('index', build)
+    const { redisStore } = await importEntry('redis', build)
     const limiter = createLimiter({ name, rule: ruleOf(rules, kind, limit), store: redisStore(redis), ...options })
-    return async (key) => (await limiter.consume(key)).allowed
+    return async (key) => passes(await limiter.consume(key))
   }
+}
+
+/** Whether a decision of ours admits. What was decided without Redis has no place in a table about Redis. */
+export function passes({ allowed, decidedBy }) {
+  if (decidedBy === 'fallback') throw new Error('a decision was made without Redis')
+  return allowed
 }
 
 function rateLimiterFlexible(isCached) {

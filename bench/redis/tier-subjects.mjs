@@ -1,4 +1,5 @@
-import { isOurs, ruleOf, subjects } from './subjects.mjs'
+import { importEntry } from '../build.mjs'
+import { isOurs, passes, ruleOf, subjects } from './subjects.mjs'
 
 /** Three limits for one request: the user's, the address's and one for all. In one decision of ours, and as three limiters of each peer. */
 export const tierSubjects = [
@@ -6,16 +7,16 @@ export const tierSubjects = [
   ...subjects.filter((subject) => !isOurs(subject) && subject.cache !== true).map(stacked),
 ]
 
-async function sluiceTiers({ redis, name, ...limit }) {
-  const { createLimiter, ...rules } = await import('sluice')
-  const { redisStore } = await import('sluice/redis')
+async function sluiceTiers({ redis, name, build, ...limit }) {
+  const { createLimiter, ...rules } = await importEntry('index', build)
+  const { redisStore } = await importEntry('redis', build)
   const tiers = {
     user: ruleOf(rules, 'slidingWindow', limit),
     ip: ruleOf(rules, 'tokenBucket', limit),
     all: ruleOf(rules, 'fixedWindow', limit),
   }
   const limiter = createLimiter({ name, tiers, store: redisStore(redis) })
-  return async (user) => (await limiter.consume({ user, ip: user, all: 'all' })).allowed
+  return async (user) => passes(await limiter.consume({ user, ip: user, all: 'all' }))
 }
 
 // All at once is the fastest a peer can be asked. It charges all of them even when one refuses.

@@ -1,20 +1,19 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { importEntry } from '../build.mjs'
 
 const WINDOW_MS = 60_000
 // High enough that nothing is refused.
 const LIMIT = 1_000_000_000
-const HOST = '127.0.0.1'
 const BODY = { hello: 'world' }
+const SLUICE = { limiter: 'sluice', headers: 'draft-11' }
 
 /**
  * Every server that is measured: `framework`, `limiter` (absent: none), and which `headers` it tells its limit in. `open` resolves with
- * its port, once it listens. The first one of a framework has no limiter, and the others are compared with it.
+ * the server, which does not listen. The first one of a framework has no limiter, and the others are compared with it.
  */
 export const subjects = [
   { framework: 'Express 5', open: () => express() },
-  { framework: 'Express 5', ...sluice('fixedWindow'), open: () => express(sluiceIn('express', 'fixedWindow')) },
-  { framework: 'Express 5', ...sluice('slidingWindow'), open: () => express(sluiceIn('express', 'slidingWindow')) },
+  { framework: 'Express 5', ...SLUICE, open: (build) => express(sluiceIn('express', build)) },
   {
     framework: 'Express 5',
     limiter: 'express-rate-limit',
@@ -28,7 +27,7 @@ export const subjects = [
     open: () => express(rateLimiterFlexible()),
   },
   { framework: 'Fastify 5', open: () => fastify() },
-  { framework: 'Fastify 5', ...sluice('fixedWindow'), open: () => fastify(sluicePlugin()) },
+  { framework: 'Fastify 5', ...SLUICE, open: (build) => fastify(sluicePlugin(build)) },
   {
     framework: 'Fastify 5',
     limiter: '@fastify/rate-limit',
@@ -36,10 +35,10 @@ export const subjects = [
     open: () => fastify(fastifyRateLimit()),
   },
   { framework: 'Hono 4', open: () => hono() },
-  { framework: 'Hono 4', ...sluice('fixedWindow'), open: () => hono(sluiceIn('hono', 'fixedWindow')) },
+  { framework: 'Hono 4', ...SLUICE, open: (build) => hono(sluiceIn('hono', build)) },
   { framework: 'Hono 4', limiter: 'hono-rate-limiter', headers: 'draft-7', open: () => hono(honoRateLimiter()) },
   { framework: 'node:http', open: () => nodeHttp() },
-  { framework: 'node:http', ...sluice('fixedWindow'), open: () => nodeHttp(sluiceIn('node', 'fixedWindow')) },
+  { framework: 'node:http', ...SLUICE, open: (build) => nodeHttp(sluiceIn('node', build)) },
 ]
 
 /** `Express 5: express-rate-limit`. */
@@ -52,10 +51,6 @@ export function bareOf({ framework }) {
   return subjects.find((other) => other.framework === framework)
 }
 
-function sluice(rule) {
-  return { limiter: `sluice ${rule}`, headers: 'draft-11' }
-}
-
 // Everything is imported when it is opened: a process loads only what it measures.
 async function express(limiting) {
   const { default: createApp } = await import('express')
@@ -63,7 +58,7 @@ async function express(limiting) {
   const middleware = await limiting
   if (middleware !== undefined) app.use(middleware)
   app.get('/', (_request, response) => response.json(BODY))
-  return listening(app.listen(0, HOST))
+  return createServer(app)
 }
 
 async function fastify(limiting) {
@@ -72,18 +67,18 @@ async function fastify(limiting) {
   const [plugin, options] = (await limiting) ?? []
   if (plugin !== undefined) await app.register(plugin, options)
   app.get('/', async () => BODY)
-  await app.listen({ port: 0, host: HOST })
-  return app.server.address().port
+  await app.ready()
+  return app.server
 }
 
 async function hono(limiting) {
   const { Hono } = await import('hono')
-  const { serve } = await import('@hono/node-server')
+  const { createAdaptorServer } = await import('@hono/node-server')
   const app = new Hono()
   const middleware = await limiting
   if (middleware !== undefined) app.use(middleware)
   app.get('/', (context) => context.json(BODY))
-  return listening(serve({ fetch: app.fetch, port: 0, hostname: HOST }))
+  return createAdaptorServer({ fetch: app.fetch })
 }
 
 async function nodeHttp(limiting) {
@@ -91,22 +86,22 @@ async function nodeHttp(limiting) {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(BODY))
   }
   const limited = await limiting
-  return listening(createServer(limited === undefined ? handler : limited(handler)).listen(0, HOST))
+  return createServer(limited === undefined ? handler : limited(handler))
 }
 
-async function sluiceIn(adapter, rule) {
-  const { rateLimit } = await import(`sluice/${adapter}`)
-  return rateLimit({ limiter: await sluiceLimiter(rule) })
+async function sluiceIn(adapter, build) {
+  const { rateLimit } = await importEntry(adapter, build)
+  return rateLimit({ limiter: await sluiceLimiter(build) })
 }
 
-async function sluicePlugin() {
-  const { rateLimit } = await import('sluice/fastify')
-  return [rateLimit, { limiter: await sluiceLimiter('fixedWindow') }]
+async function sluicePlugin(build) {
+  const { rateLimit } = await importEntry('fastify', build)
+  return [rateLimit, { limiter: await sluiceLimiter(build) }]
 }
 
-async function sluiceLimiter(rule) {
-  const { createLimiter, ...rules } = await import('sluice')
-  return createLimiter({ name: 'bench', rule: rules[rule]({ limit: LIMIT, window: WINDOW_MS }) })
+async function sluiceLimiter(build) {
+  const { createLimiter, fixedWindow } = await importEntry('index', build)
+  return createLimiter({ name: 'bench', rule: fixedWindow({ limit: LIMIT, window: WINDOW_MS }) })
 }
 
 async function expressRateLimit() {
@@ -142,9 +137,4 @@ async function honoRateLimiter() {
   const { getConnInfo } = await import('@hono/node-server/conninfo')
   const keyGenerator = (context) => getConnInfo(context).remote.address
   return rateLimiter({ windowMs: WINDOW_MS, limit: LIMIT, standardHeaders: 'draft-7', keyGenerator })
-}
-
-async function listening(server) {
-  if (!server.listening) await once(server, 'listening')
-  return server.address().port
 }
