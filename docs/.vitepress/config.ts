@@ -31,6 +31,7 @@ const config: UserConfig = defineConfig({
   ignoreDeadLinks: false,
   markdown: {
     anchor: { slugify: headingId },
+    languageAlias: { mjs: 'js', cjs: 'js', mts: 'ts', cts: 'ts' },
     config: (markdown) => repositoryLinks(markdown, root, base),
   },
   vite: {
