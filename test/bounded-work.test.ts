@@ -4,9 +4,10 @@ import { memoryStore } from '../src/stores/memory/memory-store.ts'
 import { type Action, decideCall, type OpenLimit, openLimit, operationOn } from './open-limit.ts'
 import { everyMode, ruleOf } from './rule-registry.ts'
 
-// The event loop of a process, which others need too: no decision takes a millisecond of it, whatever a key has.
-const LONGEST_MS = 1
-const ROUNDS = 15
+// The event loop of a process, which others need too: no decision takes a millisecond of it, whatever a key has. A busy machine is slower,
+// so the unit is a walk of fixed length in this process: 1 ms is ten of them on a quiet machine.
+const MOST_WALKS = 10
+const ROUNDS = 60
 const LIMIT = 40_000
 const START_MS = 1_700_000_000_000
 const WINDOW_MS = 10_000_000
@@ -37,15 +38,35 @@ function fill(mode: (typeof everyMode)[number], limiter: string, rulesVary = fal
   return { open, nowMs: START_MS + 2 * entries }
 }
 
-/** The shortest of several times, in milliseconds: a busy machine makes them longer, never shorter. */
+const numbers = Float64Array.from({ length: 4_096 }, (_, index) => index)
+
+/** Reads every number many times, as decisions walk over entries. */
+function walk(): number {
+  let sum = 0
+  for (let turn = 0; turn < 30; turn++) {
+    for (let index = 0; index < numbers.length; index++) sum += (numbers[index] as number) * turn
+  }
+  return sum
+}
+
+function elapsedMs(work: () => unknown): number {
+  const start = process.hrtime.bigint()
+  work()
+  return Number(process.hrtime.bigint() - start) / 1e6
+}
+
+/** How many walks the shortest of several decisions takes: a machine that has other work makes them longer, never shorter. */
 function measure(ask: (round: number) => void): number {
   let bestMs = Number.POSITIVE_INFINITY
+  let walkMs = Number.POSITIVE_INFINITY
   for (let round = 0; round < ROUNDS; round++) {
-    const start = process.hrtime.bigint()
-    ask(round)
-    bestMs = Math.min(bestMs, Number(process.hrtime.bigint() - start) / 1e6)
+    walkMs = Math.min(walkMs, elapsedMs(walk))
+    bestMs = Math.min(
+      bestMs,
+      elapsedMs(() => ask(round)),
+    )
   }
-  return bestMs
+  return bestMs / walkMs
 }
 
 describe.each(modes)('a full key of %s takes less than a millisecond', (title, mode) => {
@@ -54,7 +75,7 @@ describe.each(modes)('a full key of %s takes less than a millisecond', (title, m
     ['a take', () => ({ type: 'consume', amount: 1 })],
     ['a look', () => ({ type: 'peek', amount: 1 })],
     ['a refusal', () => ({ type: 'consume', amount: LIMIT })],
-    ['a settlement', (round) => ({ type: 'settle', holdId: 80 + round, amount: 0 })],
+    ['a settlement', (round) => ({ type: 'settle', holdId: 20 + round, amount: 0 })],
     ['an extension', (round) => ({ type: 'extend', holdId: 120 + round, holdMs: 2 * HOLD_MS })],
     ['a reservation', (round) => ({ type: 'reserve', holdId: 5_000 + round, amount: 2 + round, holdMs: HOLD_MS })],
     ['a charge', () => ({ type: 'charge', amount: 3 })],
@@ -66,24 +87,24 @@ describe.each(modes)('a full key of %s takes less than a millisecond', (title, m
 
   for (const [what, action, laterMs = 0] of asks) {
     it(`for ${what}`, () => {
-      const bestMs = measure((round) => open.decide('key', action(round), nowMs + laterMs))
-      expect(bestMs).toBeLessThan(LONGEST_MS)
+      const walks = measure((round) => open.decide('key', action(round), nowMs + laterMs))
+      expect(walks).toBeLessThan(MOST_WALKS)
     })
   }
 
   it('for a clock that was set back', () => {
-    const bestMs = measure((round) => open.decide('key', { type: 'peek', amount: 1 }, nowMs - 70_000 * (round + 1)))
-    expect(bestMs).toBeLessThan(LONGEST_MS)
+    const walks = measure((round) => open.decide('key', { type: 'peek', amount: 1 }, nowMs - 70_000 * (round + 1)))
+    expect(walks).toBeLessThan(MOST_WALKS)
   })
 
   it('for a rule that changes', () => {
     const changed = fill(mode, `${title} changing`, true)
     const other = ruleOf(mode, { limit: LIMIT + 1, timeMs: WINDOW_MS, rate: 1, parts: 1_000 })
-    const bestMs = measure((round) => {
+    const walks = measure((round) => {
       const rule = round % 2 === 0 ? other : changed.open.limit.rule
       changed.open.decide('key', { type: 'consume', amount: 1 }, changed.nowMs, rule)
     })
-    expect(bestMs).toBeLessThan(LONGEST_MS)
+    expect(walks).toBeLessThan(MOST_WALKS)
   })
 })
 
@@ -94,6 +115,6 @@ it('a decision over four full keys takes less than a millisecond', () => {
   const nowMs = Math.max(...full.map((one) => one.nowMs))
   for (const amount of [1, LIMIT]) {
     const operations = full.map(({ open }) => operationOn(open.limit, 'key', { type: 'consume', amount }))
-    expect(measure(() => decideCall(store, operations, nowMs))).toBeLessThan(LONGEST_MS)
+    expect(measure(() => decideCall(store, operations, nowMs))).toBeLessThan(MOST_WALKS)
   }
 })
