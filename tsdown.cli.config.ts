@@ -3,7 +3,7 @@ import { luaScripts } from './scripts/lua/plugin.mjs'
 import { markdownTexts } from './scripts/markdown-texts.mjs'
 import { thirdPartyLicences } from './scripts/third-party-licences.mjs'
 
-// The command line brings its libraries along: whoever uses the library alone installs none of them.
+// The command line brings its libraries along: an application that uses the library alone installs none of them.
 const config: UserConfig = defineConfig({
   entry: { sluice: 'src/cli/sluice.ts' },
   outDir: 'dist/cli',

@@ -2,7 +2,7 @@ import type { Admission } from './load.ts'
 
 /**
  * The most admissions that certainly were made within one window: asked for after its start and told before its end, wherever
- * that window lies. When exactly a decision was made nobody outside knows.
+ * that window lies. When exactly a decision was made is unknown outside.
  */
 export function mostInAnyWindow(admissions: readonly Admission[], ruleWindowMs: number): number {
   // Rules count in whole milliseconds of a wall clock, which may run a little slower or faster than ours.

@@ -5,7 +5,7 @@ export interface Sharing {
   readonly limit: number
   readonly windowMs: number
   readonly deadlineMs: number
-  /** Among how many the limit is divided in the fallback, and how many of them there are: 0 where nobody is to need it. */
+  /** Among how many the limit is divided in the fallback, and how many of them there are: 0 where no process is to need it. */
   readonly instances: number
   readonly processes: number
   /** How often in one window Redis may have forgotten everything: it was restarted, flushed, or replaced by a replica that lagged. */

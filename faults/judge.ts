@@ -40,7 +40,7 @@ export function judge({ name, title }: Scenario, client: string, outcome: Outcom
   }
 }
 
-/** How many decisions somebody made, in all processes. */
+/** How many decisions one of the deciders made, in all processes. */
 function decidedBy(tallies: readonly Tally[], who: string): number {
   return sum(tallies.map(({ by }) => by[who] ?? 0))
 }
@@ -58,21 +58,21 @@ function admissionsOf({ tallies, limits: { windowMs } }: Outcome) {
   }
 }
 
-/** A fault that nobody noticed proves nothing; nor does one that everybody was to be spared. */
+/** A fault that was not noticed proves nothing; nor does one that no process was to notice. */
 function unexpected({ by, degraded, recovered }: Tally, expects: Outcome['expects']): string[] {
   const alone = by.fallback ?? 0
   if (expects === 'redis') return alone + degraded === 0 ? [] : [`${alone} decisions were made without Redis`]
   if (expects === undefined) return []
   return [
     ...(alone > 0 ? [] : ['no decision was made in the fallback']),
-    ...(degraded > 0 || expects === 'partly' ? [] : ['nobody was told of "degraded"']),
+    ...(degraded > 0 || expects === 'partly' ? [] : ['no process reported "degraded"']),
     ...(recovered === degraded ? [] : [`told ${degraded} times of "degraded" and ${recovered} times of "recovered"`]),
   ]
 }
 
 function whatLingers({ timersLeft, endedByItself }: Tally): string[] {
   const timers = timersLeft === 0 ? [] : [`${timersLeft} timers were left after close()`]
-  return endedByItself ? timers : [...timers, 'the process did not end by itself']
+  return endedByItself ? timers : [...timers, 'the process did not end']
 }
 
 function over(what: string, measured: number, most: number): string[] {

@@ -1,7 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster, createSentinel } from 'redis'
 
-/** Connects the client that a job names, with the settings it comes with; resolves at once where nobody has to be there yet. */
+/** Connects the client that a job names, with the settings it comes with; resolves at once where no server has to be there yet. */
 export async function connectClient({ client, servers, topology, socketTimeoutMs: socketTimeout, waitsForServer }) {
   const redis = makers[client][topology](servers, socketTimeout === undefined ? {} : { socketTimeout })
   redis.on('error', () => {})
@@ -25,7 +25,7 @@ const makers = {
   },
 }
 
-/** By itself node-redis does not connect again after a `socketTimeout`. */
+/** node-redis does not connect again on its own after a `socketTimeout`. */
 function reconnecting(settings) {
   return 'socketTimeout' in settings ? { ...settings, reconnectStrategy: (tries) => Math.min(tries * 50, 2_000) } : {}
 }

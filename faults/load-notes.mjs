@@ -1,7 +1,7 @@
 import { CpuWaits } from './cpu-waits.mjs'
 import { monotonicMs } from './monotonic.mjs'
 
-/** What one process was told, and how long it took. */
+/** The answers that one process got, and how long they took. */
 export class Notes {
   decided = 0
   degraded = 0

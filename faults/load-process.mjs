@@ -1,4 +1,4 @@
-// One process of an application under load: asks a limiter all the time, and notes what it is told and how long that takes.
+// One process of an application under load: asks a limiter all the time, and notes the answers and how long they take.
 // It runs what is built, through a client with the settings it comes with. The words of a job are explained in load.ts.
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectClient } from './load-clients.mjs'
@@ -70,12 +70,12 @@ async function decide(key) {
   if (job.freshKeys) notes.keys.push(key)
 }
 
-/** So many decisions at once. Resolves when all have been asked for. */
+/** This many decisions at once. Resolves when all have been asked for. */
 function burst({ count }) {
   loops.push(...Array.from({ length: count }, () => decide(nextKey())))
 }
 
-/** When Redis decided again after `sinceMs`, and when anybody else did last. */
+/** When Redis decided again after `sinceMs`, and when another decider did last. */
 function watch({ sinceMs }) {
   return notes.watch(sinceMs, limiter.health.state)
 }
@@ -90,7 +90,7 @@ async function stop() {
   await Promise.all(loops)
   await limiter.close()
   await client.end()
-  // The store, which is not the limiter's to close, may find out at its next deadline that nobody waits any more.
+  // The store, which is not the limiter's to close, may find out at its next deadline that no caller waits any more.
   for (let waitedMs = 0; timersLeft() > 0 && waitedMs < job.deadlineMs + 100; waitedMs += 50) await wait(50)
   return { ...notes.tally(), timersLeft: timersLeft() }
 }

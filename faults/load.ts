@@ -14,7 +14,7 @@ export interface Job {
   readonly socketTimeoutMs: number | undefined
   /** Whether a client that has to be connected is waited for. */
   readonly waitsForServer: boolean
-  /** The rule is a log: exactly so many in any window. */
+  /** The rule is a log: exactly that number in any window. */
   readonly limit: number
   readonly windowMs: number
   readonly deadlineMs: number
@@ -31,10 +31,10 @@ export interface Job {
   readonly ownTime: boolean
 }
 
-/** An admission of the hot key: when it was asked for, when it was told, and who decided. Monotonic milliseconds. */
+/** An admission of the hot key: when it was asked for, when it was answered, and who decided. Monotonic milliseconds. */
 export type Admission = readonly [startMs: number, endMs: number, by: string]
 
-/** What a process was told. */
+/** The answers that a process got. */
 export interface Tally {
   readonly decided: number
   readonly longestMs: number
@@ -53,7 +53,7 @@ export interface Tally {
   readonly keys: readonly string[]
   /** How many of the limiter's timers were still running after `close()`. */
   readonly timersLeft: number
-  /** Whether the process came to its end by itself once limiter and client were closed. */
+  /** Whether the process came to its end once limiter and client were closed. */
   readonly endedByItself: boolean
 }
 
@@ -65,13 +65,13 @@ interface Watched {
 
 /** A process under load. */
 export interface Load {
-  /** So many more decisions at once; resolves when all have been asked for. */
+  /** This many more decisions at once; resolves when all have been asked for. */
   burst(count: number): Promise<void>
   /** Moves the process's wall clock away from the true time. */
   stepClock(byMs: number): Promise<void>
   /** Resolves when the process is healthy and decisions that were asked for after `sinceMs` are made by Redis, and says how long it took. */
   backOnRedis(sinceMs: number, longestMs: number): Promise<number>
-  /** Resolves when everybody has been answered and the process has ended. */
+  /** Resolves when every call has been answered and the process has ended. */
   stop(): Promise<Tally>
   /** Ends it, whatever it does. */
   kill(): void
@@ -133,6 +133,6 @@ function orderer(child: ChildProcess): (order: string, given?: object) => Promis
 
 const PROGRAM = fileURLToPath(new URL('./load-process.mjs', import.meta.url))
 
-// After such a time without anybody but Redis deciding, nobody else is expected to.
+// After such a time in which Redis decided alone, no other decider is expected.
 const CALM_MS = 250
 const LONGEST_END_MS = 8_000

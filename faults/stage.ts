@@ -43,7 +43,7 @@ export class Stage {
     await wait(COUNTED_MS)
   }
 
-  /** A server on a port that nobody else is likely to take while it is down. */
+  /** A server on a port that no other process is likely to take while it is down. */
   async server(options: StartOptions = {}): Promise<RunningServer> {
     const server = await startServer({ pickPort: freeClusterPort, ...options })
     this.endLater(() => server.stop())

@@ -67,7 +67,7 @@ function writeRulePictures(same) {
   write('rule-concurrency', panels({ title, results, minutes: 10, columns: 1 }))
 }
 
-/** All at once, then nothing: somebody else ends the time line. */
+/** All at once, then nothing: another request ends the time line. */
 function drained() {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-pictures-'))
   const file = join(folder, 'burst.csv')

@@ -22,6 +22,7 @@ export type {
   LimiterOptions,
   LimitOptions,
   ReserveOptions,
+  RuleOrTiers,
   Scheduled,
   TiersOptions,
   WaitOptions,

@@ -13,7 +13,7 @@ import { starts } from './schedules.ts'
 
 const small = fc.integer({ min: 1, max: 40 })
 const numbers = { limit: small, timeMs: fc.constantFrom(7, 250, 999, 61_000), rate: small }
-// What is leased comes back by itself, and is not a share of anything.
+// What is leased comes back with its lease, and is not a share of anything.
 const kinds = everyMode
   .map((mode) => [mode.title, randomRules(mode, numbers), ruleOf(mode, GOOD).refunds] as const)
   .filter(([, , refunds]) => refunds !== 'lease')

@@ -74,6 +74,14 @@ describe('the sidebar', () => {
   })
 })
 
+describe('a page of the guide', () => {
+  it.each(pages.filter((page) => /^(docs|src)\//.test(page)))('%s starts with what it does, in a sentence', (page) => {
+    const [, start = ''] = /^# .+\n\n(.+)\n/.exec(read(page)) ?? []
+    expect(start).toMatch(/^[`\w].*[\w.:,`)]$/)
+    expect(start).not.toMatch(/^```/)
+  })
+})
+
 describe('a file of the repository', () => {
   it.each([
     ['docs/clients.md', '/clients'],
@@ -82,7 +90,7 @@ describe('a file of the repository', () => {
     ['CHANGELOG.md', '/changelog'],
     ['src/rules/sliding-log/sliding-log.md', '/rules/sliding-log'],
     ['examples/socket-io/README.md', '/examples/socket-io'],
-    ['bench/results/hot-key.md', '/results/hot-key'],
+    ['bench/results/accuracy.md', '/results/accuracy'],
     ['examples', '/examples'],
     ['bench/results', '/numbers'],
   ])('%s is found at %s', (source, link) => {

@@ -1,7 +1,7 @@
 import type { Store } from '../src/core/store.ts'
 import { memoryStore } from '../src/stores/memory/memory-store.ts'
 
-/** A memory store that fails while it is told to. */
+/** A memory store that fails while `fails` is true. */
 export interface FailingStore extends Store {
   fails: boolean
 }

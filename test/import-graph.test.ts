@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
-// Biome stops cycles of values. Types count here too: whoever reads one file of a cycle has to read all of them.
+// Biome stops cycles of values. Types count here too: a reader of one file of a cycle has to read all of them.
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const rooms = [...listFolders('src'), 'page']

@@ -5,7 +5,7 @@ import { type ResolveRule as Policy, type PolicyCacheOptions, RuleResolver } fro
 import { slidingWindow } from '../src/rules/sliding-window/sliding-window.ts'
 import { type ManualClock, manualClock } from '../src/testing/manual-clock.ts'
 
-/** A plan of so many requests a minute. */
+/** A plan of this many requests a minute. */
 export const plan = (limit: number): Rule => slidingWindow({ limit, window: 60_000 })
 /** What a subject has when the policy has nothing for it. */
 export const fallback: Rule = plan(10)
@@ -72,7 +72,7 @@ export async function limitOf(rule: Rule | Promise<Rule>): Promise<number> {
   return (await rule).limit
 }
 
-/** So many names. */
+/** This many names. */
 export function range(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${index}`)
 }

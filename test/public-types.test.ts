@@ -87,7 +87,14 @@ describe('the compiler', () => {
     expect(messages[0]).not.toContain('overload')
   })
 
-  it('says in one message that a limiter has a rule or tiers', () => {
+  it('says in one message that a limiter needs a rule or tiers', () => {
+    const { messages } = compile("void rule\ncreateLimiter({ name: 'api' })")
+    expect(messages).toHaveLength(1)
+    expect(messages[0]).toContain("not assignable to parameter of type 'RuleOrTiers<never>'")
+    expect(messages[0]).toMatch(/is missing the following properties from type 'WithRuleOrTiers<never>': rule, tiers$/)
+  })
+
+  it('says in one message that a limiter has only one of rule and tiers', () => {
     const { messages } = compile("createLimiter({ name: 'api', rule, tiers: { user: rule } })")
     expect(messages).toHaveLength(1)
     expect(messages[0]).toMatch(

@@ -15,7 +15,7 @@ export let clock: ManualClock
 /** What was said on the console in this test. */
 export const warned: Mock = vi.fn()
 
-/** The rule of limiters that are told no other: ten a minute. */
+/** The default rule of limiters: ten a minute. */
 export const rule: Rule = fixedWindow({ limit: 10, window: 60_000 })
 
 /** A store that answers, a clock that stands still and a silent console for each test: `beforeEach(remoteStage)`. */
@@ -35,7 +35,7 @@ export function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
 /** Lets the store fail until it is not asked any more. */
 export async function lose(limiter: Limiter): Promise<void> {
   store.behaviour = 'fails'
-  while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+  while (limiter.health.state === 'healthy') await limiter.peek('unused')
 }
 
 /** Lets the store answer until it is asked again, and everything has been said to it. */

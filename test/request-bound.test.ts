@@ -38,9 +38,9 @@ it('wait: a caller whose request has ended holds up no other', async () => {
   expect((await turn).allowed).toBe(true)
 })
 
-it('wait: a caller who loses its turn to another tries again', async () => {
+it('wait: a caller who loses its turn to another tries again, and no queue is ever full', async () => {
   const clock = manualClock(0)
-  const limiter = createLimiter({ name: 'api', rule, clock })
+  const limiter = createLimiter({ name: 'api', rule, clock, maxQueue: 1 })
   const turns = [1, 2, 3].map(() => limiter.wait('ann', { maxWait: '5s' }))
   await clock.run(2_000)
   expect((await Promise.all(turns)).map(({ allowed }) => allowed)).toEqual([true, true, true])

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { listedRules, missingIn, ROOT, ruleFolders } from '../scripts/rules/folders.mjs'
 import { ruleModules } from '../scripts/rules/lists.mjs'
 
-// Only files are looked at here: what is missing is told even where nothing that reads it can run.
+// Only files are looked at here: what is missing is reported even where nothing that reads it can run.
 
 it.each(ruleFolders())('%s has all its files, its line in src/rules/index.ts, and nothing left to fill in', (name) => {
   const missing = missingIn(name)

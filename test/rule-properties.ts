@@ -27,6 +27,15 @@ function describePromise(promise: RulePromise): void {
     )
   }
 
+  it('is made again from its parameters, by any rule of its kind', () => {
+    fc.assert(
+      fc.property(rules, rules, (rule, other) => {
+        const again = other.withParameters?.(JSON.parse(JSON.stringify(rule.parameters)))
+        expect(again).toMatchObject({ identity: rule.identity, limit: rule.limit, windowMs: rule.windowMs })
+      }),
+    )
+  })
+
   describe('on random schedules', () => {
     it(`never admits more than its bound${alignedToClock ? '' : ', whatever the clock does'}`, () => {
       const wait = alignedToClock ? waits : fc.oneof(waits, steps)

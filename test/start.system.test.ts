@@ -17,7 +17,7 @@ function start(...args: readonly string[]): Promise<{ child: ChildProcess; url: 
   const program = [join('dist', 'cli', 'sluice.mjs'), 'serve', '--policies', policies, '--demo', ...args]
   const child = spawn(process.execPath, program, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
   started.push(child)
-  // Read to the end: a child whose output nobody takes dies of it.
+  // Read to the end: a child whose output is not read dies of it.
   let said = ''
   return new Promise((resolve, reject) => {
     child.stdout?.on('data', (chunk) => {
@@ -34,7 +34,7 @@ describe('npm start', () => {
     const { url, token } = await start('--port', '0')
     expect(await (await fetch(url)).text()).toContain('<title>Sluice</title>')
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
-    const body = JSON.stringify({ requests: Array(120).fill({ policy: 'api', key: 'somebody' }) })
+    const body = JSON.stringify({ requests: Array(120).fill({ policy: 'api', key: 'user:42' }) })
     const response = await fetch(`${url}/v1/consume`, { method: 'POST', headers, body })
     const { decisions } = (await response.json()) as { decisions: { allowed: boolean }[] }
     expect(decisions.map(({ allowed }) => allowed)).toEqual([...Array(100).fill(true), ...Array(20).fill(false)])
@@ -45,7 +45,7 @@ describe('npm start', () => {
     await expect.poll(busy, { timeout: 20_000 }).toBe(5)
   })
 
-  it('takes another port when its own is taken, and ends when it is told to', async () => {
+  it('takes another port when its own is taken, and ends on SIGTERM', async () => {
     const [one, other] = [await start(), await start()]
     expect(one.url).not.toBe(other.url)
     for (const { child } of [one, other]) {

@@ -75,8 +75,15 @@ function costsOf([atMs, base = 0, spanMs, ...pairs]: readonly number[]): readonl
   return [atMs, 0, spanMs as number, ...costs]
 }
 
+/** The full script up to where the rules end and the reservations begin. */
+function rulesOf(source: string): string {
+  const end = source.indexOf('\nlocal function readNumber(')
+  if (end < 0) throw new Error('the full script has no readNumber, with which its reservations begin')
+  return source.slice(0, end)
+}
+
 const SCRIPT = [
-  (assemble('sluice', 1).split('\n-- Holds:') as [string, string])[0],
+  rulesOf(assemble('sluice', 1)),
   'local rule, takenMs = readRule(ARGV[6], ARGV, 7), tonumber(ARGV[5])',
   "local state = ARGV[1] ~= '' and rule.read(ARGV[1], 1) or nil",
   'local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, next, returned =',

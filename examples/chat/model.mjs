@@ -1,4 +1,4 @@
-// A model without a network: it says back what it was told, a word at a time. A token is a word here.
+// A model without a network: it repeats the prompt, a word at a time. A token is a word here.
 import { setTimeout as delay } from 'node:timers/promises'
 
 const { TOKEN_MS = 50 } = process.env

@@ -23,7 +23,7 @@ const tokens = createLimiter({ name: 'tokens', rule: perDay, store })
 const userOf = (request) => /^Bearer (.+)$/.exec(request.get('authorization') ?? '')?.[1]
 
 const app = express()
-// Behind a proxy, say how many there are: app.set('trust proxy', 1). Otherwise everybody has the proxy's address.
+// Behind a proxy, say how many there are: app.set('trust proxy', 1). Otherwise all clients share the proxy's address.
 
 // Every route: by user, or by address for those who have not said who they are.
 app.use(rateLimit({ limiter: everything, key: byUserOrIp(userOf) }))
@@ -63,7 +63,7 @@ function refuse(response, decision) {
   response.status(status).type(PROBLEM_JSON).send(JSON.stringify(problem))
 }
 
-// A model that needs no network: it says back what it was told, and a word is a token.
+// A model that needs no network: it repeats the prompt, and a word is a token.
 const wordsOf = (text) => text.split(/\s+/).filter((word) => word !== '')
 const countTokens = (text) => wordsOf(text).length
 const callModel = async (prompt, maxTokens) => {

@@ -22,7 +22,7 @@ const userOf = (request) => /^Bearer (.+)$/.exec(request.headers.authorization ?
 
 const app = fastify({
   forceCloseConnections: true,
-  // Behind a proxy, say where it is: trustProxy: '10.0.0.0/8'. Otherwise everybody has the proxy's address.
+  // Behind a proxy, say where it is: trustProxy: '10.0.0.0/8'. Otherwise all clients share the proxy's address.
 })
 
 // Every route, by address. With await: the routes below say more about their limits.

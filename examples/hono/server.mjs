@@ -25,7 +25,7 @@ app.use(async (c, next) => {
   await next()
 })
 
-// Behind a proxy, say how many there are: rateLimit({ limiter, trustProxy: 1 }). Otherwise everybody has the proxy's address.
+// Behind a proxy, say how many there are: rateLimit({ limiter, trustProxy: 1 }). Otherwise all clients share the proxy's address.
 app.get('/', rateLimit({ limiter: visitors }), (c) => c.json({ hello: 'world', remaining: c.var.rateLimit.remaining }))
 
 // Who is not signed in has no key, and is refused.

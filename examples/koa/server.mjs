@@ -20,7 +20,7 @@ const users = createLimiter({ name: 'users', rule: perMinute(3), store })
 const userOf = (ctx) => /^Bearer (.+)$/.exec(ctx.get('authorization'))?.[1]
 
 const app = new Koa()
-// Behind a proxy, say how many there are: new Koa({ proxy: true, maxIpsCount: 1 }). Otherwise everybody has the proxy's address.
+// Behind a proxy, say how many there are: new Koa({ proxy: true, maxIpsCount: 1 }). Otherwise all clients share the proxy's address.
 
 // Everything: by user, or by address for those who have not said who they are.
 app.use(rateLimit({ limiter: everything, key: byUserOrIp(userOf) }))

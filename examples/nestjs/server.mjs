@@ -76,7 +76,7 @@ Module({
 })(AppModule)
 
 const app = await NestFactory.create(AppModule, { logger: ['error', 'warn'], forceCloseConnections: true })
-// Behind a proxy, say how many there are: app.set('trust proxy', 1). Otherwise everybody has the proxy's address.
+// Behind a proxy, say how many there are: app.set('trust proxy', 1). Otherwise all clients share the proxy's address.
 app.enableShutdownHooks(['SIGINT', 'SIGTERM'], { useProcessExit: true })
 await app.listen(Number(PORT), '127.0.0.1')
 console.log(await app.getUrl())

@@ -19,7 +19,7 @@ const users = createLimiter({ name: 'users', rule: perMinute(3), store })
 // A name is taken at its word here. In your server it comes from what has checked it: a session, a signed token.
 const userOf = (request) => /^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1]
 
-// Behind a proxy, say how many there are: rateLimit({ limiter, trustProxy: 1 }). Otherwise everybody has the proxy's address.
+// Behind a proxy, say how many there are: rateLimit({ limiter, trustProxy: 1 }). Otherwise all clients share the proxy's address.
 const routes = new Map([
   [
     'GET /',

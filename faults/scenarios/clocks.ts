@@ -74,10 +74,10 @@ export const ownTime: Scenario = {
   },
 }
 
-/** Nobody may be refused for an hour because a clock was wrong. */
+/** No key may be refused for an hour because a clock was wrong. */
 function lockedOut(tallies: readonly Tally[], sinceMs: number): string[] {
   const passed = tallies.some(({ admitted }) => admitted.hot.some(([startMs]) => startMs > sinceMs))
-  return passed ? [] : ['nobody passed after the clock was right again']
+  return passed ? [] : ['no request passed after the clock was right again']
 }
 
 const HOUR_MS = 3_600_000

@@ -4,7 +4,7 @@ import { monotonicMs } from '../load.ts'
 import type { Outcome, Scenario } from '../scenario.ts'
 import type { Stage } from '../stage.ts'
 
-/** The server forgets its scripts again and again: nobody notices. */
+/** The server forgets its scripts again and again: no caller notices. */
 export const scriptFlush: Scenario = {
   name: 'script-flush',
   title: 'SCRIPT FLUSH in a loop',

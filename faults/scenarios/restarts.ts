@@ -11,7 +11,7 @@ export const killed: Scenario = {
   run: (stage) => killAndRestart(stage, {}),
 }
 
-/** The same, but the processes have been told how many they are. */
+/** The same, but `instances` says how many processes there are. */
 export const told: Scenario = {
   name: 'told',
   title: 'the same, with `instances: 2`',
@@ -83,7 +83,7 @@ export const inFlight: Scenario = {
     await stage.restart(server)
     const recoveredMs = await crew.backOnRedis()
     await stage.pass(3_000, 1_200)
-    // Ten thousand answers at once take the process a while by themselves.
+    // Ten thousand answers at once take the process a while.
     const limits = { ...stage.bounds({ instances: 1, processes: 1, forgotten: 1 }), slackMs: 1_000 }
     const tallies = await crew.stop()
     const decided = tallies.reduce((sum, tally) => sum + tally.decided, 0)
@@ -92,7 +92,7 @@ export const inFlight: Scenario = {
   },
 }
 
-/** Nobody listens when four processes start, so that none can know of the others. The server comes later. */
+/** No server listens when four processes start, so that none can know of the others. The server comes later. */
 export const absent: Scenario = {
   name: 'absent',
   title: 'absent at the start, arrives later',
@@ -101,7 +101,7 @@ export const absent: Scenario = {
   run: (stage) => startWithout(stage, {}, 1),
 }
 
-/** The same, but the processes have been told how many they are. */
+/** The same, but `instances` says how many processes there are. */
 export const absentTold: Scenario = {
   name: 'absent-told',
   title: 'the same, with `instances: 4`',
@@ -121,7 +121,7 @@ async function startWithout(stage: Stage, options: object, instances: number) {
   await stage.pass(3_000, 1_200)
   const tallies = await crew.stop()
   const late = tallies.some(({ decided }) => decided < (monotonicMs() - startMs) / 100)
-  const problems = late ? ['hardly anybody was answered'] : []
+  const problems = late ? ['hardly any call was answered'] : []
   const { afterwards, ...limits } = stage.bounds({ instances, processes: 4 })
   // Redis had counted nothing before.
   return { tallies, limits: { ...limits, together: afterwards }, recoveredMs, expects: 'fallback', problems } as const

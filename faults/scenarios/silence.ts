@@ -38,7 +38,7 @@ export const halfOpen: Scenario = {
   },
 }
 
-/** The same for good, while new connections pass: the client has to notice, and by itself it does not. */
+/** The same for good, while new connections pass: the client has to notice, and without help it does not. */
 export const lostConnection: Scenario = {
   name: 'lost-connection',
   title: 'connection half-open for good, client with `socketTimeout`',
@@ -54,7 +54,7 @@ export const lostConnection: Scenario = {
   },
 }
 
-/** Somebody takes the connection from the start and never says a word, until he does. */
+/** A listener takes the connection from the start and never says a word, until it does. */
 export const mute: Scenario = {
   name: 'mute',
   title: 'accepts, and does not answer',

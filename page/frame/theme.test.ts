@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { nextTheme, readTheme } from './theme.ts'
 
-it('follows the system until somebody chooses', () => {
+it('follows the system until the user chooses', () => {
   expect([readTheme(null), readTheme('dark'), readTheme('light'), readTheme('purple')]).toEqual([
     'system',
     'dark',

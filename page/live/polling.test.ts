@@ -35,7 +35,7 @@ it('asks every second', async () => {
   ])
 })
 
-it('asks less and less often while nobody answers, and every second again once somebody does', async () => {
+it('asks less and less often while no answer comes, and every second again after an answer', async () => {
   const { clock, told, connections } = polling([TOLD, FAILED, FAILED, FAILED, FAILED, FAILED])
   await clock.run(18_000)
   expect(told).toEqual([

@@ -70,7 +70,7 @@ it('gives the status when there are no words', async () => {
   expect(await client.live(undefined)).toEqual({ kind: 'failed', why: 'the service answered with status 502' })
 })
 
-it('says so when nobody answers', async () => {
+it('says so when no answer comes', async () => {
   expect(await new ServiceClient('http://127.0.0.1:1').live(undefined)).toEqual({
     kind: 'failed',
     why: 'the service does not answer',

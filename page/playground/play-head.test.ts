@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { PlayHead, startSpeed } from './play-head.ts'
 
-it('stands at the end until somebody plays', () => {
+it('stands at the end until the user plays', () => {
   const head = new PlayHead(10_000)
   head.pass(500)
   expect([head.atMs, head.atS, head.isPlaying, head.lengthMs]).toEqual([10_000, 10, false, 10_000])

@@ -27,7 +27,7 @@ export function composeSlotLines(slots: readonly Slot[], fromMs: number, untilMs
   }
 }
 
-/** What remains over time, in seconds since the start: all of it before anybody came, then what slots tell of their ends. */
+/** What remains over time, in seconds since the start: all of it before the first request, then what each slot ends with. */
 export function composeLevelLine(
   slots: readonly Slot[],
   fromMs: number,

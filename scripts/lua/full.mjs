@@ -16,7 +16,12 @@ export function assembleFull(version) {
   const script = readLua('stores/redis/lua/sluice.lua').replace(/^-- @([\w-]+)$/gm, (_, part) => {
     return part === 'rules' ? functions : readLua(`stores/redis/lua/${part}.lua`)
   })
-  return `${writeHeader(rules, version)}\n\n${nameLocals(script)}\n`
+  return `${writeHeader(rules, version)}\n\n${nameLocals(withoutComments(script))}\n`
+}
+
+/** Every program that decides on Redis has this text in it, and its comments are where they are read: in the files that it is made of. */
+function withoutComments(script) {
+  return script.replace(/^ *--.*\n/gm, '')
 }
 
 /** The rule that a name and its parameters in args[at..] stand for. */
@@ -92,10 +97,15 @@ function writeHeader(rules, version) {
       '',
       '-1 refused: remaining, resetAfterMs, retryAfterMs (-1: never). -2 blocked: blockedMs, resetAfterMs, retryAfterMs.',
     ],
+    [
+      '',
+      '-3 for all of them: nothing decided, and only some reservations that have expired given back. Ask again: 0, 0, 0',
+    ],
     ['', 'Below -3: -3 - delayMs, allowed after that wait: remaining, resetAfterMs, nextAfterMs'],
   ]
   const lines = rows.map(([what, text]) => `-- ${what.padEnd(11)} ${text}`)
   return [`-- sluice sluice, version ${version}: ${PURPOSE}`, '--', ...lines].join('\n')
 }
 
-const PURPOSE = 'every operation, on one limit or several: what is taken is taken from all of them or from none.'
+const PURPOSE =
+  'every operation, on one limit or several: what is taken is taken from all of them or from none. Its comments are in src/stores/redis/lua.'

@@ -16,13 +16,14 @@ export function assembleHot(name, version) {
   const parameters = hotParameters(name)
   const blocks = readBlocks(name)
   const isDelaying = blocks.step.includes('delayMs')
+  const setting = SETTING.replace('WRITE', `${blocks.write.replace(/^stored = /, '')} or value or ''`)
   const parts = {
     get: GET,
+    again: AGAIN,
     ...blocks,
-    write: `${blocks.write.replace(/^stored = /, 'stored = isTaken and ')} or value or ''`,
     arguments: readArguments(rule, parameters),
     allowed: isDelaying ? DELAYED : AT_ONCE,
-    set: blocks.read.includes('keepsTtl') ? `${KEEPING}\n${indent(SETTING, '  ')}\nend` : SETTING,
+    set: blocks.patch === undefined ? setting : `${KEEPING}\n  ${blocks.patch}\nelse\n${indent(setting, '  ')}\nend`,
   }
   const script = readLua('stores/redis/lua/hot.lua')
     .replace(/^( *)-- @(\w+)\n/gm, (_, spaces, part) => (parts[part] === '' ? '' : `${indent(parts[part], spaces)}\n`))
@@ -38,7 +39,10 @@ function readArguments(rule, parameters) {
   const taken = [...parameters.map((one) => one.name), 'nowMs', 'blockMs', 'cost...'].join(' ')
   return [
     `local ${parameters.map((one) => one.name).join(', ')} = ${parameters.map((one, index) => readValue(one, `ARGV[${index + 1}]`)).join(', ')}`,
-    `local nowMs, blockMs, shared = tonumber(ARGV[${size + 1}] or -1), tonumber(ARGV[${size + 2}] or 0), ARGV[${size + 3}] or '1'`,
+    'local nowMs, blockMs, shared = -1, 0, 1',
+    `if ARGV[${size + 1}] then`,
+    `  nowMs, blockMs, shared = tonumber(ARGV[${size + 1}]), tonumber(ARGV[${size + 2}] or 0), ARGV[${size + 3}] or 1`,
+    'end',
     ...allOf('local isRight', listConditions(rule, parameters, ['nowMs', 'blockMs'], ['nowMs >= -1', 'blockMs >= 0'])),
     'if not isRight then',
     `  error('sluice: ${rule.name} takes ${taken} as its first lines say, got ' .. table.concat(ARGV, ' '), 0)`,
@@ -124,8 +128,10 @@ else
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], n = -3 - delayMs, remaining, resetAfterMs, laterMs, n + 4
 end`
 const DELAY = '. Less: -3 - delayMs, allowed after that wait: remaining, resetAfterMs, nextAfterMs'
-const KEEPING = `if keepsTtl and isServerTime and not hasBlock then
-  redis.call('SET', key, stored, 'KEEPTTL')
-else`
-const SETTING = `local ttl = string.format('%.0f', isServerTime and ttlMs or ttlMs + 60000)
-isKnown = redis.call('SET', key, stored, 'PX', ttl, isNew and 'NX' or 'XX') ~= false`
+const AGAIN = "value = redis.call('GET', key)"
+// What keeps its TTL is changed in place: that takes less than to set it.
+const KEEPING = 'if keepsTtl and isServerTime and not hasBlock then'
+const SETTING = `local block = hasBlock and struct.pack('<ddd', -math.huge, beganMs, untilMs) or ''
+local stored = isTaken and WRITE
+local ttl = string.format('%.0f', isServerTime and ttlMs or ttlMs + 60000)
+isKnown = redis.call('SET', key, block .. stored, 'PX', ttl, isNew and 'NX' or 'XX') ~= false`

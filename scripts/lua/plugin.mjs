@@ -28,7 +28,7 @@ function writeModule() {
   )
   const { lines, ranges } = shareLines(entries.map((entry) => readScript(entry.name, entry)))
   const scripts = entries.map(({ name, version, sha1, parameters }, index) => {
-    return { name, version, sha1, parameters, ranges: ranges[index] }
+    return { name, version, sha1, parameters, ranges: ranges[index].join(' ') }
   })
   return `export const lines = ${JSON.stringify(lines)}\nexport const scripts = ${JSON.stringify(scripts)}`
 }

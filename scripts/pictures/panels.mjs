@@ -67,7 +67,7 @@ function panelTitle({ name, admitted, refused }, { left, top }) {
   }
 }
 
-/** Bars by themselves would each need a category: a step under a line is the same, at any time. */
+/** Bars would each need a category: a step under a line is the same, at any time. */
 function areas({ slots }, index) {
   const series = (name, heightOf, stack) => ({
     type: 'line',

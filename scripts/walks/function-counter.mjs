@@ -32,8 +32,11 @@ function functionsOf({ url, functions }) {
   const file = `src/${url.slice(SRC.length)}`
   return functions
     .map(({ functionName: name, ranges: [range] }) => ({ file, name, offset: range.startOffset, calls: range.count }))
-    .filter((each) => each.calls > 0 && !isModule(each))
+    .filter((each) => each.calls > 0 && !isModule(each) && each.name !== FIELDS)
 }
+
+/** What V8 calls the fields of a class that a constructor sets up. A reader finds no function there. */
+const FIELDS = '<instance_members_initializer>'
 
 /** Whether it is the file itself, which runs once when it loads. */
 function isModule({ name, offset }) {

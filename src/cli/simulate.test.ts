@@ -208,7 +208,7 @@ describe('what it prints', () => {
     expect(readFileSync(path, 'utf8')).toContain('text-anchor="end"></text>')
   })
 
-  it('says so when nobody came', async () => {
+  it('says so when no request came', async () => {
     const [code, terminal] = await simulated(['-r', RULE, '--rate', '1/d', '--duration', '1s'])
     expect(code).toBe(0)
     expect(terminal.text()).toMatch(

@@ -15,7 +15,7 @@ export function wholeNumber(
   if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
   const tooLarge = typeof value === 'number' && value > max
   const rule = max === Number.MAX_SAFE_INTEGER && !tooLarge ? `of at least ${min}` : `from ${min} to ${max}`
-  throw new LimiterError(code, `${what} must be a whole number ${rule}, got ${show(value)}`)
+  throw invalidOption(what, `a whole number ${rule}`, value, code)
 }
 
 /** Returns `value` when it is a length of time between one millisecond and ten years. */
@@ -30,14 +30,19 @@ export function oneOf<Choice extends string>(what: string, value: unknown, choic
 }
 
 /** Returns `value` when it is true or false. */
-export function trueOrFalse(what: string, value: unknown): boolean {
+export function trueOrFalse(what: string, value: unknown, code?: LimiterErrorCode): boolean {
   if (typeof value === 'boolean') return value
-  throw invalidOption(what, 'true or false', value)
+  throw invalidOption(what, 'true or false', value, code)
 }
 
-/** Creates the error for an option that is not what `rule` says. */
-export function invalidOption(what: string, rule: string, got: unknown): LimiterError {
-  return new LimiterError('INVALID_OPTION', `${what} must be ${rule}, got ${show(got)}`)
+/** Creates the error for an option or an argument that is not what `rule` says. */
+export function invalidOption(
+  what: string,
+  rule: string,
+  got: unknown,
+  code: LimiterErrorCode = 'INVALID_OPTION',
+): LimiterError {
+  return new LimiterError(code, `${what} must be ${rule}, got ${show(got)}`)
 }
 
 /** Throws unless `options` is an object that has no other properties than `names`: a misspelt option must not become a default. */

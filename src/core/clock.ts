@@ -61,7 +61,7 @@ export function startTimer(
 /** A timer in real time that may be left to ring when no caller waits for it. */
 export interface Alarm {
   /**
-   * Whether the process stays alive until it rings. It does at first. Answers false where that cannot be told: where a timer is a
+   * Whether the process stays alive until it rings. It does at first. Answers false where that is unknown: where a timer is a
    * number, as in browsers, jsdom and Workers.
    */
   keepAlive(isNeeded: boolean): boolean
@@ -70,8 +70,30 @@ export interface Alarm {
 
 /** Calls `ring` once after `afterMs` of real time, never earlier. */
 export function startAlarm(afterMs: number, ring: () => void): Alarm {
-  return new RealTimer(afterMs, ring)
+  const dueMs = performance.now() + afterMs
+  const arm = (leftMs: number): Timeout => setTimeout(check, Math.min(Math.ceil(leftMs), LONGEST_TIMEOUT_MS))
+  let isNeededNow = true
+  const keepAlive = (isNeeded: boolean): boolean => {
+    isNeededNow = isNeeded
+    if (typeof timeout === 'number') return false
+    if (isNeeded) timeout.ref()
+    else timeout.unref()
+    return true
+  }
+  // Node counts in whole milliseconds from a time it read earlier: it may be up to one too soon.
+  const check = (): void => {
+    const leftMs = dueMs - performance.now()
+    if (leftMs > 0) {
+      timeout = arm(leftMs)
+      keepAlive(isNeededNow)
+    } else ring()
+  }
+  let timeout = arm(afterMs)
+  return { keepAlive, stop: () => clearTimeout(timeout) }
 }
+
+/** What `setTimeout` returns in the runtimes that there are. */
+type Timeout = NodeJS.Timeout | number
 
 /**
  * The time by which `startTimer` rings, in whole milliseconds: that of a clock with timers of its own, otherwise the time since
@@ -84,48 +106,6 @@ export function timerNowMs(clock: Clock | undefined): number {
 /** As `timerNowMs`, with the fractions of a millisecond that real time has: to tell how long something took. */
 export function exactTimerNowMs(clock: Clock | undefined): number {
   return clock?.timer === undefined ? performance.now() : readClock(clock)
-}
-
-/** What `setTimeout` returns in the runtimes that there are. */
-type Timeout = NodeJS.Timeout | number
-
-class RealTimer implements Alarm {
-  readonly #dueMs: number
-  readonly #ring: () => void
-  #timeout: Timeout
-  #isNeeded = true
-
-  constructor(afterMs: number, ring: () => void) {
-    this.#dueMs = performance.now() + afterMs
-    this.#ring = ring
-    this.#timeout = this.#arm(afterMs)
-  }
-
-  keepAlive(isNeeded: boolean): boolean {
-    this.#isNeeded = isNeeded
-    const timeout = this.#timeout
-    if (typeof timeout === 'number') return false
-    if (isNeeded) timeout.ref()
-    else timeout.unref()
-    return true
-  }
-
-  stop(): void {
-    clearTimeout(this.#timeout)
-  }
-
-  #arm(leftMs: number): Timeout {
-    return setTimeout(this.#check, Math.min(Math.ceil(leftMs), LONGEST_TIMEOUT_MS))
-  }
-
-  // Node counts in whole milliseconds from a time it read earlier: it may be up to one too soon.
-  readonly #check = (): void => {
-    const leftMs = this.#dueMs - performance.now()
-    if (leftMs > 0) {
-      this.#timeout = this.#arm(leftMs)
-      this.keepAlive(this.#isNeeded)
-    } else this.#ring()
-  }
 }
 
 /** The time by which a limiter measures: its caller's own, or where the store has its own, one that never jumps. */

@@ -1,4 +1,4 @@
-import { LONGEST_MS, show } from './check.ts'
+import { invalidOption, LONGEST_MS, show } from './check.ts'
 import { LimiterError, type LimiterErrorCode } from './limiter-error.ts'
 
 type Unit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w'
@@ -21,6 +21,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 /** The shape of a duration that is a text. */
 export const DURATION_SHAPE: RegExp = /^(?:\d{1,15}(?:ms|s|m|h|d|w))+$/
 const EXAMPLES = "'250ms', '1m' or '1h30m'"
+const UNITS = '(units ms, s, m, h, d, w)'
 const PART = /(\d+)(ms|s|m|h|d|w)/g
 
 /**
@@ -29,33 +30,27 @@ const PART = /(\d+)(ms|s|m|h|d|w)/g
  */
 export function duration(text: string): number {
   if (typeof text === 'string' && DURATION_SHAPE.test(text)) return readDuration('a duration', text)
-  throw new LimiterError(
-    'INVALID_OPTION',
-    `a duration must look like ${EXAMPLES} (units ms, s, m, h, d, w), got ${show(text)}`,
-  )
+  throw new LimiterError('INVALID_OPTION', `a duration must look like ${EXAMPLES} ${UNITS}, got ${show(text)}`)
 }
 
 /** Returns the milliseconds of the option `what`, from 1 ms to 10 years, and throws what is wrong with it otherwise. */
-export function readDuration(what: string, value: unknown, code: LimiterErrorCode = 'INVALID_OPTION'): number {
+export function readDuration(what: string, value: unknown, code?: LimiterErrorCode): number {
   const ms = parseMilliseconds(what, value, code)
   if (ms >= 1 && ms <= LONGEST_MS) return ms
-  throw new LimiterError(code, `${what} must be from 1 ms to 10 years (3653d), got ${show(value)}`)
+  throw invalidOption(what, 'from 1 ms to 10 years (3653d)', value, code)
 }
 
 /** The same for a time to wait, which may be zero or longer than ten years. */
-export function readWait(what: string, value: unknown, code: LimiterErrorCode = 'INVALID_OPTION'): number {
+export function readWait(what: string, value: unknown, code?: LimiterErrorCode): number {
   const ms = parseMilliseconds(what, value, code)
   if (ms >= 0) return ms
-  throw new LimiterError(code, `${what} must be at least 0 ms, got ${show(value)}`)
+  throw invalidOption(what, 'at least 0 ms', value, code)
 }
 
-function parseMilliseconds(what: string, value: unknown, code: LimiterErrorCode): number {
+function parseMilliseconds(what: string, value: unknown, code?: LimiterErrorCode): number {
   if (Number.isSafeInteger(value)) return value as number
   if (typeof value !== 'string' || !DURATION_SHAPE.test(value)) {
-    throw new LimiterError(
-      code,
-      `${what} must be a duration such as ${EXAMPLES} (units ms, s, m, h, d, w) or whole milliseconds, got ${show(value)}`,
-    )
+    throw invalidOption(what, `a duration such as ${EXAMPLES} ${UNITS} or whole milliseconds`, value, code)
   }
   let totalMs = 0
   for (const [, count, unit] of value.matchAll(PART)) totalMs += Number(count) * (UNIT_MS[unit as string] as number)

@@ -12,7 +12,7 @@ export interface LimitKey {
 
 /** The types of operations on a key. */
 export type OperationType =
-  /** Takes `amount` if it passes. A refusal changes nothing, but for `blockMs`: it blocks the key for so long. */
+  /** Takes `amount` if it passes. A refusal changes nothing, except that it blocks the key for `blockMs`. */
   | 'consume'
   /** What `consume` would answer. */
   | 'peek'

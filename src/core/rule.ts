@@ -19,7 +19,7 @@ export interface Rule<State extends RuleState = RuleState> {
   readonly compactCodec?: CompactCodec<State>
   /**
    * How a refund finds what it gives back. `'pool'`: everything comes from and goes back to one pool, so units taken at different
-   * times cannot be told apart. `'by-time'`: what was taken at a time leaves with that time. `'lease'`: the same, and what was
+   * times cannot be distinguished. `'by-time'`: what was taken at a time leaves with that time. `'lease'`: the same, and what was
    * taken comes back after the lease.
    */
   readonly refunds: 'pool' | 'by-time' | 'lease'
@@ -35,6 +35,11 @@ export interface Rule<State extends RuleState = RuleState> {
    * each where they are more than `limit`. Absent: there is no such rule, and each of them takes this one.
    */
   readonly share?: (instances: number) => Rule
+  /**
+   * The rule of this kind with the `parameters` of another: a store that keeps states longer than rules makes the one that counted a
+   * state again. Absent: all rules of this kind are alike.
+   */
+  withParameters?(parameters: Rule['parameters']): Rule
   /**
    * Says what taking `cost` would do; zero looks. Pure: `state` is never changed, and what is not wanted (a peek, a refusal) is
    * simply not stored.

@@ -43,7 +43,7 @@ export interface StoreCall {
   readonly nowMs: number
   /** A repeated key within its `ttlMs` of its admission gets the first results and takes nothing. */
   readonly idempotency: Idempotency | undefined
-  /** After so long the caller has given up: what has not been sent by then is dropped. 0 for never. */
+  /** When the caller gives up, in milliseconds: what has not been sent by then is dropped. 0 for never. */
   readonly timeoutMs: number
 }
 
@@ -58,7 +58,7 @@ export interface Reply {
   done(results: readonly LimitResult[]): void
   failed(error: unknown): void
   /**
-   * Says how the call is cancelled: `cancel` is called when the caller gives up, at its timeout, with what it was told. A later one
+   * Says how the call is cancelled: `cancel` is called when the caller gives up, at its timeout, with its reply. A later one
    * replaces it. Absent: the caller waits for ever.
    */
   onTimeout?(cancel: (reason: Error) => void): void

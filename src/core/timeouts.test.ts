@@ -43,7 +43,7 @@ describe('what waits', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('and has its answer is not given up, and keeps nobody else from it', () => {
+  it('and has its answer is not given up, and does not delay the others', () => {
     const clock = manualClock()
     const deadlines = new Timeouts(100, clock)
     const first = add(deadlines, 'first')
@@ -81,7 +81,7 @@ describe('what waits', () => {
     expect([expired, clock.pendingTimers]).toEqual([['again'], 0])
   })
 
-  it('is told of when nothing of it is left, at once when there was nothing', async () => {
+  it('reports when nothing of it is left, at once when there was nothing', async () => {
     const clock = manualClock()
     const deadlines = new Timeouts(100, clock)
     await deadlines.idle()
@@ -131,7 +131,7 @@ describe('in real time', () => {
     vi.useRealTimers()
   })
 
-  it('nobody waits in vain: the process is kept alive for so long, and no longer', () => {
+  it('keeps the process alive until the last timeout, and no longer', () => {
     const deadlines = new Timeouts(100, undefined)
     const first = add(deadlines, 'first')
     expect(keepAlive()).toEqual([true])
@@ -155,7 +155,7 @@ describe('in real time', () => {
     expect(expired).toEqual(['second'])
   })
 
-  it('a timer that is left for whoever asks next is not set again for nobody, and can be taken away', async () => {
+  it('a timer that is left for the next caller is not set again without one, and can be taken away', async () => {
     const deadlines = new Timeouts(100, undefined)
     deadlines.end(add(deadlines, 'first'))
     deadlines.end(add(deadlines, 'second'))

@@ -64,8 +64,16 @@ export class Timeouts {
     waiting.isOver = true
     this.#alarms?.get(waiting)?.stop()
     this.#pending--
-    if (this.#pending === 0) this.#rest()
-    else this.#forget()
+    if (this.#pending === 0) {
+      this.#rest()
+      return true
+    }
+    while (this.#waiting[this.#first]?.isOver === true) this.#first++
+    // Also those that are over behind one that waits, when they outnumber those that wait by more than `MOST_OVER`.
+    if (this.#waiting.length >= 2 * this.#pending + MOST_OVER) {
+      this.#waiting = this.#waiting.filter(({ isOver }) => !isOver)
+      this.#first = 0
+    }
     return true
   }
 
@@ -112,14 +120,6 @@ export class Timeouts {
   #timeOut(due: Timed): void {
     this.end(due)
     due.expire()
-  }
-
-  // Also those that are over behind one that waits: when they outnumber those that wait by more than `MOST_OVER`.
-  #forget(): void {
-    while (this.#waiting[this.#first]?.isOver === true) this.#first++
-    if (this.#waiting.length < 2 * this.#pending + MOST_OVER) return
-    this.#waiting = this.#waiting.filter(({ isOver }) => !isOver)
-    this.#first = 0
   }
 
   // Where a timer need not keep the process alive it stays for the next call: to start one for each call would cost more than all the

@@ -157,8 +157,8 @@ function selectKept(
   }
 }
 
-// Only a refusal for want of room blocks, and only once until something has passed: a client that was told during a block when its
-// cost passes, and tries before that, must not be told a later time.
+// Only a refusal for want of room blocks, and only once until something has passed: a client that learned during a block when its
+// cost passes, and tries before that, must not get a later time.
 function blockRefused(transition: Transition, nowMs: number, blockMs: number): Transition {
   if (transition.reason !== 'limit' || transition.block !== undefined) return transition
   // A block that ended before the rule lets the cost pass would be followed by another one, and the two by a third.

@@ -100,7 +100,7 @@ export function countTaken(rule: Rule, state: RuleState | undefined, timeMs: num
 }
 
 /**
- * When a refused cost passes if no one comes but holds expire, from `timeMs`. Looks at the holds that expire first, and after those
+ * When a refused cost passes if no request comes but holds expire, from `timeMs`. Looks at the holds that expire first, and after those
  * at the rule alone: never too early.
  */
 export function passesAfterMs(rule: Rule, { state, holds }: Held, timeMs: number, cost: number): number {

@@ -33,8 +33,12 @@ export function addressKey(text: string, { ipv6Prefix = 64 }: AddressKeyOptions 
 /** The address as its bytes, without a port; IPv4 that is written as IPv6 is IPv4. `undefined` when the text is no address. */
 export function parseAddress(given: string): Address | undefined {
   const bytes = parseBytes(removePort(given))
-  if (bytes === undefined || bytes.length === 4) return bytes
-  return BEFORE_IPV4.includes(bytes.slice(0, 12).join()) ? bytes.slice(12) : bytes
+  return bytes && unwrapIpv4(bytes)
+}
+
+/** The address, as IPv4 where that is written as IPv6. */
+export function unwrapIpv4(address: Address): Address {
+  return BEFORE_IPV4.includes(address.slice(0, 12).join()) ? address.slice(12) : address
 }
 
 // Some proxies write the client's port too, which is another one with every connection.

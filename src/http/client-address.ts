@@ -1,7 +1,7 @@
 import { invalidOption } from '../core/check.ts'
 import type { LimiterError } from '../core/limiter-error.ts'
 import { type Address, maskAddress, parseBytes } from './address.ts'
-import { parseAddress } from './address-key.ts'
+import { parseAddress, unwrapIpv4 } from './address-key.ts'
 
 /**
  * Which proxies the server trusts to name the client: how many of them stand in front of this server, or the networks that they
@@ -62,10 +62,13 @@ function parseNetworks(text: string): readonly Network[] {
   const named = NAMED.get(text) ?? [text]
   return named.map((network) => {
     const [, address, bits] = NETWORK.exec(network) ?? []
-    const bytes = address === undefined ? parseAddress(network) : parseBytes(address)
-    const most = 8 * (bytes?.length ?? 0)
-    const own = Number(bits ?? most)
-    if (bytes === undefined || own > most) throw wrongTrust(network)
+    const written = address === undefined ? parseAddress(network) : parseBytes(address)
+    if (written === undefined) throw wrongTrust(network)
+    const bytes = unwrapIpv4(written)
+    const most = 8 * bytes.length
+    // The bits of a network of IPv4 that is written as IPv6 include those before its address.
+    const own = Number(bits ?? 8 * written.length) - 8 * written.length + most
+    if (own < 0 || own > most) throw wrongTrust(network)
     return [maskAddress(bytes, own), own]
   })
 }

@@ -48,7 +48,7 @@ describe('draft-11', () => {
       '"day";q=1000;w=86400',
       '"day";r=400;t=3600',
     ],
-    ['a window that nobody has used', limited('day', day), '"day";q=1000;w=86400', '"day";r=1000;t=86400'],
+    ['an unused window', limited('day', day), '"day";q=1000;w=86400', '"day";r=1000;t=86400'],
     [
       'a log, until the next unit frees',
       limited('log', slidingLog({ limit: 5, window: 60_000 }), {
@@ -60,7 +60,7 @@ describe('draft-11', () => {
       '"log";r=3;t=50',
     ],
     [
-      'a strict window that nobody has used',
+      'an unused strict window',
       limited('strict', strictWindow({ limit: 5, window: 30_000 })),
       '"strict";q=5;w=30',
       '"strict";r=5;t=30',
@@ -202,7 +202,7 @@ describe('older forms', () => {
 describe('listLimits', () => {
   const base = { ...verdict(day), limitedBy: undefined, wouldRefuse: [], decidedBy: 'memory' } as const
 
-  it('finds the only limit, and those tiers that took part and are to be told', () => {
+  it('finds the only limit, and those tiers that took part and are visible', () => {
     const single = { ...base, tiers: {} } as Decision
     expect(listLimits(single, { api: day })).toEqual([{ name: 'api', rule: day, verdict: single }])
     const tiers = { user: verdict(day, { remaining: 1 }), shadow: verdict(day) }
@@ -243,7 +243,7 @@ describe('the only limit of a limiter', () => {
     { ...allowed, allowed: false, remaining: 0, retryAfterMs: Number.POSITIVE_INFINITY, reason: 'cost-exceeds-limit' },
   ]
 
-  it('is told as it would be among others', () => {
+  it('has the same fields as among others', () => {
     for (const rule of rules) {
       const write = createLimitWriter('a "name"', rule)
       for (const verdict of verdicts) {

@@ -77,7 +77,7 @@ describe('createLimiter', () => {
     [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
     [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],
     [{ name: 'n'.repeat(101), rule }, `name must be a string of 1 to 100 characters, got "${'n'.repeat(60)}…"`],
-    [{ name: 'a' }, "rule must be a rule such as slidingWindow({ limit: 100, window: '1m' }), got undefined"],
+    [{ name: 'a' }, "createLimiter() needs a rule or tiers, such as rule: slidingWindow({ limit: 100, window: '1m' })"],
     [
       { name: 'a', rule: { limit: 5 } },
       "rule must be a rule such as slidingWindow({ limit: 100, window: '1m' }), got an object",

@@ -1,8 +1,7 @@
-import { oneOf, show } from '../core/check.ts'
+import { invalidOption, oneOf } from '../core/check.ts'
 import { type Clock, exactTimerNowMs } from '../core/clock.ts'
 import type { Decision, TierResult } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
-import { LimiterError } from '../core/limiter-error.ts'
 import type { Amounts, Key } from './options.ts'
 
 /** The events of a limiter and their fields. Keys and amounts are as they were given. */
@@ -27,9 +26,9 @@ export interface LimiterEvents {
   readonly resolveRuleFailed: { readonly subject: Subject; readonly tier: string; readonly error: unknown }
   /** The store did not make a decision, and the policy for that did. */
   readonly storeFailed: { readonly error: unknown }
-  /** The store has failed so often, or was silent for so long, that it is left alone until it answers again. */
+  /** The circuit breaker opened: the store failed several times, or gave no answer in time. */
   readonly degraded: { readonly error: unknown }
-  /** The store answers again, after so long. */
+  /** The store answers again. */
   readonly recovered: { readonly afterMs: number }
 }
 
@@ -92,9 +91,7 @@ export class Listeners {
   /** Adds a listener and returns the function that removes it. */
   add<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void {
     oneOf('event', name, NAMES)
-    if (typeof listener !== 'function') {
-      throw new LimiterError('INVALID_OPTION', `listener must be a function, got ${show(listener)}`)
-    }
+    if (typeof listener !== 'function') throw invalidOption('listener', 'a function', listener)
     const entry: Listener = (event) => listener(event)
     this.#byName.set(name, [...this.#find(name), entry])
     this.hasAny = true
@@ -106,7 +103,7 @@ export class Listeners {
     }
   }
 
-  /** Whether anybody listens to `name`: ask before making an event. */
+  /** Whether `name` has a listener: ask before making an event. */
   has(name: keyof LimiterEvents): boolean {
     return this.#byName.has(name)
   }

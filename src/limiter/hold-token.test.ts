@@ -80,7 +80,7 @@ describe('a hold is ended by its token', () => {
     expect((await one.peek(key)).remaining).toBe(9_996)
   })
 
-  it('and listeners are told of it', async () => {
+  it('and listeners hear of it', async () => {
     const { one, other } = setUp()
     const heard: LimiterEvents['settled'][] = []
     other.on('settled', (event) => heard.push(event))
@@ -173,7 +173,7 @@ describe('resume', () => {
       ['tokens', 'a', 1, 2 ** 48],
       `id must be a whole number from 1 to ${2 ** 48 - 2}, got ${2 ** 48}`,
     ],
-  ])('finds what is wrong with %s that somebody made up', (_, parts, reason) => {
+  ])('finds what is wrong with %s that was made up', (_, parts, reason) => {
     const { one } = setUp()
     const message = `the token does not fit this limiter: ${reason}`
     expect(() => one.resumeReservation(made(parts))).toThrow(
@@ -181,7 +181,7 @@ describe('resume', () => {
     )
   })
 
-  it('takes a hold that nobody has for one that has ended, and changes nothing', async () => {
+  it('takes an unknown hold for one that has ended, and changes nothing', async () => {
     const { one } = setUp()
     const token = writeHoldToken({ limiterName: 'tokens', key: 'user:42', estimate: 4_000, id: 7 })
     expect(await one.resumeReservation(token).settle(9_000)).toMatchObject({

@@ -104,7 +104,7 @@ describe('a lease', () => {
     expect(second.signal.aborted).toBe(false)
   })
 
-  it('is lost when somebody gave its place back', async () => {
+  it('is lost when its permit was refunded', async () => {
     const limiter = createLimiter({ name: 'exports', rule, clock: manualClock() })
     const lease = await limiter.acquire('luis', { heartbeat: false })
     await limiter.refund('luis')

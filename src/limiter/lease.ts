@@ -1,11 +1,12 @@
-import { knownOptions } from '../core/check.ts'
+import { trueOrFalse } from '../core/check.ts'
 import { startTimer } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createOperation, type LimitKey } from '../core/operation.ts'
+import { anything, optional, readOptions } from '../core/read-options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { AcquireOptions, Key } from './options.ts'
-import { assertFlag, COST, parseOperations } from './parse-call.ts'
+import { COST, parseOperations } from './parse-call.ts'
 import { createHoldId, isLeased, type LimiterHost, readLeaseMs, settleHold } from './reservation.ts'
 
 /** A permit of `concurrency()` rules, until it is released. Refused: there is nothing to release. */
@@ -21,11 +22,11 @@ export interface Lease<Tier extends string = string> extends AsyncDisposable {
   release(): Promise<Decision<Tier>>
 }
 
+const OPTIONS = { cost: anything, heartbeat: optional(trueOrFalse, true) }
+
 /** Takes a permit of every limit that leases some, and the cost from the others. */
 export async function acquire(host: LimiterHost, key: Key<string>, options: AcquireOptions<string>): Promise<Lease> {
-  knownOptions('acquire()', options, ['cost', 'heartbeat'], 'INVALID_ARGUMENT')
-  const { cost, heartbeat = true } = options
-  assertFlag('heartbeat', heartbeat)
+  const { cost, heartbeat } = readOptions('acquire()', options, OPTIONS, 'INVALID_ARGUMENT')
   const keys = host.parseKey(key)
   if (!keys.some(isLeased)) {
     const message = 'acquire() needs a concurrency() rule; this limiter has none for the given key. Use consume()'

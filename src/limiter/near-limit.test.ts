@@ -70,7 +70,7 @@ describe('the event nearLimit', () => {
     expect(ofTwo).toEqual([[{ ip: '::1' }, 'ip', 9, 0.9]])
   })
 
-  it('is told of what is reserved, acquired, waited for and scheduled, not of what is looked at, charged or refused', async () => {
+  it('fires for reserve, acquire, wait and schedule, not for peek, charge or a refusal', async () => {
     const limiter = createLimiter({ name: 'api', rule: ten })
     const told = hear(limiter)
     await limiter.peek('a', { cost: 9 })
@@ -114,7 +114,7 @@ describe('the event nearLimit', () => {
     expect(told).toHaveLength(4)
   })
 
-  it('goes by the share that the limiter was told, exactly', () => {
+  it('goes by the share of the option, exactly', () => {
     const shares = fc.integer({ min: 1, max: 100 })
     return fc.assert(
       fc.asyncProperty(shares, fc.constantFrom(100, 200, 700), async (percent, limit) => {
@@ -141,7 +141,7 @@ describe('the event nearLimit', () => {
   describe('without the store', () => {
     beforeEach(remoteStage)
 
-    it('is about what this instance may let pass, and not about what nobody counts', async () => {
+    it('is about what this instance may let pass, and not about what is not counted', async () => {
       const share = limiterWith({ instances: 2 })
       const told = hear(share)
       await lose(share)
@@ -189,7 +189,7 @@ describe('the time a decision took', () => {
     expect(ofBack).toEqual([0])
   })
 
-  it('is not measured for nobody', async () => {
+  it('is not measured without a listener', async () => {
     let reads = 0
     const clock = { nowMs: () => ++reads, timer: () => () => {} }
     const limiter = createLimiter({ name: 'api', rule: ten, clock })

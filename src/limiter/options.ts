@@ -1,9 +1,10 @@
-import { invalidOption, oneOf, trueOrFalse, wholeNumber } from '../core/check.ts'
+import { invalidOption, trueOrFalse } from '../core/check.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { type Duration, readDuration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
 import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
+import { type Check, choice, functionThat, optional, whole } from '../core/read-options.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store } from '../core/store.ts'
@@ -76,6 +77,20 @@ export interface TiersOptions<TierName extends string = string> extends CommonOp
   readonly shadow?: undefined
   readonly blockFor?: undefined
   readonly resolveRule?: undefined
+}
+
+/** What `createLimiter` takes: a `rule`, or `tiers`. */
+export type RuleOrTiers<TierName extends string = string> =
+  | LimiterOptions
+  | TiersOptions<TierName>
+  | WithRuleOrTiers<TierName>
+
+// No value has this type. For options with neither, the compiler names what the last type of the union needs: both. TypeScript 7 sorts
+// the types by name, so this one comes after TiersOptions.
+interface WithRuleOrTiers<TierName extends string> extends CommonOptions {
+  readonly rule: never
+  readonly tiers: Record<TierName, never> & never
+  readonly hashTag?: undefined
 }
 
 /** Options of one limit: its rule, and more. */
@@ -201,49 +216,51 @@ export type Scheduled<Value, Tier extends string = string> =
   | { readonly ran: true; readonly value: Value; readonly decision: Decision<Tier> }
   | { readonly ran: false; readonly value: undefined; readonly decision: Decision<Tier> }
 
-const METHODS = { rule: 'step', store: 'decide', clock: 'nowMs' } as const
-
-/** Throws unless `value` is an object with the method that makes it a rule, a store or a clock. */
-export function assertMethod(what: string, kind: keyof typeof METHODS, example: string, value: unknown): void {
-  const given = value as Record<string, unknown> | null | undefined
-  if (typeof given === 'object' && given !== null && typeof given[METHODS[kind]] === 'function') return
-  throw invalidOption(what, example, value)
+/** Makes a check for an object with the method that makes it a rule, a store or a clock, which `rule` describes. */
+export function objectWith<Found>(method: string, rule: string): Check<Found> {
+  return (what, value) => {
+    const given = value as Readonly<Record<string, unknown>> | null | undefined
+    if (typeof given === 'object' && given !== null && typeof given[method] === 'function') return value as Found
+    throw invalidOption(what, rule, value)
+  }
 }
 
-/** Checks a limit's options and returns them. */
-export function checkLimit(what: string, limit: LimitOptions): LimitOptions {
-  const { rule, shadow, blockFor, resolveRule, onStoreFailure } = limit
-  assertMethod(what, 'rule', "a rule such as slidingWindow({ limit: 100, window: '1m' })", rule)
-  if (shadow !== undefined) trueOrFalse('shadow', shadow)
-  if (blockFor !== undefined) readDuration('blockFor', blockFor)
-  if (onStoreFailure !== undefined) oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)
-  if (resolveRule !== undefined && typeof resolveRule !== 'function')
-    throw invalidOption('resolveRule', 'a function of the subject', resolveRule)
-  return limit
+/** Checks that a value is a rule. */
+export const checkRule: Check<Rule> = objectWith('step', "a rule such as slidingWindow({ limit: 100, window: '1m' })")
+
+/** Checks that a value is a clock. */
+export const checkClock: Check<Clock> = objectWith('nowMs', 'an object with nowMs()')
+
+/** Checks what to do when the store gives no answer. */
+export const checkFailure: Check<OnStoreFailure> = choice(ON_STORE_FAILURE)
+
+/** The checks of the options about a store that does not answer. */
+export const FAILURE_OPTIONS: {
+  readonly timeout: Check<number>
+  readonly onStoreFailure: Check<OnStoreFailure>
+  readonly instances: Check<number | undefined>
+} = {
+  timeout: optional(readDuration, 500),
+  onStoreFailure: optional(checkFailure, 'fallback'),
+  instances: optional(whole(1, 1_000_000)),
 }
 
-/** The names of the options about a store that does not answer. */
-export const FAILURE_OPTIONS: readonly (keyof FailureOptions)[] = ['timeout', 'onStoreFailure', 'instances']
-
-/** Checks the options and fills in the defaults. */
-export function checkFailureOptions({ timeout = 500, onStoreFailure = 'fallback', instances }: FailureOptions): {
-  readonly timeoutMs: number
-  readonly onStoreFailure: OnStoreFailure
-  readonly instances: number | undefined
-} {
-  const timeoutMs = readDuration('timeout', timeout)
-  oneOf('onStoreFailure', onStoreFailure, ON_STORE_FAILURE)
-  if (instances !== undefined) wholeNumber('instances', instances, 1, 1_000_000)
-  return { timeoutMs, onStoreFailure, instances }
+/** The checks of what else a limit has, besides its rule. */
+export const LIMIT_OPTIONS: {
+  readonly shadow: Check<boolean>
+  readonly blockFor: Check<number>
+  readonly resolveRule: Check<ResolveRule | undefined>
+} = {
+  shadow: optional(trueOrFalse, false),
+  blockFor: optional(readDuration, 0),
+  resolveRule: optional(functionThat<ResolveRule>('a function of the subject')),
 }
 
-/** The milliseconds for which refusals are answered from memory; 0 never. */
-export function readDenialCache(denialCache: unknown = 1_000): number {
-  return denialCache === false ? 0 : readDuration('denialCache', denialCache)
-}
+/** Reads the milliseconds for which refusals are answered from memory; 0 never. */
+export const readDenialCache: Check<number> = (what, value = 1_000) => (value === false ? 0 : readDuration(what, value))
 
-/** Checks `nearLimitAt` and fills in its default. */
-export function checkShare(share: unknown = 0.8): number {
-  if (typeof share === 'number' && share > 0 && share <= 1) return share
-  throw invalidOption('nearLimitAt', 'a number above 0 and at most 1', share)
+/** Checks a share of a limit. */
+export const readShare: Check<number> = (what, value) => {
+  if (typeof value === 'number' && value > 0 && value <= 1) return value
+  throw invalidOption(what, 'a number above 0 and at most 1', value)
 }

@@ -1,8 +1,9 @@
-import { describeUnknownTier, show, wholeNumber } from '../core/check.ts'
+import { describeUnknownTier, invalidOption, wholeNumber } from '../core/check.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createConsume, createOperation, type LimitKey, type Operation, type OperationType } from '../core/operation.ts'
+import { text } from '../core/read-options.ts'
 import type { Idempotency } from '../core/store.ts'
 
 /** As much of a limit as it takes to tell it from others. */
@@ -23,10 +24,7 @@ export function parseKey<Of extends NamedLimit>(limits: readonly Of[], key: unkn
     return limits.map((limit) => ({ limit, subject, key: encoded }))
   }
   if (typeof key !== 'object' || key === null) {
-    throw new LimiterError(
-      'INVALID_KEY',
-      `key must be a non-empty string, { kind, name } or keys by tier, got ${show(key)}`,
-    )
+    throw invalidOption('key', 'a non-empty string, { kind, name } or keys by tier', key, 'INVALID_KEY')
   }
   assertTiers(limits, key, 'INVALID_KEY', 'key')
   const subjects = key as Readonly<Record<string, Subject | undefined>>
@@ -111,6 +109,8 @@ export function consumeKey({ limit, subject, key }: LimitKey, amount: number): O
   return createConsume(limit, subject, key, amount, limit.blockMs)
 }
 
+const checkId = text(200)
+
 /** What lets a request of this `id` count once; `undefined` without one. A request that comes again with other tiers is another one. */
 export function parseIdempotency(
   operations: readonly Operation[],
@@ -118,20 +118,9 @@ export function parseIdempotency(
   ttlMs: number,
 ): Idempotency | undefined {
   if (id === undefined) return undefined
-  if (typeof id !== 'string' || id.length < 1 || id.length > 200) {
-    throw new LimiterError(
-      'INVALID_ARGUMENT',
-      `idempotencyKey must be a string of 1 to 200 characters, got ${show(id)}`,
-    )
-  }
-  const name = JSON.stringify([...operations.map(({ limit }) => limit.name), id])
+  const checked = checkId('idempotencyKey', id, 'INVALID_ARGUMENT')
+  const name = JSON.stringify([...operations.map(({ limit }) => limit.name), checked])
   return { key: encodeSubject({ kind: 'id', name }), ttlMs }
-}
-
-/** Throws unless an option is true, false or not given. */
-export function assertFlag(what: string, value: unknown): void {
-  if (value === undefined || typeof value === 'boolean') return
-  throw new LimiterError('INVALID_ARGUMENT', `${what} must be true or false, got ${show(value)}`)
 }
 
 function isSubject(key: unknown): boolean {

@@ -29,7 +29,7 @@ describe('a limiter with a policy', () => {
     expect(await limiter.consume('luis')).toMatchObject({ limit: 200, remaining: 195 })
   })
 
-  it('forgets what it said when it is told to, of one subject or of all', async () => {
+  it('forgetRules forgets the rules of one subject or of all', async () => {
     let limit = 10
     const limiter = createLimiter({
       name: 'api',

@@ -1,11 +1,12 @@
 import { randomInt } from 'node:crypto'
-import { knownOptions, show, wholeNumber } from '../core/check.ts'
+import { invalidOption, show, wholeNumber } from '../core/check.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { readDuration } from '../core/duration.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createOperation, type LimitKey, type Operation } from '../core/operation.ts'
+import { anything, type Check, optional, readOptions } from '../core/read-options.ts'
 import type { Listeners } from './events.ts'
 import type { Amounts, Key, ReserveOptions } from './options.ts'
 import { type AmountRule, composeKey, parseAmounts, parseOperations } from './parse-call.ts'
@@ -52,6 +53,7 @@ export interface LimiterHost {
 
 const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }
 const USED: AmountRule = { what: 'used', least: 0 }
+const OPTIONS = { estimate: anything as Check<Amounts<string>>, expiresIn: optional(readDuration, 60_000) }
 const LARGEST_ID = 2 ** 48 - 2
 
 /** Takes an estimate, until the hold is settled. */
@@ -60,9 +62,7 @@ export async function reserve(
   key: Key<string>,
   options: ReserveOptions<string>,
 ): Promise<Reservation<string>> {
-  knownOptions('reserve()', options, ['estimate', 'expiresIn'], 'INVALID_ARGUMENT')
-  const { estimate, expiresIn = 60_000 } = options
-  const holdMs = readDuration('expiresIn', expiresIn, 'INVALID_ARGUMENT')
+  const { estimate, expiresIn: holdMs } = readOptions('reserve()', options, OPTIONS, 'INVALID_ARGUMENT')
   const { name, limits, events } = host
   const startedMs = events.startedMs()
   const keys = host.parseKey(key)
@@ -184,12 +184,10 @@ export function createHoldId(): number {
 
 function assertAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {
   if (byTier && (typeof given !== 'object' || given === null)) {
-    const got = show(given)
-    throw new LimiterError('INVALID_ARGUMENT', `${what} must be amounts by tier, like the estimate, got ${got}`)
+    throw invalidOption(what, 'amounts by tier, like the estimate', given, 'INVALID_ARGUMENT')
   }
-  if (given === undefined) {
-    throw new LimiterError('INVALID_ARGUMENT', `${what} must be a whole number of at least ${least}, got undefined`)
-  }
+  // An amount of its own has to be given, where operations take 1 for one that is absent.
+  if (given === undefined) wholeNumber(what, given, least, undefined, 'INVALID_ARGUMENT')
 }
 
 /** What a hold is known by, wherever it is ended. Only its form is checked: the rest is for the limiter of that name to check. */
@@ -210,7 +208,7 @@ export function readHoldToken(token: unknown): HoldToken {
   const read = typeof token === 'string' ? parse(token) : undefined
   // What is written anew and comes out otherwise was not written here: one hold has one token.
   if (read !== undefined && writeHoldToken(read) === token) return read
-  throw new LimiterError('INVALID_ARGUMENT', `token must be one that reserve() returned, got ${show(token)}`)
+  throw invalidOption('token', 'one that reserve() returned', token, 'INVALID_ARGUMENT')
 }
 
 function parse(token: string): HoldToken | undefined {

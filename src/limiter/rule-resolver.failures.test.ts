@@ -95,7 +95,7 @@ describe('a policy that fails', () => {
       { ...fallback, stateName: undefined },
       'resolveRule must return a rule of the limiter\'s kind, "sliding-window@1", got undefined',
     ],
-  ])('by its answer is told so: %#', async (wrong, message) => {
+  ])('by its answer is reported: %#', async (wrong, message) => {
     for (const wrongly of [() => wrong, async () => wrong]) {
       const answers = [() => plan(20), wrongly] as Policy[]
       const { cache, policy, failures, advance } = setUp((subject) => answers.shift()?.(subject))

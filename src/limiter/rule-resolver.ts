@@ -17,7 +17,7 @@ export interface PolicyCacheOptions {
   /** How many subjects are remembered. The least recently used goes first. */
   readonly maxSubjects: number
   /**
-   * How long anybody waits for the policy.
+   * How long a decision waits for resolveRule.
    * @default 1_000
    */
   readonly timeoutMs?: number

@@ -11,7 +11,7 @@ import { createLimiter } from './create-limiter.ts'
 const rule = tokenBucket({ capacity: 3, refill: 1, period: 1_000 })
 
 describe('events', () => {
-  it('tell what happened, after it did, to everybody who listens', async () => {
+  it('tell what happened, after it did, to every listener', async () => {
     const limiter = createLimiter({ name: 'api', rule, clock: manualClock() })
     const seen: unknown[] = []
     for (const name of ['decided', 'refused', 'charged', 'refunded', 'blocked', 'unblocked', 'reset'] as const) {
@@ -55,7 +55,7 @@ describe('events', () => {
     expect(listener).toHaveBeenCalledTimes(3)
   })
 
-  it('do not change a decision when a listener throws: the error surfaces by itself', async () => {
+  it('do not change a decision when a listener throws: the error surfaces apart', async () => {
     const limiter = createLimiter({ name: 'api', rule, clock: manualClock() })
     const later: (() => void)[] = []
     vi.stubGlobal('queueMicrotask', (task: () => void) => later.push(task))
@@ -139,7 +139,7 @@ describe('a store that has to wait', () => {
     },
   }
 
-  it('is waited for, and is told to use its own time', async () => {
+  it('is waited for, and uses its own time', async () => {
     const decide = vi.spyOn(store, 'decide')
     const limiter = createLimiter({ name: 'api', rule, store })
     expect(await limiter.consume({ kind: 'ip', name: '::1' })).toMatchObject({

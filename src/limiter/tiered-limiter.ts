@@ -1,4 +1,4 @@
-import { knownOptions, wholeNumber } from '../core/check.ts'
+import { knownOptions, trueOrFalse, wholeNumber } from '../core/check.ts'
 import { type Clock, readClock } from '../core/clock.ts'
 import type { Decision, LimitResult } from '../core/decision.ts'
 import { type Duration, readDuration } from '../core/duration.ts'
@@ -13,6 +13,7 @@ import {
   type OperationParts,
   type OperationType,
 } from '../core/operation.ts'
+import { optional, readOptions } from '../core/read-options.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Health, Store } from '../core/store.ts'
 import { composeDecision, PendingDecision } from './compose-decision.ts'
@@ -32,7 +33,6 @@ import type {
 } from './options.ts'
 import {
   AMOUNT,
-  assertFlag,
   COST,
   consumeKey,
   createOfType,
@@ -61,7 +61,8 @@ export interface LimiterParts {
   /** Who finds the rule for a subject, where a limit has such. */
   readonly resolvers: ReadonlyMap<Limit, RuleResolver>
   readonly store: Store
-  readonly closesStore: boolean
+  /** Whether the store ends with the limiter. */
+  readonly ownsStore: boolean
   readonly health: () => Health
   /** How long a decision waits for the store; 0 when it answers at once. */
   readonly timeoutMs: number
@@ -73,6 +74,7 @@ export interface LimiterParts {
 
 const NO_OPTIONS = Object.freeze({})
 const CONSUME_OPTIONS = ['cost', 'idempotencyKey']
+const BLOCK_OPTIONS = { replace: optional(trueOrFalse, false) }
 
 /** A limiter of one limit or many: every call is parsed into operations, decided by the store, and composed into a decision. */
 export class TieredLimiter implements Limiter<string>, WaitHost {
@@ -197,10 +199,8 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
 
   async block(key: Key<string>, blockFor: Duration, options: BlockOptions = NO_OPTIONS): Promise<Decision> {
     const blockMs = readDuration('blockFor', blockFor, 'INVALID_ARGUMENT')
-    knownOptions('block()', options, ['replace'], 'INVALID_ARGUMENT')
-    const { replace } = options
-    assertFlag('replace', replace)
-    const decision = await this.#change(key, 'block', { amount: blockMs, replaces: replace === true })
+    const { replace: replaces } = readOptions('block()', options, BLOCK_OPTIONS, 'INVALID_ARGUMENT')
+    const decision = await this.#change(key, 'block', { amount: blockMs, replaces })
     this.events.emit('blocked', { key, blockMs, decision })
     return decision
   }
@@ -227,11 +227,11 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   }
 
   async close(): Promise<void> {
-    const { store, closesStore, limits } = this.#parts
+    const { store, ownsStore, limits } = this.#parts
     if (!this.#isOpen) return
     this.#isOpen = false
     this.#queues.close()
-    if (closesStore) await store.close?.()
+    if (ownsStore) await store.close?.()
     for (const limit of limits) store.unregister?.(limit)
   }
 

@@ -95,8 +95,8 @@ describe('a decision over tiers', () => {
     const limiter = messages()
     await limiter.consume({ kind: 'ip', name: '::1' })
     expect((await limiter.peek({ ip: { kind: 'ip', name: '::1' } })).remaining).toBe(49)
-    const nobody = await limiter.consume({ user: undefined, ip: '::1' })
-    expect(Object.keys(nobody.tiers)).toEqual(['ip'])
+    const anonymous = await limiter.consume({ user: undefined, ip: '::1' })
+    expect(Object.keys(anonymous.tiers)).toEqual(['ip'])
   })
 
   it('charges and gives back what is named, and only that', async () => {
@@ -166,7 +166,7 @@ describe('a limit in shadow mode', () => {
     })
   })
 
-  it('blocks nobody', async () => {
+  it('blocks no key', async () => {
     const tiers = { seen: { rule, shadow: true, blockFor: 60_000 }, real: global }
     const clock = manualClock(60_000)
     const limiter = createLimiter({ name: 'x', tiers, clock })

@@ -40,7 +40,7 @@ function at(rule: Rule, clock: ManualClock, store = memoryStore()) {
 }
 
 describe('in front of a limiter', () => {
-  it('costs one attempt and no timer where nobody waits', async () => {
+  it('costs one attempt and no timer where no caller waits', async () => {
     const clock = manualClock()
     const timer = vi.spyOn(clock, 'timer')
     const { log, line, enter } = stage(clock)
@@ -91,7 +91,7 @@ describe('in front of a limiter', () => {
     expect(await limiter.peek('key')).toMatchObject({ remaining: 4 })
   })
 
-  it('lets nobody pass whose key was blocked during a delay, gives back what they took, and keeps their order', async () => {
+  it('lets no caller pass whose key was blocked during a delay, refunds them, and keeps their order', async () => {
     const { clock, log, line, enter } = stage()
     const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' }), clock)
     for (const name of ['a', 'b', 'c', 'd', 'e']) enter(name, asking(1))
@@ -105,7 +105,7 @@ describe('in front of a limiter', () => {
     expect(await limiter.peek('key')).toMatchObject({ remaining: 4 })
   })
 
-  it('gives back what somebody took who leaves while it is looked whether the key is blocked', async () => {
+  it('refunds a caller who leaves while the limiter looks whether the key is blocked', async () => {
     const { clock, line } = stage()
     const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' }), clock)
     await limiter.consume('key')
@@ -121,7 +121,7 @@ describe('in front of a limiter', () => {
     expect(await limiter.peek('key')).toMatchObject({ remaining: 4 })
   })
 
-  it('lets pass who has sat out a delay when nobody can tell whether the key is blocked', async () => {
+  it('lets a caller pass after a delay when it is unknown whether the key is blocked', async () => {
     const { clock, line } = stage()
     const { asking, limiter } = at(leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' }), clock)
     await limiter.consume('key')

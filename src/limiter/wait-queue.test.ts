@@ -54,7 +54,7 @@ function stage(options: Partial<WaitQueueOptions> = {}) {
     note(text)
     return new Promise<Decision>((end) => void clock.timer(ms, () => end(PASSES)))
   }
-  /** What is left when everybody has gone: in line, timers; and how often the line could be forgotten. */
+  /** What is left when all callers have gone: in line, timers; and how often the line could be forgotten. */
   const left = () => [line.size, clock.pendingTimers, emptied.mock.calls.length]
   return { clock, line, log, enter, answer, note, slowly, left }
 }
@@ -157,7 +157,7 @@ describe('a waiter that is aborted', () => {
 })
 
 describe('the head of the line', () => {
-  it('sleeps exactly as long as it was told before it tries again, and nobody else tries', async () => {
+  it('sleeps exactly for the wait it got before it tries again, and no other caller tries', async () => {
     const { clock, log, enter, answer, left } = stage()
     enter('a')
     enter('b')
@@ -292,7 +292,7 @@ describe('whose turn does not come', () => {
     expect(left()).toEqual([0, 0, 1])
   })
 
-  it('is refused at once when it waits for nobody or the line is full, and takes nothing', async () => {
+  it('is refused at once when its wait is over or the line is full, and takes nothing', async () => {
     const { clock, line, log, enter, answer, left } = stage({ maxQueue: 2 })
     enter('a')
     enter('impatient', { maxWaitMs: 0 })

@@ -1,7 +1,7 @@
 import type { Decision, Reason } from '../core/decision.ts'
 import { onAbort } from '../core/signal.ts'
 
-/** Somebody who wants to pass. */
+/** A caller that wants to pass. */
 export interface Waiter {
   /** One try. A refusal says in `retryAfterMs` exactly when to try again. */
   attempt(): Promise<Decision>
@@ -92,7 +92,7 @@ export class WaitQueue {
         void this.#refuse(visit)
       }
       visit.cancelTimer = this.#options.timer(maxWaitMs, () => {
-        // The head may be due at this very time, and everybody whose turn comes now is still in time.
+        // The head may be due at this very time, and every caller whose turn comes now is still in time.
         visit.cancelTimer = this.#options.timer(0, giveUp)
       })
     }

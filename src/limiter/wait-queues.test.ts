@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
+import { failingStore } from '../../test/failing-store.ts'
 import type { Decision } from '../core/decision.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
@@ -28,7 +29,7 @@ describe('wait', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('listens once to a signal that many wait by, of whatever limiter, and not at all when nobody does', async () => {
+  it('listens once to a signal that many wait by, of any limiter, and not at all when none does', async () => {
     const warn = vi.spyOn(process, 'emitWarning')
     const clock = manualClock()
     const limiters = ['api', 'mail'].map((name) => createLimiter({ name, rule: perSecond, clock }))
@@ -300,6 +301,23 @@ describe('schedule', () => {
     expect(await second).toMatchObject({ ran: true, value: 1_002 })
     expect((await limiter.peek('luis')).tiers).toMatchObject({ places: { remaining: 1 }, starts: { remaining: 7 } })
     expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('rejects with what the function throws also when its place cannot be released', async () => {
+    const store = failingStore()
+    const limiter = createLimiter({
+      name: 'api',
+      rule: concurrency({ limit: 1, lease: 60_000 }),
+      clock: manualClock(),
+      store,
+    })
+    const breaks = (): never => {
+      store.fails = true
+      throw new Error('broke')
+    }
+    await expect(limiter.schedule('luis', breaks)).rejects.toThrow('broke')
+    store.fails = false
+    expect((await limiter.peek('luis')).remaining).toBe(0)
   })
 
   it('releases the place when it is aborted while it is being taken, and is refused when too many wait', async () => {

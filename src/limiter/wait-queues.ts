@@ -1,10 +1,12 @@
-import { knownOptions, show } from '../core/check.ts'
+import { invalidOption, show } from '../core/check.ts'
 import { startTimer, timerNowMs } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { readWait } from '../core/duration.ts'
-import { LimiterError } from '../core/limiter-error.ts'
+import { LimiterError, type LimiterErrorCode } from '../core/limiter-error.ts'
 import type { LimitKey } from '../core/operation.ts'
+import { anything, type Check, type Checked, optional, readOptions } from '../core/read-options.ts'
 import { isRequestBound } from '../core/request-bound.ts'
+import type { Signal } from '../core/signal.ts'
 import { type Lease, takeLease } from './lease.ts'
 import type { Key, Scheduled, WaitOptions } from './options.ts'
 import { COST, createOfType, PEEKED_COST, parseOperations } from './parse-call.ts'
@@ -14,7 +16,11 @@ import { type Waiter, WaitQueue } from './wait-queue.ts'
 /** How long to sleep at most where a place may be released, in another process, sooner than any rule can tell. */
 const PLACE_POLL_MS = 250
 
-const WAIT_OPTIONS = ['cost', 'maxWait', 'signal']
+const OPTIONS = {
+  cost: anything as Check<WaitOptions<string>['cost']>,
+  maxWait: optional(checkMaxWait, Number.POSITIVE_INFINITY),
+  signal: optional(checkSignal),
+}
 
 /** What waiting needs of its limiter. */
 export interface WaitHost extends LimiterHost {
@@ -40,12 +46,12 @@ export class WaitQueues {
   }
 
   async wait(key: Key<string>, options: WaitOptions<string>): Promise<Decision> {
-    knownOptions('wait()', options, WAIT_OPTIONS, 'INVALID_ARGUMENT')
     const host = this.#host
-    const { cost } = options
+    const wanted = readOptions('wait()', options, OPTIONS, 'INVALID_ARGUMENT')
+    const { cost } = wanted
     const keys = host.parseKey(key)
     const operations = parseOperations(host.limits, keys, cost, COST, createOfType('consume'))
-    return this.#takeTurn(key, keys, options, {
+    return this.#takeTurn(key, keys, wanted, {
       attempt: async () => {
         host.assertOpen()
         return host.decide(operations)
@@ -62,7 +68,7 @@ export class WaitQueues {
     run: () => Value | Promise<Value>,
     options: WaitOptions<string>,
   ): Promise<Scheduled<Value>> {
-    knownOptions('schedule()', options, WAIT_OPTIONS, 'INVALID_ARGUMENT')
+    const wanted = readOptions('schedule()', options, OPTIONS, 'INVALID_ARGUMENT')
     if (typeof run !== 'function') {
       throw new LimiterError('INVALID_ARGUMENT', `schedule() takes a function to run, got ${show(run)}`)
     }
@@ -72,17 +78,25 @@ export class WaitQueues {
       return decision.allowed ? { ran: true, value: await run(), decision } : { ran: false, value: undefined, decision }
     }
     let lease: Lease | undefined
-    const decision = await this.#takeTurn(key, keys, options, {
+    const decision = await this.#takeTurn(key, keys, wanted, {
       attempt: async () => {
         this.#host.assertOpen()
-        lease = await takeLease(this.#host, keys, options.cost, true, false)
+        lease = await takeLease(this.#host, keys, wanted.cost, true, false)
         return lease.decision
       },
       undo: async () => lease?.release(),
     })
     if (!decision.allowed) return { ran: false, value: undefined, decision }
-    await using _ = lease as Lease
-    return { ran: true, value: await run(), decision }
+    let value: Value
+    try {
+      value = await run()
+    } catch (error) {
+      // The caller gets this error, also when the permit cannot be released: it comes back when the lease expires.
+      await Promise.allSettled([lease?.release()])
+      throw error
+    }
+    await lease?.release()
+    return { ran: true, value, decision }
   }
 
   /** Something of these keys was given back in this process. */
@@ -91,7 +105,7 @@ export class WaitQueues {
     for (const key of keys) for (const line of this.#linesByKey.get(nameLine(key)) ?? []) line.wake()
   }
 
-  /** Lets everybody try, because the limiter has been closed. */
+  /** Lets every caller try, because the limiter has been closed. */
   close(): void {
     for (const line of this.#lines.values()) line.wake()
   }
@@ -99,15 +113,11 @@ export class WaitQueues {
   async #takeTurn(
     key: Key<string>,
     keys: readonly LimitKey[],
-    { cost, maxWait = Number.POSITIVE_INFINITY, signal }: WaitOptions<string>,
+    { cost, maxWait: maxWaitMs, signal }: Checked<typeof OPTIONS>,
     turn: Pick<Waiter, 'attempt' | 'undo'>,
   ): Promise<Decision> {
     const { events } = this.#host
     const startedMs = events.startedMs()
-    const maxWaitMs = maxWait === Number.POSITIVE_INFINITY ? maxWait : readWait('maxWait', maxWait, 'INVALID_ARGUMENT')
-    if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw new LimiterError('INVALID_ARGUMENT', `signal must be an AbortSignal, got ${show(signal)}`)
-    }
     const line = this.#isShared ? this.#findLine(keys) : this.#createLine(keys)
     const peek = async (): Promise<Decision> => this.#peek(keys, cost)
     const isBlocked = (): Promise<boolean> => this.#isBlocked(keys)
@@ -163,4 +173,13 @@ export class WaitQueues {
 // Encoded keys contain neither a space nor a line break.
 function nameLine({ limit, key }: LimitKey): string {
   return `${key} ${limit.name}`
+}
+
+function checkMaxWait(what: string, value: unknown, code?: LimiterErrorCode): number {
+  return value === Number.POSITIVE_INFINITY ? value : readWait(what, value, code)
+}
+
+function checkSignal(what: string, value: unknown, code?: LimiterErrorCode): Signal {
+  if (value instanceof AbortSignal) return value
+  throw invalidOption(what, 'an AbortSignal', value, code)
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { DecisionTimes } from './decision-times.ts'
 
 describe('decision times', () => {
-  it('are told within a fifth, and never too low', () => {
+  it('are right within a fifth, and never too low', () => {
     const times = fc.array(fc.double({ min: 0.002, max: 100_000, noNaN: true }), { minLength: 1, maxLength: 50 })
     fc.assert(
       fc.property(times, fc.constantFrom(0.01, 0.5, 0.99, 1), (took, share) => {

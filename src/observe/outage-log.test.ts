@@ -5,7 +5,7 @@ const api = { name: 'api' }
 const login = { name: 'login' }
 
 describe('outages', () => {
-  it('last as long as somebody is without the store', () => {
+  it('last as long as a limiter is without the store', () => {
     const log = new OutageLog()
     log.lost(api, new Error('no reply'), 100)
     log.lost(login, new Error('no reply'), 105)
@@ -20,7 +20,7 @@ describe('outages', () => {
     ])
   })
 
-  it('go on for whoever takes over and knows of them from before', () => {
+  it('go on for a limiter that takes over and knows of them from before', () => {
     const log = new OutageLog()
     log.lost(api, new Error('gone'), 100)
     log.found(api, 300)
@@ -38,7 +38,7 @@ describe('outages', () => {
     expect(log.report()[0]?.fromMs).toBe(500)
   })
 
-  it('end for nobody who had none', () => {
+  it('end for no limiter that had none', () => {
     const log = new OutageLog()
     log.found(api, 10)
     expect(log.report()).toEqual([])

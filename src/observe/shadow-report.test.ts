@@ -84,7 +84,7 @@ describe('a shadow report', () => {
     expect(watch.report()).toMatchObject({ refused: 1, tiers: [{ refused: 1, keys: [{ key: 'user~42' }] }] })
   })
 
-  it('ends when it is told to', async () => {
+  it('ends when it is stopped', async () => {
     const clock = manualClock(START)
     const limiter = createLimiter({ name: 'api', rule: two, clock })
     const watch = shadowReport(limiter, { clock })

@@ -56,7 +56,7 @@ describe('a file of policies', () => {
   })
 })
 
-describe('what nobody would write', () => {
+describe('unlikely files', () => {
   it('more than fifty problems are counted', () => {
     const text = `policies:\n${Array.from({ length: 60 }, (_, index) => `  p${index}: 1\n`).join('')}`
     expect(() => readPolicies(text, 'limits.yaml')).toThrow(/limits\.yaml:51:\d+: .*\nlimits\.yaml: and 10 more$/)
@@ -95,7 +95,7 @@ describe('what nobody would write', () => {
     expect(Number(column)).toBeLessThan(farthest as number)
   })
 
-  it('values of 20 in one another are read, and their lines are told as before', () => {
+  it('values of 20 in one another are read, and their lines are reported as before', () => {
     const text = `x-deep: ${'['.repeat(19)}${']'.repeat(19)}\npolicies:\n  api: 1\n`
     expect(findProblems(text)).toEqual([
       '3:8: the policy "api" must be options by name, such as { rule: sliding-window, limit: 100, window: 1m }',

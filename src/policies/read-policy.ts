@@ -1,6 +1,6 @@
 import { show } from '../core/check.ts'
 import { ON_STORE_FAILURE } from '../core/limit.ts'
-import { checkShare, type LimiterOptions, type LimitOptions, type TiersOptions } from '../limiter/options.ts'
+import { type LimiterOptions, type LimitOptions, readShare, type TiersOptions } from '../limiter/options.ts'
 import {
   choiceField,
   countField,
@@ -34,7 +34,7 @@ export const POLICY_FIELDS: readonly Field[] = [
     name: 'nearLimitAt',
     about: 'the share of a limit at which it counts as nearly used up',
     schema: { type: 'number', exclusiveMinimum: 0, maximum: 1 },
-    check: (_, value) => checkShare(value),
+    check: readShare,
   },
 ]
 

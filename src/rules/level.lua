@@ -9,8 +9,8 @@ local function readLevel(value, at)
   end
 end
 
-local function writeLevel(state, front)
-  return front .. struct.pack('<dddd', state.atMs, state.used, state.periodMs, state.rate)
+local function writeLevel(state)
+  return struct.pack('<dddd', state.atMs, state.used, state.periodMs, state.rate)
 end
 
 local function countUsed(state, nowMs)

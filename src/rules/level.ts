@@ -65,13 +65,13 @@ export function outliveLevel<P extends LevelParameters>(
   })
 }
 
-/** The options of one of `instances` buckets. A rate need not be whole, so it is the period that grows. */
+/** The parameters of one of `instances` buckets. A rate need not be whole, so it is the period that grows. */
 export function shareLevel(
   { capacity, periodMs, maxDebt }: Pick<LevelParameters, 'capacity' | 'periodMs' | 'maxDebt'>,
   instances: number,
-): { readonly capacity: number; readonly period: number; readonly maxDebt: number } {
+): { readonly capacity: number; readonly periodMs: number; readonly maxDebt: number } {
   const share = shareLimit({ limit: capacity, maxDebt }, instances)
-  return { capacity: share.limit, period: Math.min(periodMs * instances, LONGEST_MS), maxDebt: share.maxDebt }
+  return { capacity: share.limit, periodMs: Math.min(periodMs * instances, LONGEST_MS), maxDebt: share.maxDebt }
 }
 
 // Whole requests are exact. A part of one is rounded up, to no more than a whole one.

@@ -16,11 +16,7 @@ export type CountedAdjust<P, S extends RuleState> = (
 export type RuleFunctions<S extends RuleState> = Pick<Rule<S>, 'step' | 'adjust' | 'adopt' | 'bulk'>
 
 /** What a rule of windows knows. */
-export interface WindowParameters {
-  readonly limit: number
-  readonly windowMs: number
-  readonly maxDebt: number
-}
+export type WindowParameters = Readonly<Record<'limit' | 'windowMs' | 'maxDebt', number>>
 
 /** A rule whose states say which parameters have counted them. */
 export interface Outliving<P, S extends RuleState> {

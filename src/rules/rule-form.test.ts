@@ -26,7 +26,7 @@ describe.each(forms)('$name', (form) => {
     expect(form.make(examples).kind).toBe(form.name === 'gcra' ? 'token-bucket' : form.name)
   })
 
-  it('takes every choice, and the first of them by itself', () => {
+  it('takes every choice, and the first of them by default', () => {
     for (const field of form.fields) {
       if (field.kind !== 'choice') continue
       for (const choice of field.choices ?? []) form.make({ ...examples, [field.name]: choice })

@@ -16,7 +16,7 @@ const rules: readonly (readonly [title: string, instances: number, create: () =>
   ['wait', 4, () => leakyBucket({ capacity: 10, leak: 3, period: 1_000, mode: 'shape', maxWait: 500 })],
 ]
 
-/** How many of cost 1 a rule lets pass when one comes each millisecond for so long. */
+/** How many of cost 1 a rule lets pass when one comes each millisecond for that time. */
 function admitted(rule: Rule, forMs: number): number {
   let state: ReturnType<Rule['step']>['state'] | undefined
   let count = 0

@@ -16,7 +16,7 @@ local function readTimeline(value, at)
   if size > 40 then
     lastMs, before = struct.unpack('<dd', value, #value - 31)
     runs[1] = { text = value, from = at + 24, to = #value - 31, base = base, sum = before - base }
-    runs[1].firstMs, runs[1].lastMs = firstMs, lastMs
+    runs[1].firstMs, runs[1].lastMs, runs[1].aheadMs = firstMs, lastMs, 0
   end
   -- Before 1970 it can be by a clock that was set back.
   local isTime = newestMs == atMs and isWhole(atMs, -EXACT) and isWhole(firstMs, -EXACT, atMs) and isWhole(spanMs, 1)
@@ -34,7 +34,7 @@ local function readPlaces(key)
   end
   if mark ~= LONG then
     return nil
-  elseif not (isWhole(count, 1) and isWhole(lineSize, 72) and lineSize % 48 == 24 and isWhole(frontSize, 0)) then
+  elseif not (isWhole(count, 1) and isWhole(lineSize, 80) and lineSize % 56 == 24 and isWhole(frontSize, 0)) then
     error(FOREIGN, 0)
   end
   local at = 32 + 16 * MOST_PAIRS * count
@@ -62,18 +62,16 @@ local function isLong(state)
   return #state.runs > state.first or run and run.place and loadRun(run).to - run.from > 8 * MOST_PAIRS
 end
 
-local function writeTimeline(state, front)
+local function writeTimeline(state)
   local run, base, pairs = state.runs[state.first], state.base, ''
-  if (run or state).base + state.total > EXACT then
-    -- Sums beyond would not be exact.
-    run, base = run and copyRun(loadRun(run), 0, {}), 0
+  if (run or state).base + state.total > EXACT or run and run.aheadMs > 0 then
+    -- Sums beyond would not be exact, and a short one has no times that are ahead.
+    run, base = run and copyRun(loadRun(run), {}), 0
   end
   if run then
     base, pairs = loadRun(run).base, string.sub(run.text, run.from, run.to + 15)
   end
-  -- Joined at once: Redis hashes every byte of every string that a script makes.
-  return front
-    .. struct.pack('<ddd', state.atMs, base, state.spanMs)
+  return struct.pack('<ddd', state.atMs, base, state.spanMs)
     .. pairs
     .. struct.pack('<dd', state.atMs, base + state.total)
 end
@@ -82,7 +80,7 @@ end
 local function moveTimeline(state, backMs)
   local runs = {}
   for index = state.first, #state.runs do
-    runs[#runs + 1] = copyRun(loadRun(state.runs[index]), backMs, {})
+    runs[#runs + 1] = moveRun(state.runs[index], backMs)
   end
   return makeTimeline(state.atMs - backMs, state.spanMs, state.newest, state.total, runs, 1)
 end
@@ -114,18 +112,38 @@ local function findLive(state, nowMs, ownMs)
   return makeTimeline(state.atMs, spanMs, state.newest, total, runs, first, base)
 end
 
+-- How much has left with the runs from the first one to each of them, as its first use finds it.
+local function findSums(live)
+  local sums, sum = live.sums or {}, 0
+  for index = live.first, live.sums and 0 or #live.runs do
+    sum = sum + live.runs[index].sum
+    sums[index] = sum
+  end
+  live.sums = sums
+  return sums
+end
+
 -- The time of the pair with which at least amount has left, oldest first.
 local function findFreeing(live, amount)
-  for index = live.first, #live.runs do
-    local run = live.runs[index]
-    if amount == 1 then
-      return run.firstMs
-    elseif amount <= run.sum then
-      return (struct.unpack('<d', run.text or loadRun(run).text, findPair(run, nil, run.base + amount - 1)))
-    end
-    amount = amount - run.sum
+  local runs, low, high = live.runs, live.first, #live.runs + 1
+  if amount == 1 and runs[low] then
+    return runs[low].firstMs
   end
-  return live.atMs
+  local sums = findSums(live)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if sums[middle] < amount then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  local run = runs[low]
+  if not run then
+    return live.atMs
+  end
+  local sum = run.base + amount - (sums[low - 1] or 0) - 1
+  return readTime(run, findPair(loadRun(run), nil, sum))
 end
 
 -- Which of the runs has what was taken at a time before the newest one; none when that is before all of them.
@@ -155,7 +173,7 @@ local function findTaken(live, takenMs)
     return 0
   end
   local timeMs, sum = struct.unpack('<dd', run.text, at)
-  return timeMs == takenMs and sum - sumBefore(run, at) or 0
+  return timeMs - run.aheadMs == takenMs and sum - sumBefore(run, at) or 0
 end
 
 -- The timeline with more that is taken now. Something new makes all of it count for ownMs.
@@ -170,11 +188,12 @@ local function withMore(live, nowMs, more, ownMs)
   -- Sums beyond EXACT would not be exact.
   if last and last.base + last.sum + live.newest <= EXACT and loadRun(last).to - last.from < 16 * (MOST_PAIRS - 1) then
     local sum = last.sum + live.newest
-    local pair = struct.pack('<dd', live.atMs, last.base + sum)
-    runs[#runs] = withText(last, string.sub(last.text, last.from, last.to + 15) .. pair, last.base, sum)
+    local pair = struct.pack('<dd', live.atMs + last.aheadMs, last.base + sum)
+    local text = string.sub(last.text, last.from, last.to + 15) .. pair
+    runs[#runs] = makeRun(text, last.base, sum, last.aheadMs, last.place)
   else
     local base = not last and live.base + live.newest <= EXACT and live.base or 0
-    runs[#runs + 1] = makeRun(struct.pack('<dd', live.atMs, base + live.newest), base, live.newest)
+    runs[#runs + 1] = makeRun(struct.pack('<dd', live.atMs, base + live.newest), base, live.newest, 0)
   end
   return makeTimeline(nowMs, ownMs, more, live.total + more, runs, 1)
 end

@@ -12,9 +12,9 @@ local function keepOldest(live, total)
   local sum = sumBefore(run, at) - run.base
   local kept = copyRuns(runs, live.first, last)
   if at > run.from then
-    kept[#kept + 1] = withText(run, string.sub(run.text, run.from, at - 1), run.base, sum)
+    kept[#kept + 1] = makeRun(string.sub(run.text, run.from, at - 1), run.base, sum, run.aheadMs, run.place)
   end
-  return makeTimeline(struct.unpack('<d', run.text, at), live.spanMs, total - before - sum, total, kept, 1)
+  return makeTimeline(readTime(run, at), live.spanMs, total - before - sum, total, kept, 1)
 end
 
 -- The timeline without the first amount of what was taken, which is not all.
@@ -31,18 +31,18 @@ local function removeOldest(live, amount)
   return makeTimeline(live.atMs, live.spanMs, live.newest, total, rest, 1)
 end
 
--- The timeline after rows of holds have gone back, of what was taken at their times; nothing when nothing counts any more.
-local function refundTimeline(live, numbers, count)
+-- The timeline after amounts have gone back, of what was taken at their times; nothing when nothing counts any more.
+local function refundTimeline(live, lefts, takens, count)
   local removed, changed, runs = {}, {}, {}
-  for row = 3, 5 * count, 5 do
-    local takenMs = numbers[row + 1]
-    removed[takenMs], changed[findRun(live, takenMs)] = (removed[takenMs] or 0) + numbers[row], true
+  for row = 1, count do
+    local takenMs = takens[row]
+    removed[takenMs], changed[findRun(live, takenMs)] = (removed[takenMs] or 0) + lefts[row], true
   end
   local newest = math.max(0, live.newest - (removed[live.atMs] or 0))
   local total = newest
   for index = live.first, #live.runs do
     local run = live.runs[index]
-    local rest = changed[index] and copyRun(loadRun(run), 0, removed) or not changed[index] and run or nil
+    local rest = changed[index] and copyRun(loadRun(run), removed) or not changed[index] and run or nil
     runs[#runs + 1], total = rest, total + (rest and rest.sum or 0)
   end
   if total == 0 then
@@ -52,13 +52,13 @@ local function refundTimeline(live, numbers, count)
   return newest > 0 and rest or keepOldest(rest, total)
 end
 
--- The times that rows of holds are given back of, in order, and how much of each.
-local function findPieces(live, numbers, count)
+-- The times that amounts go back of, in order, and how much of each.
+local function findPieces(live, lefts, takens, count)
   local times, removed = {}, {}
-  for row = 3, 5 * count, 5 do
-    local takenMs = numbers[row + 1]
+  for row = 1, count do
+    local takenMs = takens[row]
     times[#times + 1] = not removed[takenMs] and takenMs or nil
-    removed[takenMs] = (removed[takenMs] or 0) + numbers[row]
+    removed[takenMs] = (removed[takenMs] or 0) + lefts[row]
   end
   for _, timeMs in ipairs(times) do
     removed[timeMs] = math.min(removed[timeMs], findTaken(live, timeMs))
@@ -67,9 +67,9 @@ local function findPieces(live, numbers, count)
   return times, removed
 end
 
--- When a cost passes after rows of holds have gone back, without the timeline that has them given back.
-local function retryTimeline(rule, live, nowMs, cost, numbers, count)
-  local times, removed = findPieces(live, numbers, count)
+-- When a cost passes after amounts have gone back, without the timeline that has them given back.
+local function retryTimeline(rule, live, nowMs, cost, lefts, takens, count)
+  local times, removed = findPieces(live, lefts, takens, count)
   local needed = live.total + cost - rule.limit
   for _, timeMs in ipairs(times) do
     needed = needed - removed[timeMs]
@@ -96,7 +96,7 @@ local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
   if passes and cost < 0 then
     returned = math.min(-cost, total)
     if takenMs then
-      next = refundTimeline(next, { nil, nil, -cost, takenMs }, 1)
+      next = refundTimeline(next, { -cost }, { takenMs }, 1)
       returned = total - (next and next.total or 0)
     elseif returned < total then
       next = rule.isOldestFirst and removeOldest(next, returned) or keepOldest(next, total - returned)
@@ -132,6 +132,10 @@ else
     values[index] = type(value) == 'string' and value ~= '' and value
   end
 end
+
+-- @again
+value = redis.call('GETRANGE', key, '0', '4159')
+value = value ~= '' and value
 
 -- @read
 -- The pairs from line[from] to line[last], then what was taken in this millisecond. What counts is total, beyond base.

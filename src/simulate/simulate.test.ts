@@ -63,7 +63,7 @@ describe('worked examples', () => {
     const rule = concurrency({ limit: 2, lease: 1_000 })
     const work = (atMs: number, workMs?: number): Arrival => ({ atMs, key: 'a', cost: 1, workMs })
     expect(one(rule, [work(0, 10), work(5, 10), work(7), work(10)])).toMatchObject({ admitted: 3, worstWindow: 2 })
-    // Nobody says when it is done: the place comes back with the lease.
+    // No release comes: the permit comes back with the lease.
     expect(one(rule, [work(0), work(0), work(999), work(1_000)])).toMatchObject({ admitted: 3, worstWindow: 2 })
     // Work that outlasts its lease: three at work where two should be.
     expect(one(rule, [work(0, 1_500), work(0, 1_500), work(1_000, 1), work(1_600, 1)])).toMatchObject({
@@ -94,7 +94,7 @@ describe('worked examples', () => {
       one(rule, trace, { slots: 5, watchedKey }).slots.map((slot) => slot.remaining)
     expect(remaining('a')).toEqual([2, 4, 6, 8, 10])
     expect(remaining()).toEqual([9, 10, 10, 10, 10])
-    expect(remaining('nobody')).toEqual([10, 10, 10, 10, 10])
+    expect(remaining('unused')).toEqual([10, 10, 10, 10, 10])
   })
 })
 

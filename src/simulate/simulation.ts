@@ -25,7 +25,7 @@ export interface Trace extends Iterable<Arrival> {
 export interface Contestant {
   readonly name: string
   readonly rule: Rule
-  /** Blocks a key for so long when it is refused. @default no block */
+  /** Blocks a key for this long when it is refused. @default no block */
   readonly blockForMs?: number | undefined
 }
 

@@ -359,7 +359,7 @@ it('remembers 10,000 keys, and forgets the one that was refused longest ago', as
   expect(store.asked).toEqual(['consume user:0'])
 })
 
-it('is told to listeners as any refusal is', async () => {
+it('fires the events of any refusal', async () => {
   const { limiter } = limiterWith(manualClock(0))
   const seen: string[] = []
   limiter.on('refused', ({ decision }) => seen.push(decision.decidedBy))
@@ -369,12 +369,12 @@ it('is told to listeners as any refusal is', async () => {
   expect(seen).toEqual(['redis', 'denial-cache'])
 })
 
-it('over tiers says what it was told of the same keys, and of the tiers those that refuse', async () => {
+it('over tiers repeats the refusal of the same keys, with the tiers that refuse', async () => {
   const clock = manualClock(0)
   const store = sharedStore()
   const tiers = { user: minute, ip: slidingWindow({ limit: 3, window: 60_000 }), all: hour }
   const limiter = createLimiter({ name: 'chat', tiers, store, clock })
-  const key = { user: 'ann', ip: '::1', all: 'everybody' }
+  const key = { user: 'ann', ip: '::1', all: 'all' }
   await limiter.consume(key, { cost: 3 })
   const refused = await limiter.consume(key)
   clock.advance(500)

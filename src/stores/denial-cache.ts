@@ -178,7 +178,7 @@ function measureRefusal({ blockMs, rule, amount }: Operation, result: LimitResul
   return amount === remaining + 1 ? retryAfterMs : 0
 }
 
-/** Whether a call only consumes, from limits of one limiter that can be told apart. */
+/** Whether a call only consumes, from limits of one limiter that can be distinguished. */
 function isKnowable({ operations, idempotency }: StoreCall): boolean {
   if (idempotency !== undefined) return false
   const { limiter } = (operations[0] as Operation).limit

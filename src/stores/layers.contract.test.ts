@@ -4,6 +4,7 @@ import type { Store } from '../core/store.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { withDenialCache } from './denial-cache.ts'
 import { withFailover } from './failover/failover.ts'
+import { createPresence } from './failover/presence.ts'
 import { memoryStore } from './memory/memory-store.ts'
 
 const failover = {
@@ -11,6 +12,7 @@ const failover = {
   timeoutMs: 20_000,
   instances: 1,
   createLocal: memoryStore,
+  presence: createPresence(),
   events: { has: () => false, storeFailed() {}, degraded() {}, recovered() {} },
 }
 const denialCache = { maxAgeMs: 1e9 }

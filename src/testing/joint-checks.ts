@@ -64,7 +64,7 @@ export const jointChecks: readonly StoreCheck[] = [
       const hold = await limiter.reserve('a', { estimate: 60, expiresIn: 1_000 })
       assert.deepEqual([hold.allowed, hold.decision.remaining], [true, 40])
       const refused = await limiter.reserve('a', { estimate: 60 })
-      // Nobody comes, but the hold expires.
+      // No request comes, but the hold expires.
       assert.deepEqual([refused.allowed, refused.decision.retryAfterMs], [false, 1_000])
       assert.equal((await hold.settle(25)).remaining, 75)
       const second = await limiter.reserve('a', { estimate: 70 })
@@ -74,7 +74,7 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
-    title: 'holds: go back by themselves when they expire, once, and only into the window that they came from',
+    title: 'holds: are refunded when they expire, once, and only into the window that they came from',
     async check(store, name) {
       const clock = manualClock(60_000)
       const limiter = askingLimiter({ name, rule: fixedWindow({ limit: 10, window: 60_000 }), store, clock })
@@ -226,7 +226,7 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
-    title: 'blockFor: lets a client out at the time that it was told first, however often it tries',
+    title: 'blockFor: lets a client out at the time of its first refusal, however often it tries',
     async check(store, name) {
       const clock = manualClock(1_000)
       const rule = slidingLog({ limit: 4, window: 100 })

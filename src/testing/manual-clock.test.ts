@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
-it('stands still until it is told to move', () => {
+it('stands still until the test moves it', () => {
   const clock = manualClock()
   expect(clock.nowMs()).toBe(0)
   clock.advance(143)

@@ -56,7 +56,7 @@ describe('the store contract catches a store that', () => {
     ['takes a hold for good', fault('reserve', as('consume'))],
     ['settles what it does not hold', fault('settle', as('refund', { amount: 1 }))],
     ['never renews', fault('extend', as('peek', { amount: 1 }))],
-    ['blocks nobody after a refusal', fault('consume', as('consume'))],
+    ['blocks no key after a refusal', fault('consume', as('consume'))],
     ['ignores the time it is given', (call, decide) => decide({ ...call, nowMs: 0 })],
     [
       'folds case',

@@ -25,7 +25,7 @@ const SIGHTS: Readonly<Record<string, Matrix>> = {
   ],
 }
 
-/** How different two colours such as `rgb(1, 2, 3)` look to each kind of eye, in CIELAB: from 10 on nobody mixes them up. */
+/** How different two colours such as `rgb(1, 2, 3)` look to each kind of eye, in CIELAB: from 10 on they are not mixed up. */
 export function differences(one: string, other: string): Record<string, number> {
   return Object.fromEntries(
     Object.entries(SIGHTS).map(([name, sight]) => {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** What somebody who does not see the page would stumble over, each in a few words. */
+/** What a user who does not see the page would stumble over, each in a few words. */
 export function missingLabels(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const found: string[] = []

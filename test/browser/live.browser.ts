@@ -52,7 +52,7 @@ describe('the live view', () => {
     await expect.poll(() => readText(panel), PATIENT).toMatch(/Allowed\. 1 of 100 remains; all of it is back in/)
     await panel.getByRole('button', { name: 'Consume' }).click()
     await expect.poll(() => readText(panel), PATIENT).toMatch(/Refused by api: only 1 of 100 is left\. Try again in/)
-    // The token is out of the address, so that nobody shares it by mistake.
+    // The token is out of the address, so that it is not shared by mistake.
     expect(new URL(page.url()).hash).toBe('#/live')
     await panel.getByLabel('Policy').selectOption('messages')
     await panel.getByLabel('Key of user').fill('9')

@@ -115,7 +115,7 @@ describe('the theme', () => {
   })
 })
 
-describe('somebody with only a keyboard', () => {
+describe('a user with only a keyboard', () => {
   /** Goes on with the tabulator until the focus is on what is asked for, and checks that it is always seen. */
   async function tabTo(page: Page, name: RegExp): Promise<void> {
     for (let presses = 0; presses < 80; presses++) {

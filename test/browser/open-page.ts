@@ -28,7 +28,7 @@ interface Expectations {
 }
 
 /**
- * Opens pages in one browser for the file. After every test each page must be free of complaints, and must have asked nobody but
+ * Opens pages in one browser for the file. After every test each page must be free of complaints, and must have asked no server but
  * its own service.
  */
 export function openPages(): (url: string, how?: BrowserContextOptions & Expectations) => Promise<OpenedPage> {

@@ -137,7 +137,7 @@ describe('a preset', () => {
 })
 
 describe('a link', () => {
-  it('carries everything that was set to somebody else', async () => {
+  it('carries everything that was set to another user', async () => {
     const { page } = await play()
     await page.getByRole('button', { name: 'Add a rule' }).click()
     await lane(page, 'concurrency').getByLabel('lease', { exact: true }).fill('2s')

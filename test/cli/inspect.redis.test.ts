@@ -85,11 +85,11 @@ describe('inspect for people', () => {
       `user=42, ip=ip~::1, all=all by the policy messages, at 127\\.0\\.0\\.1:${stage.server.port}`,
       'is refused now with a cost of 1: ip, the limit is used up',
       `  blocked for  (?:1 m|5\\d\\.\\d s), until ${moment}`,
-      '  rule         fixed-window, limit 100, windowMs 3600000, anchor first-hit, maxDebt 100',
+      '  rule         fixed-window, limit 100, window 1 h, anchor first-hit, maxDebt 100',
       '  remaining    0 of 100',
       `  retry in     (?:1 m|5\\d\\.\\d s) \\(\\d+ ms\\), at ${moment}`,
       '  key          sluice:messages~user:fixed-window@1:\\{42\\}',
-      '  rule       token-bucket, capacity 3, refill 1, periodMs 3600000, maxDebt 3',
+      '  rule       token-bucket, capacity 3, refill 1, period 1 h, maxDebt 3',
       `  retry in   1 h 59 m \\(\\d+ ms\\), at ${moment}`,
       '  debt       2',
       '  reserved   1, refunded in (?:15 m|14 m 59 s) unless it is settled',
@@ -175,8 +175,8 @@ describe('inspect for people', () => {
     await stage.limiterNamed(RULES, 'fixed').consume('ann')
     const found = await inspected('ann', '--policies', file, '--redis', url)
     expect(found.map(({ policy }: { policy: string }) => policy)).toEqual(['bucket', 'fixed'])
-    const { out } = await said('inspect', 'nobody', '--policies', file, '--redis', url)
-    expect(out).toBe('no policy has a count for nobody\n')
+    const { out } = await said('inspect', 'user:9', '--policies', file, '--redis', url)
+    expect(out).toBe('no policy has a count for user:9\n')
   })
 })
 

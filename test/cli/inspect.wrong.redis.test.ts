@@ -80,8 +80,8 @@ describe('inspect tells what is wrong', () => {
     expect(await said('inspect', 'usr=1', ...at, '--policy', 'messages')).toEqual(wrong)
     expect(await said('inspect', 'usr=1', ...at)).toEqual(wrong)
     expect(await said('reset', 'usr=1', ...at, '--policy', 'messages', '--yes')).toEqual(wrong)
-    await stage.limiterNamed(TIERS, 'messages').consume({ user: 'somebody' })
-    expect(await inspected('user=somebody', ...at)).toMatchObject([{ policy: 'messages', key: 'user=somebody' }])
+    await stage.limiterNamed(TIERS, 'messages').consume({ user: 'ada' })
+    expect(await inspected('user=ada', ...at)).toMatchObject([{ policy: 'messages', key: 'user=ada' }])
   })
 
   it('a Redis that is away', async () => {

@@ -34,7 +34,7 @@ function policyText({ name, samples: { modes } }: DescribedRule): string {
   return `  ${name}: ${JSON.stringify({ rule: name, ...options }).replace('3600000', '"1h"')}`
 }
 
-/** A server with somebody connected to it. */
+/** A server with a client connected to it. */
 export interface KeyStage {
   readonly server: Address
   readonly redis: ConnectedRedis

@@ -103,7 +103,7 @@ describe('when it does not work', () => {
       (port: number) => `redis-sentinel://u:secret@127.0.0.1:${port}/main`,
       (port: number) => `main of the Sentinels at 127.0.0.1:${port}`,
     ],
-  ])('a port where nobody listens is told in one sentence: %s', async (_, url, place) => {
+  ])('a port without a server is reported in one sentence: %s', async (_, url, place) => {
     const port = await freePort()
     const attempt = connectRedis(url(port))
     await expect(attempt).rejects.toThrow(`no Redis answers at ${place(port)}: connection refused`)

@@ -245,7 +245,7 @@ describe('scripts load does not believe everything', () => {
     const cluster = redis.client as Cluster
     await waitUntil(async () => (cluster.nodes('master').length < 3 ? undefined : 'all primaries are listed'))
     expect(() => findPrimaries(redis)).toThrow(/^1 of the 3 primaries of the cluster at 127\.0\.0\.1:\d+ are away$/)
-    // One that comes later finds that it does not answer, or a Cluster that has noticed and serves nobody.
+    // One that comes later finds that it does not answer, or a Cluster that has noticed and serves no request.
     for (const command of ['load', 'check']) {
       const at = `redis-cluster://127.0.0.1:${broken.nodes[0]?.port}`
       expect(await said(command, '--redis', at)).toMatchObject({

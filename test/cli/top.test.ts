@@ -44,7 +44,7 @@ describe('top in a pipe', () => {
     expect([code, JSON.parse(out)]).toEqual([0, LIVE])
   })
 
-  it('sends the token, and only to where it was told', async () => {
+  it('sends the token, and only to the given address', async () => {
     const seen: (string | undefined)[] = []
     const elsewhere = await serving((request, response) => {
       seen.push(request.headers.authorization)

@@ -135,8 +135,8 @@ describe.each(versions)('fastifyRateLimitStore and the options of @fastify/rate-
         (Number(request.headers['x-client']) || undefined) as never
       const app = await start({ max: 1, ...MINUTE, keyGenerator: byNumber as never, store })
       expect(await statuses(app, 2, '7')).toEqual([200, 429])
-      const nobody = await ask(app, 'nobody')
-      expect([nobody.status, await nobody.json()]).toMatchObject([
+      const unknown = await ask(app, 'unknown')
+      expect([unknown.status, await unknown.json()]).toMatchObject([
         500,
         {
           message:

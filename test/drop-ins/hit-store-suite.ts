@@ -5,7 +5,7 @@ import { manualClock } from '../../src/testing/manual-clock.ts'
 import { patient } from '../patient.ts'
 import { ask, describeOnStores, keepSites, type Site, statuses } from './drop-in-suite.ts'
 
-/** What a site behind express-rate-limit or hono-rate-limiter is told. */
+/** What a client behind express-rate-limit or hono-rate-limiter gets. */
 export interface HitSiteOptions {
   readonly store: HitStore
   /** `'x-limit'`: a function that reads the limit from this header. */
@@ -98,7 +98,7 @@ export function describeHitStore(
       expect(await statuses(site, 3)).toEqual([200, 200, 429])
     })
 
-    it('forgets everybody by resetAll, whom it has refused just now included, and nobody of another limit', async () => {
+    it('forgets all keys by resetAll, also one that it has just refused, and none of another limit', async () => {
       const shared = createStore()
       const store = create({ ...patient, store: shared, name: `${name()}[*]` })
       const other = create({ ...patient, store: shared, name: `${name()}[*]` })
@@ -156,7 +156,7 @@ export function describeHitStore(
   })
 }
 
-/** Resolves when the client has so many hits: a library may give back after it has answered. */
+/** Resolves when the client has this many hits: a library may give back after it has answered. */
 export async function settled(store: HitStore, hits: number): Promise<void> {
   await expect.poll(async () => (await store.get('ada'))?.totalHits ?? 0).toBe(hits)
 }

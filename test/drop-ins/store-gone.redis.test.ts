@@ -12,7 +12,7 @@ import { startServer } from '../servers/start-server.ts'
 import { keepSites, type Site, statuses } from './drop-in-suite.ts'
 import { listening } from './listening.ts'
 
-// Two may pass, and what the host is told to do about errors of its store is the one thing that differs.
+// Two may pass, and the host's option for errors of its store is the one thing that differs.
 const hosts: readonly (readonly [string, (options: DropInOptions, passes: boolean | undefined) => Promise<Site>])[] = [
   [
     'passOnStoreError of express-rate-limit',

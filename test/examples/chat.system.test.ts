@@ -69,7 +69,7 @@ describe.each(['memory', 'redis'])('examples/chat on %s', (kind) => {
     expect(usage).toEqual({ prompt_tokens: 2, completion_tokens: 4, total_tokens: 6 })
   })
 
-  it('keeps its counts where it was told to, one slot a user', async () => {
+  it('keeps its counts in the given Redis, one slot a user', async () => {
     if (redis === undefined) return expect(chat.said).toContain('userLuis used 6 tokens')
     const client = new Redis(redis.port, redis.host)
     const keys = await client.keys('*userLuis*')
@@ -126,7 +126,7 @@ describe.each(['memory', 'redis'])('examples/chat on %s', (kind) => {
     expect(tokensLeft(refused)).toBe(BUDGET - 800)
     expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe(`${REQUESTS - 1}`)
     expect((await json(refused)).error).toMatchObject({ type: 'tokens', code: 'rate_limit_exceeded' })
-    // Nobody knows that it will be settled soon: at the latest the hold expires, after ten minutes.
+    // That it will be settled soon is unknown: at the latest the hold expires, after ten minutes.
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(590)
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(600)
     await first.text()

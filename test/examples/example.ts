@@ -41,7 +41,7 @@ export class Example {
     return (await this.says(/http:\/\/127\.0\.0\.1:\d+/))[0]
   }
 
-  /** Asks it to end, and resolves with its exit code. What it has complained of is told when it ended badly. */
+  /** Asks it to end, and resolves with its exit code. Its errors are printed when it ended badly. */
   async stop(): Promise<number | null> {
     const ended = this.#child.exitCode === null ? once(this.#child, 'exit') : [this.#child.exitCode]
     this.#child.kill('SIGTERM')

@@ -78,7 +78,7 @@ describe.each(names)('examples/%s', (name) => {
         }
         await expectRefusal(await me(user))
       }
-      // Where it was told to: those of both limiters.
+      // In the given Redis: those of both limiters.
       if (redis !== undefined) expect((await limitsOn(redis)).length).toBe(2)
     })
 

@@ -52,7 +52,7 @@ describe.each(['memory', 'redis'])('POST /chat of examples/express on %s', (kind
     expect(await (await chat('kim', { prompt: 'one', maxTokens: 1 })).json()).toMatchObject({ left: BUDGET - 2 })
   })
 
-  it('counts nothing for who is nobody, or for what is no prompt', async () => {
+  it('counts nothing without a user or without a prompt', async () => {
     expect((await chat(undefined, { prompt: 'one' })).status).toBe(401)
     for (const body of [{}, { prompt: 'one', maxTokens: 0 }]) expect((await chat('zoe', body)).status).toBe(400)
     expect(await (await chat('zoe', { prompt: 'one', maxTokens: 1 })).json()).toMatchObject({ left: BUDGET - 2 })

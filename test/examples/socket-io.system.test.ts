@@ -86,7 +86,7 @@ describe.each(['memory', 'redis'])('examples/socket-io on %s', (kind) => {
     expect(retryAfterMs).toBeLessThanOrEqual(20_000)
     expect(socket.connected).toBe(true)
     const other = await connected('eve')
-    expect(await other.emitWithAck('say', 'somebody else')).toEqual({ text: 'somebody else' })
+    expect(await other.emitWithAck('say', 'another client')).toEqual({ text: 'another client' })
     closeAll()
   })
 

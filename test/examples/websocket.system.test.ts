@@ -127,7 +127,7 @@ describe.each(['memory', 'redis'])('examples/websocket on %s', (kind) => {
     const again = await connected('ada')
     expect((await ask(again, 'on another connection')).type).toBe('refused')
     const other = await connected('eve')
-    expect((await ask(other, 'somebody else')).type).toBe('echo')
+    expect((await ask(other, 'another client')).type).toBe('echo')
     await closeAll()
   })
 

@@ -14,7 +14,7 @@ it.each<[string, Admission[], number]>([
   ['a window that begins in the middle', at(0, 60, 70, 110, 140), 4],
   ['what is a window apart', at(0, 100), 1],
   ['what may be a window apart by a clock of whole milliseconds', at(0, 99), 1],
-  ['what was told after the window although it was asked for before', at(0, [50, 150]), 1],
+  ['an answer after the window to a request before it', at(0, [50, 150]), 1],
   ['what was asked for before the window', at([0, 120], 110, 120), 2],
   ['unsorted', at(70, 0, 60), 3],
 ])('counts what was certainly admitted within 100 ms: %s', (_, admissions, most) => {

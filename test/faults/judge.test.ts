@@ -31,11 +31,11 @@ it.each<[Partial<Tally>, Partial<Outcome>, string]>([
   [{ errors: { STORE_FAILED: 4 } }, {}, '4 decisions threw STORE_FAILED'],
   [{ unhandled: ['a', 'a'] }, {}, 'unhandled: a'],
   [{ by: { redis: 9 } }, {}, 'no decision was made in the fallback'],
-  [{ degraded: 0, recovered: 0 }, {}, 'nobody was told of "degraded"'],
+  [{ degraded: 0, recovered: 0 }, {}, 'no process reported "degraded"'],
   [{ recovered: 0 }, {}, 'told 1 times of "degraded" and 0 times of "recovered"'],
   [{}, { expects: 'redis' }, '3 decisions were made without Redis'],
   [{ timersLeft: 2 }, {}, '2 timers were left after close()'],
-  [{ endedByItself: false }, {}, 'the process did not end by itself'],
+  [{ endedByItself: false }, {}, 'the process did not end'],
   [{}, { recoveredMs: Number.POSITIVE_INFINITY }, 'it did not recover'],
   [{}, { problems: ['own'] }, 'own'],
 ])('finds what does not hold: %o %o', (changes, more, problem) => {

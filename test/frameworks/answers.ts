@@ -9,8 +9,8 @@ export function answers<Request>(stage: Stage<Request>): void {
   const { frame, limiter, name } = stage
   const daily = (limit: number) =>
     limiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000, anchor: 'first-hit' }) })
-  const key = (): string => 'somebody'
-  const left = async (one: ReturnType<typeof daily>) => (await one.peek('somebody')).remaining
+  const key = (): string => 'user:42'
+  const left = async (one: ReturnType<typeof daily>) => (await one.peek('user:42')).remaining
 
   describe('answers', () => {
     it('sets the headers of the chosen format', async () => {
@@ -78,7 +78,7 @@ export function answers<Request>(stage: Stage<Request>): void {
       const counted = await stage.start({ app: { limiter: all, key, countPreflight: true } })
       await fetch(counted.url, { method: 'OPTIONS', headers: preflight })
       expect(await left(all)).toBe(7)
-      await all.charge('somebody', 7)
+      await all.charge('user:42', 7)
       const refused = await fetch(url, { method: 'HEAD' })
       expect([refused.status, await refused.text()]).toEqual([429, ''])
     })

@@ -9,7 +9,7 @@ export interface Item {
   readonly parameters: Readonly<Record<string, unknown>>
 }
 
-/** A header that is a list, read by somebody else's parser. */
+/** A header that is a list, read by a parser that is not ours. */
 export function listOf(response: Response, name: string): readonly Item[] {
   return parseList(response.headers.get(name) ?? '').map(([item, parameters]) => ({
     name: item,
@@ -17,7 +17,7 @@ export function listOf(response: Response, name: string): readonly Item[] {
   }))
 }
 
-/** The statuses of so many requests at once, over one pool of kept connections. */
+/** The statuses of this many requests at once, over one pool of kept connections. */
 export async function burst(url: string, count: number, headers: Record<string, string> = {}): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 20 })
   const ask = (): Promise<number> =>
@@ -33,7 +33,7 @@ export async function burst(url: string, count: number, headers: Record<string, 
   }
 }
 
-/** The statuses of so many requests that arrive in one packet of one connection. */
+/** The statuses of this many requests that arrive in one packet of one connection. */
 export async function onePacket(url: string, count: number): Promise<number[]> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

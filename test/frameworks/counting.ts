@@ -9,12 +9,12 @@ export function counting<Request>(stage: Stage<Request>): void {
   const { limiter, name } = stage
   const daily = (limit: number) =>
     limiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000, anchor: 'first-hit' }) })
-  const key = (): string => 'somebody'
+  const key = (): string => 'user:42'
 
   /** Waits until so much is left: what is given back is given back after the answer. */
   const settled = (one: ReturnType<typeof daily>, remaining: number): Promise<void> =>
     waitUntil(async () => {
-      const left = (await one.peek('somebody')).remaining
+      const left = (await one.peek('user:42')).remaining
       return left === remaining ? undefined : `${left} are left and not ${remaining}`
     })
 
@@ -53,7 +53,7 @@ export function counting<Request>(stage: Stage<Request>): void {
       const first = (await fetch(counted.url)).headers.get('ratelimit')
       expect(first).toMatch(/;r=1;/)
       for (let request = 0; request < 3; request++) expect(await look()).toEqual([200, '1', false])
-      expect((await requests.peek('somebody')).remaining).toBe(1)
+      expect((await requests.peek('user:42')).remaining).toBe(1)
       expect((await fetch(counted.url)).status).toBe(200)
       for (let request = 0; request < 3; request++) expect(await look()).toEqual([429, '0', true])
       expect((await fetch(counted.url)).status).toBe(429)
@@ -88,7 +88,7 @@ export function counting<Request>(stage: Stage<Request>): void {
       const id = (request: Request): string | undefined => stage.frame.header(request, 'x-request-id')
       const { url } = await stage.start({ app: { limiter: once, key, idempotencyKey: id } })
       for (const sent of ['a', 'a', 'b', 'a']) await fetch(url, { headers: { 'x-request-id': sent } })
-      expect((await once.peek('somebody')).remaining).toBe(8)
+      expect((await once.peek('user:42')).remaining).toBe(8)
     })
 
     it('charges nothing for what it refuses, however often that is tried', async () => {
@@ -96,7 +96,7 @@ export function counting<Request>(stage: Stage<Request>): void {
       const { url } = await stage.start({ app: { limiter: bucket, key, cost: 4 } })
       const statuses = await burst(url, 30)
       expect(countOf(statuses, 200)).toBe(1)
-      expect((await bucket.peek('somebody')).remaining).toBe(1)
+      expect((await bucket.peek('user:42')).remaining).toBe(1)
     })
   })
 }

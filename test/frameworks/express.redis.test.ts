@@ -50,7 +50,7 @@ async function start(
     await slow?.()
     response.end('two')
   })
-  // Express prints errors unless somebody else takes them.
+  // Express prints errors that the application does not take.
   app.use(((_error, _request, response, _next) => {
     response.status(500).send('thrown')
   }) as express5.ErrorRequestHandler)

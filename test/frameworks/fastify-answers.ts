@@ -30,7 +30,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
       const app = make()
       const limiter = daily(10)
       const cost = ({ body }: FastifyRequest) => (body as { readonly tokens: number } | undefined)?.tokens ?? 1
-      await app.register(rateLimit, { limiter, cost, hook: 'preValidation', key: () => 'everybody' })
+      await app.register(rateLimit, { limiter, cost, hook: 'preValidation', key: () => 'all' })
       app.post('/', async (request) => request.rateLimit?.remaining)
       app.post('/parsing', { config: limited({ hook: 'preParsing' }) }, async ({ body, rateLimit }) => [
         body,
@@ -40,7 +40,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
       expect(await (await ask('/', post({ tokens: 7 }))).text()).toBe('3')
       expect((await ask('/', post({ tokens: 4 }))).status).toBe(429)
       expect(await (await ask('/parsing', post({ tokens: 4 }))).json()).toEqual([{ tokens: 4 }, 2])
-      await limiter.charge('everybody', 2)
+      await limiter.charge('all', 2)
       expect((await ask('/parsing', post({ tokens: 4 }))).status).toBe(429)
     })
 
@@ -116,8 +116,8 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
       let handled = 0
       const count = async () => ({ handled: ++handled })
       const limiter = daily(1)
-      await limiter.charge('everybody')
-      await app.register(rateLimit, { limiter, key: () => 'everybody' })
+      await limiter.charge('all')
+      await app.register(rateLimit, { limiter, key: () => 'all' })
       app.get('/returns', { config: limited({ onRefused: (_, __, { limit }) => ({ limit }) }) }, count)
       app.get('/awaits', { config: limited({ onRefused: async () => 'slowly' }) }, count)
       app.get('/sends', { config: limited({ onRefused: (_, reply) => void reply.code(418).send('tea') }) }, count)

@@ -39,12 +39,12 @@ export function hangUpTests(title: string, fastify: typeof fastify5): void {
         request.raw.once('close', gone.happens)
         asked.happens()
         await gone.happened
-        return 'everybody'
+        return 'all'
       }
       await app.register(rateLimit, { limiter: places, key })
       app.get('/', ok)
       await asking(app)
-      const isFree = () => expect.poll(async () => (await places.peek('everybody')).remaining).toBe(1)
+      const isFree = () => expect.poll(async () => (await places.peek('all')).remaining).toBe(1)
       return { app, asked, gone, isFree }
     }
     const session = (app: FastifyInstance): ClientHttp2Session => connect2(`http://127.0.0.1:${portOf(app)}`)
@@ -76,7 +76,7 @@ export function hangUpTests(title: string, fastify: typeof fastify5): void {
       const settled: number[] = []
       limiter.on('settled', ({ decision }) => settled.push(decision.remaining))
       const heard = later()
-      await app.register(rateLimit, { limiter, key: () => 'everybody', count: 'failed' })
+      await app.register(rateLimit, { limiter, key: () => 'all', count: 'failed' })
       app.get('/', ok)
       app.get('/denied', (_request, reply) => reply.code(401).send('denied'))
       app.get('/never', () => heard.happens())

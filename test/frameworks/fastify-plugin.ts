@@ -66,6 +66,13 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect(await statuses(await asking(app), '/', '/child', '/', '/child')).toEqual([200, 200, 429, 429])
     })
 
+    it('is refused by Fastify 3 at the start', async () => {
+      const app = make()
+      Object.defineProperty(app, 'version', { value: '3.29.5' })
+      const said = /^fastify-plugin: sluice - expected '>=4' fastify version, '3\.29\.5' is installed$/
+      await expect(async () => app.register(rateLimit, { limiter: daily(2) })).rejects.toThrow(said)
+    })
+
     it('limits nothing outside of the context that it is registered in', async () => {
       const app = make()
       app.register(async (child) => {
@@ -79,7 +86,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
     it('changes any option for a route, and keeps the others', async () => {
       const app = make()
       const limiter = daily(10)
-      await app.register(rateLimit, { limiter, key: () => 'everybody', headers: 'draft-7' })
+      await app.register(rateLimit, { limiter, key: () => 'all', headers: 'draft-7' })
       app.get('/five', { config: limited({ cost: 5, headers: undefined as never }) }, ok)
       app.get('/legacy', { config: limited({ headers: 'legacy' }) }, ok)
       app.get('/skipping', { config: limited({ skip: (request) => request.headers['x-health'] === '1' }) }, ok)
@@ -87,9 +94,9 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect((await ask('/five')).headers.get('ratelimit')).toMatch(/^limit=10, remaining=5, /)
       expect((await ask('/legacy')).headers.get('x-ratelimit-remaining')).toBe('4')
       await ask('/skipping', { headers: { 'x-health': '1' } })
-      expect((await limiter.peek('everybody')).remaining).toBe(4)
+      expect((await limiter.peek('all')).remaining).toBe(4)
       await ask('/skipping')
-      expect((await limiter.peek('everybody')).remaining).toBe(3)
+      expect((await limiter.peek('all')).remaining).toBe(3)
     })
 
     it('leaves a route alone that switches it off', async () => {
@@ -105,7 +112,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
     it('takes the limiter of a route instead of its own, and routes with the same limiter are a group', async () => {
       const app = make()
       const [whole, group, alone] = [daily(9), daily(2), daily(1)]
-      await app.register(rateLimit, { limiter: whole, key: () => 'everybody' })
+      await app.register(rateLimit, { limiter: whole, key: () => 'all' })
       app.get('/send', { config: limited({ limiter: group }) }, ok)
       app.post('/resend', { config: limited({ limiter: group }) }, ok)
       app.get('/one', { config: limited({ limiter: alone }) }, ok)
@@ -115,8 +122,8 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
       expect((await ask('/resend', { method: 'POST' })).status).toBe(200)
       expect(await statuses(ask, '/send', '/one', '/other', '/one')).toEqual([429, 200, 200, 429])
       expect((await ask('/resend', { method: 'POST' })).status).toBe(429)
-      expect((await whole.peek('everybody')).remaining).toBe(9)
-      expect((await group.peek('everybody')).remaining).toBe(0)
+      expect((await whole.peek('all')).remaining).toBe(9)
+      expect((await group.peek('all')).remaining).toBe(0)
     })
 
     it('has no fresh bucket for another way to write a path', async () => {
@@ -192,7 +199,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
     it('counts in all plugins that see a route, and once by a limiter of its own', async () => {
       const app = make()
       const [outer, inner, own] = [daily(9), daily(9), daily(9)]
-      const key = () => 'everybody'
+      const key = () => 'all'
       await app.register(rateLimit, { limiter: outer, key })
       app.register(async (child) => {
         await child.register(rateLimit, { limiter: inner, key })
@@ -201,8 +208,7 @@ export function pluginTests(title: string, fastify: typeof fastify5): void {
         child.get('/hook', { config: limited(false), preHandler: child.rateLimit({ cost: 4 }) }, ok)
       })
       const ask = await asking(app)
-      const left = async () =>
-        Promise.all([outer, inner, own].map(async (each) => (await each.peek('everybody')).remaining))
+      const left = async () => Promise.all([outer, inner, own].map(async (each) => (await each.peek('all')).remaining))
       await ask('/both')
       expect(await left()).toEqual([8, 8, 9])
       await ask('/own')

@@ -18,7 +18,7 @@ async function start(
   fastify: typeof fastify5,
   { app: whole, route, hops, teapot, ownBody, slow }: AppConfig<FastifyRequest>,
 ): Promise<App> {
-  // Fastify 5 believes nobody when it is told a number.
+  // With a number, Fastify 5 believes no proxy.
   const trustProxy = hops === undefined ? false : (_address: string, hop: number) => hop < hops
   const app: FastifyInstance = fastify({ trustProxy, forceCloseConnections: true })
   const onRefused: FastifyOptions['onRefused'] = (_request, reply, { retryAfterMs }) =>

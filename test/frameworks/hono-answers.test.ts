@@ -21,6 +21,12 @@ const daily = (limit: number) => createLimiter({ name: name(), rule: fixedWindow
 const key = (): string => 'a'
 const left = (response: Response) => Number(/r=(\d+)/.exec(response.headers.get('ratelimit') ?? '')?.[1])
 
+it('says which Hono it needs, where the request is as Hono 2 has it', async () => {
+  const context = { req: new Request('http://localhost/') }
+  const limited = rateLimit({ limiter: daily(1), key })(context as never, async () => {})
+  await expect(limited).rejects.toThrow('rateLimit() needs Hono 3 or later')
+})
+
 describe.each(majors)('%s alone', (_, Hono, cors) => {
   it('has the headers on whatever answers: a bare Response, a redirect, an error, no route', async () => {
     const app = new Hono()
@@ -142,17 +148,17 @@ describe.each(majors)('%s alone', (_, Hono, cors) => {
     expect(await ask({ server: binding, incoming: binding, requestIP: () => '' }, { colo: 'AMS' })).toBe(8)
     expect([await used('203.0.113.1'), await used('192.0.2.9')]).toEqual([1, 0])
     expect(await ask(server, { colo: 'AMS' }, {})).toBe('NO_KEY')
-    const nobody = [
+    const unusable = [
       undefined,
       {},
       { DB: 'x' },
       { remoteAddr: { path: '/a.sock' } },
       { requestIP: () => ({ address: 7 }) },
     ]
-    for (const env of nobody) expect(await ask(env)).toBe('NO_KEY')
+    for (const env of unusable) expect(await ask(env)).toBe('NO_KEY')
   })
 
-  it('asks for the address where it is told to, and believes the proxies that it is told of', async () => {
+  it('asks for the address by its option, and believes the proxies of trustProxy', async () => {
     const app = new Hono()
     const address = (context: Context) => context.req.header('x-peer')
     app.use('/hops', rateLimit({ limiter: daily(9), trustProxy: 1 }))

@@ -40,7 +40,7 @@ async function start(Hono: Hono, { app: whole, route, hops, teapot, ownBody, slo
     }
     return new Response(ReadableStream.from(parts()))
   })
-  // Hono prints errors unless somebody else takes them.
+  // Hono prints errors that the application does not take.
   app.onError((_error, context) => context.text('thrown', 500))
   return listening(createAdaptorServer({ fetch: app.fetch }) as Server)
 }

@@ -28,7 +28,7 @@ export function identity<Request>(stage: Stage<Request>): void {
       expect(warnings).toEqual(['PROXY_NOT_TRUSTED'])
     })
 
-    it('believes as many proxies as it was told to, from the end of the header', async () => {
+    it('believes as many proxies as its option says, from the end of the header', async () => {
       const { url } = await stage.start({ app: { limiter: daily(2) }, hops: 1 })
       const ask = asking(url)
       expect(await ask({ 'x-forwarded-for': '203.0.113.1' })).toBe(1)
@@ -146,7 +146,7 @@ export function identity<Request>(stage: Stage<Request>): void {
       await expect(starting({ key: { usr: byIp(), ip: byIp() } })).rejects.toThrow(unknown)
     })
 
-    it('has nobody without a key go unnoticed: what then is a choice', async () => {
+    it('notices every request without a key: an option says what happens to it', async () => {
       const key = (request: Request): string | undefined => frame.header(request, 'x-user')
       const unsaid = await stage.start({ app: { limiter: daily(1), key } })
       expect((await fetch(unsaid.url)).status).toBe(500)

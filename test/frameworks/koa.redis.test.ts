@@ -210,7 +210,7 @@ describe.each(majors)('%s takes all headers off an answer that fails, and', (_, 
     expect([response.headers.get('ratelimit-policy'), left(response)]).toEqual([null, BOTH])
   })
 
-  it('the limits are told when a middleware before the limiters throws afterwards', async () => {
+  it('the headers have the limits when a middleware before the limiters throws afterwards', async () => {
     const after: Middleware = async (_ctx, next) => {
       await next()
       throw new Error('afterwards')

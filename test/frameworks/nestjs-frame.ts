@@ -11,7 +11,7 @@ export interface Nest {
   readonly common: typeof Common
   readonly core: typeof Core
   readonly adapter: typeof Adapter
-  /** What the application listens with, behind so many proxies. */
+  /** What the application listens with, behind this many proxies. */
   platform(hops?: number): HttpServer
 }
 

@@ -96,7 +96,7 @@ it('refuses one resolver with an error that has a code, and lets the others answ
   expect(Math.ceil(Number(error?.extensions.retryAfterMs) / 1_000)).toBe(Number(retryAfter))
 })
 
-it('counts by the user of the HTTP request, and refuses who is nobody', async () => {
+it('counts by the user of the HTTP request, and refuses a request without one', async () => {
   const key = byUser((context: ExecutionContext) => getRequest(context).headers['x-user'])
   const url = await start(animals(), { limiter: daily('api', 9), key, onMissingKey: 'refuse' })
   expect((await ask(url, '{ cats }', { 'x-user': 'ann' })).data).toEqual({ cats: '8' })

@@ -13,7 +13,7 @@ import { appGuard, decorate, type Parts, startNest } from './nestjs-frame.ts'
 const daily = (limit: number, name = 'messages') =>
   createLimiter({ name, rule: fixedWindow({ limit, window: 86_400_000 }) })
 
-/** A gateway that answers every `say` with what it was told and what remains, and every `ping`, without a limit. */
+/** A gateway that answers every `say` with its text and what remains, and every `ping`, without a limit. */
 function gateway() {
   class Chat {
     say(text: string, decision: Decision | undefined): object {
@@ -82,7 +82,7 @@ describe('a gateway on socket.io', () => {
     expect(await ask('say', 'two')).toEqual({ calm: 1 })
   })
 
-  it('believes as many proxies as it is told to, and otherwise says that it does not', async () => {
+  it('believes as many proxies as its option says, and otherwise warns', async () => {
     const from = (address: string) => ({ extraHeaders: { 'x-forwarded-for': address } })
     const warnings: unknown[] = []
     const closed = await start({ limiter: daily(2), onWarning: (_, code) => warnings.push(code) })
@@ -103,10 +103,10 @@ describe('a gateway on socket.io', () => {
     const url = await start({ limiter: daily(2), key, onMissingKey: 'skip' }, Chat)
     const ann = await connect(url, { auth: { user: 'ann' } })
     expect(await ann('say', 'a')).toEqual({ text: 'a', remaining: 1 })
-    const nobody = await connect(url, { extraHeaders: { 'user-agent': 'test' } })
-    expect(await nobody('say', 'b')).toEqual({ text: 'b' })
-    for (const _ of [1, 2]) expect(await nobody('ping')).toBe('pong')
-    expect(await nobody('ping')).toEqual(refused)
+    const unnamed = await connect(url, { extraHeaders: { 'user-agent': 'test' } })
+    expect(await unnamed('say', 'b')).toEqual({ text: 'b' })
+    for (const _ of [1, 2]) expect(await unnamed('ping')).toBe('pong')
+    expect(await unnamed('ping')).toEqual(refused)
     expect(await ann('ping')).toEqual({
       status: 'error',
       code: 'FORBIDDEN',

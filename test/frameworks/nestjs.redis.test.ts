@@ -20,11 +20,11 @@ function trustfulOnFastify(setting: unknown): Nest {
 }
 
 it.each([
-  ['Express trusts everybody', trustful(true), ['EVERYBODY_TRUSTED']],
+  ['Express trusts every proxy', trustful(true), ['EVERYBODY_TRUSTED']],
   ['Express trusts its network', trustful('loopback'), []],
-  ['Fastify trusts everybody', trustfulOnFastify(true), ['EVERYBODY_TRUSTED']],
+  ['Fastify trusts every proxy', trustfulOnFastify(true), ['EVERYBODY_TRUSTED']],
   ['Fastify trusts its network', trustfulOnFastify(['127.0.0.1']), []],
-  ['Fastify takes a number for nobody', trustfulOnFastify(1), ['PROXY_NOT_TRUSTED']],
+  ['Fastify trusts no proxy by a number', trustfulOnFastify(1), ['PROXY_NOT_TRUSTED']],
 ])('knows whom the platform believes: %s', async (_, nest, expected) => {
   const warnings: string[] = []
   const limiter = createLimiter({ name: 'api', rule: fixedWindow({ limit: 9, window: 60_000 }) })

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { createServer, get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import { ask } from '../service/ask.ts'
@@ -11,6 +12,7 @@ import { startGateway } from './start-gateway.ts'
 
 const TOKEN = 'THE-TOKEN-OF-SLUICE'
 const CLIENT = { kind: 'ip', name: '127.0.0.1' }
+const page = readFileSync(new URL('../../docs/gateways.md', import.meta.url), 'utf8')
 const yaml = readFileSync(new URL('../../examples/gateways/policies.yaml', import.meta.url), 'utf8')
 
 let gateways: Gateways
@@ -76,6 +78,23 @@ const SPOOFED = {
 }
 const SPOOFED_PATH = '/orders?key=someone&cost=50&idempotencyKey=idempotency-key&refuse=200'
 
+/** The answer to a request as a terminal shows it, without what differs from run to run and from version to version. */
+async function askAsText(port: number): Promise<string> {
+  const [response] = (await once(get({ port, path: '/orders' }), 'response')) as [IncomingMessage]
+  const { statusCode, statusMessage, rawHeaders } = response
+  const lines = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : []))
+  const kept = lines.filter(
+    (line) => !/^(date|server|via|connection|keep-alive|transfer-encoding|content-length):/i.test(line),
+  )
+  return [`HTTP/1.1 ${statusCode} ${statusMessage}`, ...kept, '', await text(response), ''].join('\n')
+}
+
+/** What the page shows of a proxy's answer. */
+function readAnswer(name: GatewayName): string | undefined {
+  const section = page.split(/^## /m).find((text) => name.startsWith(text.split('\n')[0]?.toLowerCase() ?? ''))
+  return /```http\n([\s\S]*?)```/.exec(section ?? '')?.[1]
+}
+
 describe.each<GatewayName>(['nginx', 'caddy', 'haproxy', 'apache2'])('behind %s', (name) => {
   it('requests within the limit pass with RateLimit headers, and the rest get 429 before they reach the application', async () => {
     const { gateway, heard, use, clock } = await stage(name)
@@ -104,6 +123,14 @@ describe.each<GatewayName>(['nginx', 'caddy', 'haproxy', 'apache2'])('behind %s'
     expect(heard).toHaveLength(1)
     clock.advance(120_000)
     expect((await ask(gateway, '/')).status).toBe(200)
+  })
+
+  it('a refused request is answered as docs/gateways.md shows', async () => {
+    const { gateway, use } = await stage(name)
+    await use(100)
+    // Each version of a proxy has an order of its own.
+    const [told, shown] = [await askAsText(gateway.port), readAnswer(name)]
+    expect(shown?.split('\n').toSorted()).toEqual(told.split('\n').toSorted())
   })
 
   it('no client chooses its key, its cost or its idempotency key', async () => {

@@ -57,7 +57,7 @@ describe('an application installs the package, npm ls is clean, and it limits re
 
   it.each([
     ['10', 'test/nestjs-10/node_modules/@nestjs/cli'],
-    ['11', 'node_modules/@nestjs/cli'],
+    ['11', 'test/nestjs-11/node_modules/@nestjs/cli'],
   ])('NestJS %s, built by nest build', async (major, cli) => {
     const home = `test/nestjs-${major}/node_modules/@nestjs`
     const packages = {

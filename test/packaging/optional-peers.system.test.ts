@@ -4,7 +4,7 @@ import { installBeside } from './install-beside.ts'
 import { type InstalledPackage, installPackage } from './installed-package.ts'
 import { output } from './run.ts'
 
-// An application has what it has. npm checks the range even of an optional peer that nobody asked for, and refuses the whole install.
+// An application has what it has. npm checks the range even of an optional peer that is not used, and refuses the whole install.
 
 const SLOW_MS = 60_000
 

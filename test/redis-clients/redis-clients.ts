@@ -13,7 +13,7 @@ export interface ClientMaker {
   create(servers: SharedServers): Promise<UnconnectedClient>
 }
 
-/** A client that waits for `connect`, or for the first command when it connects by itself. */
+/** A client that waits for `connect`, or for the first command when it connects without a call. */
 export interface UnconnectedClient extends OpenClient {
   /** Resolves when commands are answered. */
   connect(): Promise<unknown>

@@ -55,7 +55,7 @@ const [thatWait, thatConnect] = [true, false].map((waits) =>
   redisClients.filter(({ title }) => title.startsWith('node-redis') === waits),
 ) as [RedisClientEntry[], RedisClientEntry[]]
 
-describe.each(thatConnect)('$title, which connects by itself,', ({ create }) => {
+describe.each(thatConnect)('$title, which connects without a call,', ({ create }) => {
   it('finds every primary when its first command is for all of them', async () => {
     const { client, close } = await create(servers)
     onTestFinished(close)
@@ -81,7 +81,7 @@ describe.each(thatWait)('$title, which waits for connect(),', ({ create }) => {
   })
 })
 
-/** What anybody could see of a change: properties, listeners, whether it has begun to connect. */
+/** What could be seen of a change: properties, listeners, whether it has begun to connect. */
 function outwardState(client: object) {
   const { eventNames, listenerCount } = client as Partial<EventEmitter>
   const events = eventNames?.call(client) ?? []

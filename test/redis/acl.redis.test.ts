@@ -11,7 +11,7 @@ import { ask } from '../servers/ask.ts'
 import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 
-// The rule that users are told to copy.
+// The rule that the docs give to copy.
 const page = readFileSync(new URL('../../docs/redis.md', import.meta.url), 'utf8')
 const [, documented = ''] = /^ACL SETUSER limiter on >secret (.*)$/m.exec(page) ?? []
 

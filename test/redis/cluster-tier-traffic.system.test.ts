@@ -80,7 +80,7 @@ describe('several processes on tiers in several slots', { timeout: 120_000 }, ()
     const outcomes = await runAll(text, {})
     await expectExact(limiter, outcomes)
     expect(outcomes.reduce((sum, { refused }) => sum + refused, 0)).toBeGreaterThan(4 * 60)
-    // With nobody else at work nothing is refused that is there.
+    // Without other traffic nothing is refused that is there.
     expect(await runAlone(limiter)).toBe(LIMITS.global)
   })
 

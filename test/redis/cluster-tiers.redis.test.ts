@@ -272,14 +272,14 @@ async function watchedLimiter<Tier extends string>(
   const store = redisStore(connection)
   const limiter = createLimiter<Tier>({ ...patient, ...options, tiers, name: `watched ${count++}`, store })
   await store.warmUp()
-  await limiter.consume('somebody else' as Key<Tier>)
+  await limiter.consume('user:other' as Key<Tier>)
   connection.calls.length = 0
   return { limiter, connection }
 }
 
 /** Lets the later tier be seen with much left, so that it is asked last again. */
 async function seePlenty(limiter: Limiter<'rare' | 'later'>): Promise<void> {
-  expect((await limiter.consume({ rare: `somebody ${count++}`, later: 'free' })).allowed).toBe(true)
+  expect((await limiter.consume({ rare: `user:${count++}`, later: 'free' })).allowed).toBe(true)
 }
 
 /** What was asked of which tier, in order: `rare 2`, then `rare refund:2:…`. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { Store } from '../../src/core/store.ts'
 import { withDenialCache } from '../../src/stores/denial-cache.ts'
 import { withFailover } from '../../src/stores/failover/failover.ts'
+import { createPresence } from '../../src/stores/failover/presence.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { storeContract } from '../../src/testing/store-contract.ts'
@@ -36,7 +37,8 @@ describe.each(layered as RedisClientEntry[])('the store contract with failover a
 
   const createStore = (): Store => {
     const events = { has: () => false, storeFailed() {}, degraded() {}, recovered() {} }
-    const options = { clock: undefined, timeoutMs: 20_000, instances: 1, createLocal: memoryStore, events }
+    const presence = createPresence()
+    const options = { clock: undefined, timeoutMs: 20_000, instances: 1, createLocal: memoryStore, presence, events }
     return withDenialCache(withFailover(redisStore(opened.client), options), { maxAgeMs: 1e9 })
   }
   for (const { title, run } of storeContract({ createStore })) it(title, run)

@@ -55,7 +55,7 @@ const everyQuestion: readonly Action[] = [
 
 let names = 0
 
-/** A fresh place for a rule, and how to write there what somebody has spoilt. */
+/** A fresh place for a rule, and how to write a spoilt state there. */
 function placeOf(rule: Rule): { oneLimit: OpenLimit; nameOf: (key: string) => string } {
   const limiterName = `c${names++}`
   const oneLimit = openLimit(redisStore(redis), { limiter: limiterName, rule })

@@ -34,7 +34,7 @@ type Opened = { readonly client: RedisClient; close(): unknown }
 /** The clients with the options that they come with, and a listener to errors, which most of them ask for. */
 const clients: Readonly<Record<string, (credentials: Credentials) => Promise<Opened>>> = {
   ioredis: async (credentials) => listening(new Redis({ port: server.port, ...credentials })),
-  'ioredis that nobody listens to': async (credentials) => {
+  'ioredis without a listener': async (credentials) => {
     const client = new Redis({ port: server.port, ...credentials })
     return { client, close: () => client.disconnect() }
   },
@@ -90,7 +90,7 @@ const REFUSES = /the server rejects the user or the password. Correct them in th
 
 const wrong: [string, Credentials, RegExp][] = [
   ['a wrong password', { password: 'wrong' }, REFUSES],
-  ['a user that does not exist', { username: 'nobody', password: 'secret' }, REFUSES],
+  ['a user that does not exist', { username: 'stranger', password: 'secret' }, REFUSES],
   ['no password', {}, /the server needs a password. Set it in the client \(.*NOAUTH/s],
 ]
 

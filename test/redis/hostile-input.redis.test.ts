@@ -55,7 +55,7 @@ const HOSTILE = [
 // One word without control characters, and with no braces but ours around the key that an id is kept beside.
 const OUR_KEY = /^(?:sluice:[^\p{Cc} {}]+|\{sluice:[^\p{Cc} {}]+\}[^\p{Cc} {}]+)$/u
 
-it('no name, key or id that anybody sends becomes part of a script, or leaves its place in the call', async () => {
+it('no name, key or id of a request becomes part of a script, or leaves its place in the call', async () => {
   const store = redisStore(noting(openConnection(redis)))
   await redis.set('witness', 'here')
   const rule = fixedWindow({ limit: 5, window: 60_000 })

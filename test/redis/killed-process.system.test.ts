@@ -8,7 +8,7 @@ import { type RunningServer, startServer } from '../servers/start-server.ts'
 import { waitUntil } from '../servers/wait-until.ts'
 import { type LimiterText, limiterOf, startTierProcess, type TierProcess } from './tier-processes.ts'
 
-// What a process held that was killed comes back by itself: on time, in full, and once.
+// What a process held that was killed comes back without it: on time, in full, and once.
 let server: RunningServer
 let redis: Redis
 
@@ -181,13 +181,13 @@ async function visit(limiter: Limiter<string>, key: string): Promise<Decision> {
   return lease.decision
 }
 
-/** Resolves when what was refused is told to pass. */
+/** Resolves when a refused request may pass. */
 function timeToldBy({ retryAfterMs }: Decision): Promise<void> {
   // A timer may ring up to a millisecond early.
   return delay(retryAfterMs + 1)
 }
 
-/** What was refused is refused again a moment before the time that was told, and passes at that time. */
+/** A refused request is refused again a moment before its retryAfterMs, and passes at that time. */
 async function expectHonest({ retryAfterMs }: Decision, attempt: () => Promise<Decision>): Promise<void> {
   const dueMs = performance.now() + retryAfterMs
   await delay(retryAfterMs - TURN_MS)

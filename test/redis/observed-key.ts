@@ -16,7 +16,7 @@ export interface Stored {
   readonly ttlMs: number
 }
 
-/** What is kept of a key that nobody has used. */
+/** What is kept of an unused key. */
 export const NONE: Stored = { value: undefined, untilMs: -2, ttlMs: -2 }
 
 /** What is kept after a decision, and the server's time before and after both. */

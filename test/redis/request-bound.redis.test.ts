@@ -3,6 +3,7 @@ import { beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { slidingWindow } from '../../src/rules/sliding-window/sliding-window.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import { useServer } from '../servers/shared-servers.ts'
 
 // In Cloudflare's Workers a connection ends with the request that opened it. Here that is a command that is never sent.
@@ -64,5 +65,27 @@ it('each decision is a call of its own, and none waits for one that never comes 
   // Nothing of it may time out in another file of this worker.
   for (const end of lost) end()
   await Promise.all([first, second])
+  await limiter.close()
+})
+
+it('a limit whose decisions are often handed over starts at the full script', async () => {
+  vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
+  const redis = new Redis(port)
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+    redis.disconnect()
+  })
+  const asked: string[] = []
+  const send = (_: string, [name = '', sha1 = '', ...args]: readonly string[]) => {
+    if (name.startsWith('EVAL')) asked.push(sha1)
+    return redis.call(name, sha1, ...args)
+  }
+  const store = redisStore({ send, sendToAll: ([name = '', ...args]) => redis.call(name, ...args) })
+  const limiter = createLimiter({ name: 'reserving', rule: slidingWindow({ limit: 100, window: '1d' }), store })
+  await limiter.reserve('ann', { estimate: 1 })
+  for (let turn = 0; turn < 20; turn++) await limiter.consume('ann')
+  asked.length = 0
+  await limiter.consume('ann')
+  expect(asked).toEqual([getScript('sluice').sha1])
   await limiter.close()
 })

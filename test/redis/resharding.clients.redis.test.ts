@@ -67,7 +67,7 @@ async function openSlot(name: string) {
 }
 
 // Keys that are here and there at once are the store's own: no client waits for them for long. It sends the decision again until they are
-// together, or until nobody waits any more.
+// together, or until no caller waits any more.
 it.each(Object.keys(clients))(
   '%s: a decision over two keys that a move has torn apart is made once when they are together',
   async (name) => {

@@ -76,7 +76,7 @@ function limitersOf(tag: string): Limiter[] {
 interface Traffic {
   /** How many were admitted, by limiter and subject. */
   readonly admitted: readonly number[]
-  /** Resolves when so many more were decided. Rejects when one of them failed. */
+  /** Resolves when this many more were decided. Rejects when one of them failed. */
   further(count: number): Promise<void>
   /** Goes on until nothing passes any more. */
   finish(): Promise<void>

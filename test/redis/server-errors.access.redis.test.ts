@@ -100,7 +100,7 @@ describe('a password', () => {
   it.each([
     ['that is missing', {}, wants],
     ['that is wrong', { password: 'wrong' }, refuses],
-    ['of a user that does not exist', { username: 'nobody', password: 'secret' }, refuses],
+    ['of a user that does not exist', { username: 'stranger', password: 'secret' }, refuses],
   ])('%s fails every decision, until there is none', async (_, options, words) => {
     const locked = await lockedServer()
     const client = new Redis(locked.port, { ...options, retryStrategy: () => 10 })
@@ -112,9 +112,9 @@ describe('a password', () => {
     const admin = new Redis(locked.port, { password: 'secret' })
     onTestFinished(() => admin.disconnect())
     expect(await admin.dbsize()).toBe(0)
-    // Anybody gets in.
+    // Every client gets in.
     await admin.call('ACL', 'SETUSER', 'default', 'nopass')
-    await admin.call('ACL', 'SETUSER', 'nobody', 'on', 'nopass', '~*', '+@all')
+    await admin.call('ACL', 'SETUSER', 'stranger', 'on', 'nopass', '~*', '+@all')
     expect((await oneLimit.take()).remaining).toBe(LIMIT - 1)
   })
 

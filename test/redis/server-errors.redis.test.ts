@@ -105,7 +105,7 @@ it('MISCONF: the server cannot save', async () => {
 it('BUSY: a script of another client does not end', async () => {
   await configure('busy-reply-threshold', 50)
   const killed = ask(server, 'EVAL', 'while true do end', 0).catch((error) => error.message)
-  // Also when the test fails: nobody else would be answered. It is no error that there is none left.
+  // Also when the test fails: no other client would be answered. It is no error that there is none left.
   onTestFinished(async () => void (await ask(server, 'SCRIPT', 'KILL').catch(() => {})))
   await waitUntil(async () => {
     const reply = await ask(server, 'PING').catch((error) => error.message)

@@ -23,7 +23,7 @@ afterAll(async () => {
   await server?.stop()
 })
 
-/** The clients with the options that they come with: GLIDE gives a command up by itself, after 250 ms. */
+/** The clients with the options that they come with: GLIDE gives a command up after 250 ms. */
 const clients: Readonly<Record<string, () => Promise<{ client: RedisClient; close(): void }>>> = {
   ioredis: async () => ioredis(new Redis(proxy.port)),
   iovalkey: async () => ioredis(new Iovalkey(proxy.port)),
@@ -66,7 +66,7 @@ async function expectOneWait(open: (typeof clients)[string]): Promise<void> {
   proxy.freeze()
   const startMs = performance.now()
   expect((await limiter.consume('a')).decidedBy).toBe('fallback')
-  // By then nobody waits any more, and it is known why.
+  // By then no caller waits any more, and the reason is known.
   expect(limiter.health.state).toBe('degraded')
   expect(told).toEqual([expect.objectContaining({ code: 'STORE_FAILED' })])
   expect(performance.now() - startMs).toBeLessThan(950)

@@ -74,7 +74,7 @@ async function take(limiter, { cost, holds }, key, id) {
   const units = Object.fromEntries(Object.entries(estimate).map(([tier, most]) => [tier, upTo(most)]))
   const isKept = Math.random() < 0.7
   const ended = isKept ? await hold.settle(units) : await hold.cancel()
-  if (ended.reason === 'reservation-ended') throw new Error(`a hold of ${JSON.stringify(key)} has ended by itself`)
+  if (ended.reason === 'reservation-ended') throw new Error(`a hold of ${JSON.stringify(key)} has expired`)
   return { decision: hold.decision, units: isKept ? units : {} }
 }
 

@@ -46,7 +46,7 @@ function textOf(name: string): LimiterText {
   }
 }
 
-// An address has room for 200 requests: five users that may send 750 use all of theirs up, whoever comes from where.
+// An address has room for 200 requests: five users that may send 750 use all of theirs up, from any address.
 const REGULARS = { user: named('user', 5), ip: ['ip 0', 'ip 0', ...named('ip', 4)], global: ['all'] }
 const STRANGERS = { user: named('stranger', 10), ip: named('elsewhere', 10), global: ['all'] }
 

@@ -51,7 +51,7 @@ describe.each([
     ['sends nothing again', { autoResendUnfulfilledCommands: false }, 'the connection was lost before the reply'],
     ['does not connect again', { retryStrategy: () => null }, 'the connection was lost before the reply'],
     ['gives up at once', { maxRetriesPerRequest: 0 }, 'Reached the max retries per request limit (which is 0)'],
-    ['pipelines by itself', { enableAutoPipelining: true }, 'the connection was lost before the reply'],
+    ['pipelines automatically', { enableAutoPipelining: true }, 'the connection was lost before the reply'],
     ['connects again at once', { retryStrategy: () => 0 }, 'the connection was lost before the reply'],
   ])('that %s fails what was under way when the connection broke, and it counts once', async (_, options, words) => {
     const oneLimit = openOneLimit(opened(options), 5_000)

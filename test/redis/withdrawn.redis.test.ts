@@ -108,7 +108,7 @@ describe('a connection that breaks when the server has decided and before its re
   })
 })
 
-const LOST = 'the connection was lost before the reply, so nobody knows whether it counted'
+const LOST = 'the connection was lost before the reply, so it is unknown whether the request counted'
 
 /** A client behind the proxy of its kind, with a limit. */
 async function connected({ title, open, topology }: RedisClientEntry) {

@@ -72,7 +72,7 @@ async function without(limiter: Limiter, connection: WatchedConnection, act: () 
   connection.before = () => {
     throw new Error('gone')
   }
-  while (limiter.health.state === 'healthy') await limiter.peek('nobody')
+  while (limiter.health.state === 'healthy') await limiter.peek('unused')
   await act()
   connection.before = () => {}
   let taken = 0

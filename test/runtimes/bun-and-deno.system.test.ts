@@ -1,13 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { memoryStore } from 'sluice'
 import { storeContract } from 'sluice/testing'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { InstalledPackage } from '../packaging/installed-package.ts'
 import { ROOT } from '../packaging/pack.ts'
-import { output } from '../packaging/run.ts'
+import { startUpstashEmulator } from '../redis-clients/upstash-emulator.ts'
 import { endWithUs } from '../servers/end-with-us.ts'
 import { useServer } from '../servers/shared-servers.ts'
 import { installPrograms } from './install-programs.ts'
@@ -15,6 +16,16 @@ import { installPrograms } from './install-programs.ts'
 // The package as it is installed, in the runtimes themselves.
 
 const { length: checks } = storeContract({ createStore: memoryStore })
+const right = {
+  contract: { checks, failed: [] },
+  waiting: {
+    turns: [1, 2, 3, 4, 5],
+    impatient: ['gone', 'limit'],
+    jobs: ['1 starts', '1 ends', '2 starts', '2 ends', '3 starts', '3 ends'],
+    permits: [true, false, true, false],
+    renewed: true,
+  },
+}
 
 let installed: InstalledPackage
 beforeAll(async () => {
@@ -27,9 +38,13 @@ const DENO = [join(ROOT, 'node_modules/deno/deno'), 'run', '--no-prompt'] as con
 const PERMITTED = [...DENO, '--allow-net', '--allow-env', '--allow-read'] as const
 type Command = readonly [string, ...string[]]
 
-/** Runs a program to its end, and answers what it printed. */
+/** Runs a program to its end, and answers what it printed. A program that does not end goes with the test. */
 async function report([runtime, ...args]: Command, program: string, ...given: string[]): Promise<unknown> {
-  return JSON.parse(await output(runtime, [...args, program, ...given], installed.folder))
+  const finished = new AbortController()
+  onTestFinished(() => finished.abort())
+  const options = { cwd: installed.folder, signal: finished.signal }
+  const { stdout } = await promisify(execFile)(runtime, [...args, program, ...given], options)
+  return JSON.parse(stdout)
 }
 
 /** Starts the server, and answers where it listens. */
@@ -54,18 +69,21 @@ it.each<[string, Command]>([
   ['Bun', BUN],
   ['Deno', PERMITTED],
   ['Deno without any permission', DENO],
-])('%s decides by every rule in memory', async (_, command) => {
-  expect(await report(command, 'memory.mjs')).toEqual({ checks, failed: [] })
+])('%s decides by every rule in memory, lets callers wait, and ends', async (_, command) => {
+  expect(await report(command, 'memory.mjs')).toEqual(right)
 })
 
 describe.each<[string, Command]>([
   ['Bun', BUN],
   ['Deno', PERMITTED],
 ])('%s', (_, command) => {
-  it('decides on Redis, through ioredis and node-redis', async () => {
-    const { port } = await useServer()
-    const right = { checks, failed: [], passed: 100 }
-    expect(await report(command, 'redis.mjs', `${port}`)).toEqual({ ioredis: right, 'node-redis': right })
+  it('decides on Redis and lets callers wait, through ioredis, node-redis and HTTP', async () => {
+    const server = await useServer()
+    const { url, token, stop } = await startUpstashEmulator(server)
+    onTestFinished(stop)
+    const exact = { ...right, passed: 100 }
+    const clients = { ioredis: exact, 'node-redis': exact, upstash: exact }
+    expect(await report(command, 'redis.mjs', `${server.port}`, url, token)).toEqual(clients)
   })
 
   it('limits requests to its own server by their address, through fetch and Hono', async () => {

@@ -60,6 +60,12 @@ it('outlives the eviction of the object, and the end of the program', async () =
   expect(await ask('kept/consume/ann')).toMatchObject({ remaining: 97 })
 })
 
+it('knows after it has slept by which rule it has counted', async () => {
+  expect(await ask('plans/plan/10')).toMatchObject({ remaining: 5 })
+  expect(await ask('plans/evict')).toMatch('evicted')
+  expect(await ask('plans/plan/20')).toMatchObject({ remaining: 5 })
+})
+
 it('limits as the page about runtimes shows', async () => {
   const page = await readFile(new URL('../../docs/runtimes.md', import.meta.url), 'utf8')
   const [, program = ''] = /```js compile\n([\s\S]*?)```/.exec(page) ?? []

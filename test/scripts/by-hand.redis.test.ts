@@ -15,7 +15,7 @@ import { useServer } from '../servers/shared-servers.ts'
 import { findCli } from './find-cli.ts'
 import { code, shellBlocks, tableOf } from './lua-page.ts'
 
-// docs/lua.md is for people without the library: what it says must hold for whoever copies it, character by character.
+// docs/lua.md is for people without the library: what it says must hold when it is copied, character by character.
 
 describe('what the page tells to type', () => {
   let cli: ServerBinary

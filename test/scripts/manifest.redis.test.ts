@@ -103,7 +103,7 @@ describe.each(versions)('the text of %s', (_, name, entry) => {
     expect(calls.length).toBeLessThanOrEqual(name === 'sluice' ? 9 : 7)
     // A key is one of those that were given, or what came from them.
     const keys = [...text.matchAll(/\bkey(?:, [\w, ]+)? = ([^\n,]+)/g)].map(([, from = '']) => from)
-    const given = /^(?:KEYS\[[^\n]+\]|missing\[place\]|slotKeys\[slot\]|part\.key|key)$/
+    const given = /^(?:KEYS\[[^\n]+\]|missing\[place\]|slotKeys\[slot\]|part\.key|run\.key|key)$/
     expect(keys.filter((from) => !given.test(from.replace(/ \}$/, '')))).toEqual([])
   })
 })

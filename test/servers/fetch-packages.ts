@@ -66,7 +66,7 @@ async function unpack(run: Run, work: string, folder: string): Promise<void> {
   for (const file of packages) await run('dpkg', '-x', file, folder)
 }
 
-/** Fills a folder beside the old one and then swaps, so that nobody ever sees half of it. */
+/** Fills a folder beside the old one and then swaps, so that no process ever sees half of it. */
 async function replaceFolder(target: string, wanted: Wanted, fill: (folder: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(target), { recursive: true })
   const folder = await mkdtemp(join(dirname(target), `${basename(target)}-`))

@@ -90,7 +90,7 @@ case "$*" in
   download*) touch all.deb; echo "$*" > "${folder}/downloaded" ;;
 esac`
 
-// The loader is told where libraries are and what to run.
+// The loader gets the folders of libraries and the program to run.
 const FAKE_DPKG = `
 PATH=/usr/bin:/bin
 mkdir -p "$3/usr/bin" "$3/usr/lib/some-machine"

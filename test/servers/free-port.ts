@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
-/** A loopback port that is free now; somebody else may take it before it is used. */
+/** A loopback port that is free now; another process may take it before it is used. */
 export async function freePort(): Promise<number> {
   const port = await listenOnce(0)
   if (port === undefined) throw new Error('no loopback port is free')
@@ -10,7 +10,7 @@ export async function freePort(): Promise<number> {
 
 /**
  * A loopback port that is free now together with the one 10,000 above it, where a cluster's nodes talk to each other.
- * Both lie below the ports that systems hand out by themselves, so no connection takes one of them in between.
+ * Both lie below the ports that systems hand out, so no connection takes one of them in between.
  */
 export async function freeClusterPort(): Promise<number> {
   for (let attempt = 1; attempt <= MOST_TRIES; attempt++) {

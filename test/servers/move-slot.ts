@@ -18,7 +18,7 @@ export async function moveSlot(
 ): Promise<void> {
   const from = primaryAt(cluster, fromIndex)
   const to = primaryAt(cluster, toIndex)
-  // In this order: the new owner must know what it is asked for before the old one sends anybody there.
+  // In this order: the new owner must know what it is asked for before the old one sends clients there.
   await ask(to, 'CLUSTER', 'SETSLOT', slot, 'IMPORTING', from.id)
   await ask(from, 'CLUSTER', 'SETSLOT', slot, 'MIGRATING', to.id)
   await onStep('marked')
@@ -28,7 +28,7 @@ export async function moveSlot(
     await ask(from, 'MIGRATE', to.host, to.port, '', 0, LONGEST_BATCH_MS, 'KEYS', ...keys)
     await onStep('batch')
   }
-  // The new owner first: between the two, the slot must not be nobody's.
+  // The new owner first: between the two, the slot must have an owner.
   for (const node of new Set([to, from, ...cluster.primaries])) {
     await ask(node, 'CLUSTER', 'SETSLOT', slot, 'NODE', to.id)
   }

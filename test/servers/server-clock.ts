@@ -11,7 +11,7 @@ import { startServer } from './start-server.ts'
 export interface ServerClock {
   /** The server by this clock. Its timers go by true time. */
   readonly binary: ServerBinary
-  /** Sets the clock so many seconds ahead of the true time, or behind it. */
+  /** Sets the clock this many seconds ahead of the true time, or behind it. */
   step(seconds: number): Promise<void>
   /** Stops the clock at a time. Done when this returns: the server reads the clock anew for every command. */
   stopAt(nowMs: number): void

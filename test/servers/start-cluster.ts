@@ -69,7 +69,7 @@ async function spreadSlots(primaries: readonly ClusterNode[]): Promise<void> {
   }
 }
 
-/** Every node is told of every earlier one: hearing of them from each other would take seconds longer. */
+/** Every node meets every earlier one: hearing of them from each other would take seconds longer. */
 async function introduce(nodes: readonly ClusterNode[]): Promise<void> {
   for (const [index, node] of nodes.entries()) {
     for (const { host, port } of nodes.slice(0, index)) await ask(node, 'CLUSTER', 'MEET', host, port)

@@ -44,9 +44,9 @@ it('takes another port when another program, even another Redis, has taken the f
 it('takes another port when the port of the cluster bus is taken', async () => {
   const ports = [await freeClusterPort(), await freeClusterPort()]
   const [, free] = ports
-  const somebody = createServer().listen((ports[0] ?? 0) + 10_000, '127.0.0.1')
-  onTestFinished(() => void somebody.close())
-  await once(somebody, 'listening')
+  const other = createServer().listen((ports[0] ?? 0) + 10_000, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
   const server = await startServer({ args: ['--cluster-enabled', 'yes'], pickPort: async () => ports.shift() ?? 0 })
   onTestFinished(server.stop)
   expect(server.port).toBe(free)

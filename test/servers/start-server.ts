@@ -93,7 +93,7 @@ async function answersInTime(child: ChildProcess, port: number): Promise<boolean
   return false
 }
 
-/** Whether our server answers: in a race for the port it may be somebody else's, so it is asked who it is. */
+/** Whether our server answers: in a race for the port it may be another's, so it is asked who it is. */
 function answers(port: number, pid: number): Promise<boolean> {
   return new Promise((resolve) => {
     let reply = ''

@@ -3,11 +3,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { freeClusterPort } from './free-port.ts'
 import { type Line, startLine, type Weather } from './tcp-proxy-line.ts'
 
-/** A network that misbehaves when it is told to, between a client and a server on loopback. */
+/** A network that misbehaves on demand, between a client and a server on loopback. */
 export interface TcpProxy {
   readonly host: '127.0.0.1'
   readonly port: number
-  /** From now on each direction takes so many milliseconds longer; nothing overtakes. 0 ends it. */
+  /** From now on each direction takes this many milliseconds longer; nothing overtakes. 0 ends it. */
   delay(ms: number): void
   /** Takes connections and bytes, and keeps everything to itself. */
   freeze(): void
@@ -34,7 +34,7 @@ export interface TcpProxy {
   stop(): Promise<void>
 }
 
-/** Starts a proxy in front of a loopback port, where nobody has to listen yet. */
+/** Starts a proxy in front of a loopback port, where no server has to listen yet. */
 export async function startProxy(targetPort: number): Promise<TcpProxy> {
   const port = await freeClusterPort()
   const lines = new Set<Line>()

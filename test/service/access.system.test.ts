@@ -58,9 +58,9 @@ describe('a token', () => {
     ['is missing', ''],
     ['is wrong', 'Bearer correct-horse-battery-stable'],
     ['is a part of it', 'Bearer correct-horse-battery'],
-    ['is told otherwise', 'Basic correct-horse-battery-staple'],
+    ['has another scheme', 'Basic correct-horse-battery-staple'],
     ['is followed by something', 'Bearer correct-horse-battery-staple x'],
-  ])('that %s lets nobody change anything', async (_, authorization) => {
+  ])('that %s changes nothing', async (_, authorization) => {
     const stage = await serving()
     const paths = ['consume', 'refund', 'charge', 'reserve', 'settle', 'cancel', 'block', 'unblock', 'reset']
     for (const path of paths) {

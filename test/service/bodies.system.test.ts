@@ -12,7 +12,7 @@ const head = (...lines: readonly string[]) => {
   return `${[...common, 'Content-Type: application/json', ...lines].join('\r\n')}\r\n\r\n`
 }
 
-/** Sends so many bytes, as long as the other side takes them. */
+/** Sends this many bytes, as long as the other side takes them. */
 const flood = async (socket: Socket, bytes: number, frame: (chunk: Buffer) => Buffer = (chunk) => chunk) => {
   const chunk = Buffer.alloc(65_536, ' ')
   for (let sent = 0; sent < bytes && socket.writable; sent += chunk.length) {
@@ -24,7 +24,7 @@ const flood = async (socket: Socket, bytes: number, frame: (chunk: Buffer) => Bu
 const chunked = (chunk: Buffer) =>
   Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')])
 
-describe('a body of 10 MB is refused, and everybody else is served', () => {
+describe('a body of 10 MB is refused, and all other clients are served', () => {
   it('before it is sent, when it is announced', async () => {
     const stage = await serving()
     const { socket, said, ended } = await rawConnection(stage)
@@ -81,7 +81,7 @@ describe('a body of 10 MB is refused, and everybody else is served', () => {
     expect(await stage.remaining('api', 'a')).toBe(10)
   })
 
-  it('but nobody is listened to for long who was refused', async () => {
+  it('but a refused client is not listened to for long', async () => {
     const stage = await serving()
     const { socket, said, ended } = await rawConnection(stage)
     socket.write(head('Transfer-Encoding: chunked'))
@@ -152,7 +152,7 @@ describe('a body that does not come in time', () => {
 })
 
 describe('a client that asks before it sends', () => {
-  it('is told to go on', async () => {
+  it('is asked to go on', async () => {
     const stage = await serving()
     const { socket, said } = await rawConnection(stage)
     const body = JSON.stringify({ policy: 'api', key: 'a' })
@@ -163,7 +163,7 @@ describe('a client that asks before it sends', () => {
     socket.destroy()
   })
 
-  it('is told not to, when it would be too much', async () => {
+  it('is asked to stop, when it would be too much', async () => {
     const stage = await serving()
     const { socket, said } = await rawConnection(stage)
     socket.write(head(`Content-Length: ${10 * MEGABYTE}`, 'Expect: 100-continue'))
@@ -215,7 +215,7 @@ describe('a connection', () => {
     await expect.poll(() => store.asked).toBe(1)
     socket.resetAndDestroy()
     await ended
-    // The service has seen the end when it has answered somebody who came later.
+    // The service has seen the end when it has answered a later client.
     await stage.get('/healthz')
     store.speak()
     store.behaviour = 'answers'
@@ -226,7 +226,7 @@ describe('a connection', () => {
   it('that carries no HTTP is closed, also when its client does not close it', async () => {
     const stage = await serving()
     const { socket, said, ended } = await rawConnection(stage, { stays: true })
-    // Whoever goes on sending notices that nobody is there any more.
+    // A client that goes on sending notices that the service is gone.
     const sending = setInterval(() => socket.write('hello there\r\n\r\n'), 50)
     await ended
     clearInterval(sending)
@@ -269,7 +269,7 @@ describe('a connection', () => {
   it.each([
     ['no HTTP at all', 'hello there\r\n\r\n', 'HTTP/1.1 400 Bad Request'],
     ['headers without end', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 'HTTP/1.1 431 '],
-  ])('is told that it carries %s', async (_, text, line) => {
+  ])('is refused for carrying %s', async (_, text, line) => {
     const stage = await serving()
     const { socket, said, ended } = await rawConnection(stage)
     socket.write(text)

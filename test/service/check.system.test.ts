@@ -283,7 +283,7 @@ describe('a wrong check gets a problem that names the mistake, and counts nothin
       'INVALID_KEY',
       'the request has no key: send it in the header X-Sluice-Key or as ?key=',
     ],
-    ['an unknown policy', 'apy', sent, 404, 'UNKNOWN_POLICY', 'unknown policy "apy"; GET /v1/policies lists all'],
+    ['an unknown policy', 'apy', sent, 404, 'UNKNOWN_POLICY', 'unknown policy "apy", did you mean "api"?'],
     ['no policy', '', sent, 404, 'UNKNOWN_POLICY', 'unknown policy ""; GET /v1/policies lists all'],
     [
       'an unknown tier',

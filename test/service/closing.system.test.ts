@@ -58,7 +58,7 @@ it('a service that ends waits no longer than it says for those who send slowly',
   const slow = await rawConnection(stage)
   const head = ['POST /v1/consume HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${TOKEN}`, 'Content-Length: 99']
   slow.socket.write(`${[...head, 'Content-Type: application/json'].join('\r\n')}\r\n\r\n{`)
-  // The service has read the head when it has answered somebody who came later.
+  // The service has read the head when it has answered a later client.
   await stage.get('/healthz')
   await stage.service.close(50)
   await slow.ended

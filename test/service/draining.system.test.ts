@@ -25,7 +25,7 @@ interface Ended {
   readonly lost: string | undefined
 }
 
-/** Asks again and again on one connection, until it is told to close it. `onAnswer` is called with every answer. */
+/** Asks again and again on one connection, until the service closes it. `onAnswer` is called with every answer. */
 async function askUntilTold(port: number, onAnswer: () => void): Promise<Ended> {
   const socket = connect({ port, host: '127.0.0.1' })
   let answers = 0

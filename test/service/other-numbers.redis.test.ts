@@ -21,14 +21,14 @@ afterAll(async () => {
   await redis.quit()
 })
 
-/** A file in which everybody has 100 in a time, by each rule, and by slices that change too. */
+/** A file in which every key has 100 in a time, by each rule, and by slices that change too. */
 const fileOf = (time: string): string => `policies:
 ${everyRule.map(({ name, forms }) => `  ${name}: { rule: ${name}, ${hundredIn(forms[0], time)}, timeout: 1h }`).join('\n')}
   slices: { rule: strict-window, limit: 100, window: ${time}, slices: ${time === '1d' ? 24 : 10}, timeout: 1h }
 `
 const NAMES = [...ruleNames, 'slices']
 
-/** What a rule needs to be told: 100 wherever it counts, and the time wherever it takes one. */
+/** The options that a rule needs: 100 wherever it counts, and the time wherever it takes one. */
 function hundredIn(form: RuleForm, time: string): string {
   const needed = form.fields.filter(({ example }) => example !== undefined)
   return needed.map((field) => `${field.name}: ${field.kind === 'duration' ? time : 100}`).join(', ')

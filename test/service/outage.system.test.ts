@@ -79,7 +79,7 @@ describe('without its store', () => {
     expect(body.decisions).toMatchObject([{ allowed: true }, { error: { code: 'STORE_FAILED' } }, { allowed: true }])
   })
 
-  it('that is told once, on the page too, and so is its return', async () => {
+  it('that is reported once, on the page too, and so is its return', async () => {
     const { post, get } = await stage()
     store.behaviour = 'fails'
     for (let tries = 0; tries < 8; tries++) await post('/v1/consume', { policy: 'api', key: 'a' })

@@ -10,7 +10,7 @@ beforeAll(async () => {
   servers = await useTopologies()
 })
 
-// Nobody decides without Redis, however slow the machine is.
+// Redis makes every decision, however slow the machine is.
 const POLICIES = `policies:
   api: { rule: fixed-window, limit: 1000, window: 1d, timeout: 1h }
   messages:

@@ -55,7 +55,7 @@ describe('policies that are read anew', () => {
 })
 
 describe('policies that cannot be read', () => {
-  it('leave those in force that are, and are told of until others are', async () => {
+  it('leave those in force that are, and are reported until others are', async () => {
     const { service, get, remaining } = await serving({ yaml, clock: manualClock(0) })
     service.reloadFailed('policies.yaml:2:3: no')
     expect((await get('/v1/live')).body.service).toMatchObject({ reloads: 0, reloadError: 'policies.yaml:2:3: no' })

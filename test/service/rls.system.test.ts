@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
@@ -52,6 +52,18 @@ describe("Envoy's rate limit service, asked by a real client with the real proto
       dynamic_metadata: null,
       quota: null,
     })
+  })
+
+  it('answers as docs/envoy.md shows, but for the time of the day', async () => {
+    const page = await readFile(new URL('../../docs/envoy.md', import.meta.url), 'utf8')
+    const [, yaml = '', shown = ''] =
+      /```yaml\n(domain: shop[\s\S]*?)```[\s\S]*?```json\n([\s\S]*?)```/.exec(page) ?? []
+    const { client } = await serveRls(yaml)
+    const entries = { kind: 'offer', receiver: 'ann' }
+    for (let time = 0; time < 5; time++) expect((await client.ask('shop', entries)).overall_code).toBe('OK')
+    const refused = await client.ask('shop', entries)
+    const seconds = refused.statuses[0]?.duration_until_reset?.seconds as string
+    expect(refused).toMatchObject(JSON.parse(shown.replaceAll('43200', seconds)))
   })
 
   it('decides all descriptors of a request at once, and takes nothing when one refuses', async () => {

@@ -164,7 +164,7 @@ describe('holds', () => {
   })
 })
 
-describe('what is told about the service', () => {
+describe('what the service says about itself', () => {
   it('lists the policies in force', async () => {
     const { get } = await serving()
     const { body } = await get('/v1/policies')
@@ -206,7 +206,7 @@ describe('what is told about the service', () => {
     expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([200, '19', ''])
   })
 
-  it('is kept by nobody', async () => {
+  it('is cached by no client', async () => {
     const { get } = await serving()
     expect((await get('/v1/live')).headers.get('cache-control')).toBe('no-store')
   })

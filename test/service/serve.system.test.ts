@@ -28,7 +28,7 @@ describe('sluice serve', () => {
     const ending = new AbortController()
     const terminal = recordingTerminal({ signal: ending.signal })
     const file = await writePolicies(
-      "policies:\n  it's: { tiers: { user: { rule: fixed-window, limit: 5, window: 1m, shadow: true }, ip: { rule: token-bucket, capacity: 2, refill: 1, period: 1s } } }\n",
+      "policies:\n  it's: { tiers: { user: { rule: fixed-window, limit: 5, window: 1m, shadow: true }, ip: { rule: token-bucket, capacity: 2, refill: 1, period: 1s, blockFor: 15m } } }\n",
     )
     const ended = run(['serve', '--port', '0', '--policies', file], terminal)
     await waitUntil(async () => (terminal.text().includes('Ctrl-C') ? undefined : terminal.errors()))
@@ -42,7 +42,7 @@ describe('sluice serve', () => {
 Policies of ${file}:
 
   it's  user  fixed-window  limit 5, window 1 m, shadow
-        ip    token-bucket  capacity 2, refill 1, period 1 s
+        ip    token-bucket  capacity 2, refill 1, period 1 s, blockFor 15 m
 
 Try it:
 
@@ -86,7 +86,7 @@ Stop it with Ctrl-C.
     const ending = new AbortController()
     const terminal = recordingTerminal({ signal: ending.signal })
     const ended = run(['serve', '--json'], terminal)
-    await waitUntil(async () => (terminal.text() === '' ? 'nothing was told' : undefined))
+    await waitUntil(async () => (terminal.text() === '' ? 'nothing was printed' : undefined))
     expect(JSON.parse(terminal.text()).url).not.toContain(':8080')
     ending.abort()
     expect(await ended).toBe(0)
@@ -158,7 +158,7 @@ describe('the token of sluice serve', () => {
   it.each([
     ['a file', ['--token-file', 'FILE'], {}, 'Bearer $(cat FILE)"'],
     ['the environment', [], { SLUICE_TOKEN: TOKEN }, 'Bearer $SLUICE_TOKEN"'],
-  ])('is told to people as that of %s', async (_, args, env, told) => {
+  ])('is shown to people as that of %s', async (_, args, env, told) => {
     const file = await writePolicies(TOKEN, "it's the token")
     const ending = new AbortController()
     const terminal = recordingTerminal({ signal: ending.signal, env })

@@ -33,7 +33,7 @@ describe('a wrong request gets a message with the mistake, and counts nothing:',
       { policy: 'apy', key: 'a' },
       404,
       'UNKNOWN_POLICY',
-      'unknown policy "apy"; GET /v1/policies lists all',
+      'unknown policy "apy", did you mean "api"?',
     ],
     [
       'a policy of every object',
@@ -228,7 +228,7 @@ describe('a wrong request gets a message with the mistake, and counts nothing:',
       'token must be one that reserve() returned, got undefined',
     ],
     [
-      'a hold of nobody',
+      'an unknown hold',
       '/v1/settle',
       { reservation: 'abc', used: 1 },
       400,
@@ -352,7 +352,7 @@ describe('a body that is no JSON object', () => {
       'the values of a body must be at most 20 deep in one another, and position 100 goes deeper',
     ],
     ['a text with brackets in it', BRACKETS, notJson(BRACKETS)],
-  ])('is told where it goes wrong: %s', async (_, text, message) => {
+  ])('gets the place of its mistake: %s', async (_, text, message) => {
     const own = await stage()
     expect(await own.post('/v1/consume', text)).toMatchObject({
       status: 400,

@@ -1,15 +1,16 @@
-import { invalidOption, knownOptions, show } from '../../core/check.ts'
+import { invalidOption, show } from '../../core/check.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Duration } from '../../core/duration.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { type Check, functionThat, optional, readOptions } from '../../core/read-options.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
 import {
-  assertMethod,
   type CommonOptions,
-  checkFailureOptions,
+  checkClock,
   FAILURE_OPTIONS,
   type FailureOptions,
+  objectWith,
   readDenialCache,
 } from '../../limiter/options.ts'
 import { fixedWindow, slidingLog } from '../../rules/index.ts'
@@ -62,20 +63,20 @@ export interface DropInSettings {
 /** A limit that no count reaches, for windows that only count. */
 export const UNREACHED: number = 10 ** 12
 
+const OPTIONS = {
+  store: optional(objectWith<Store>('decide', 'a store such as redisStore(redis)')),
+  rule: optional(functionThat<NonNullable<DropInOptions['rule']>>('a function of limit and windowMs')),
+  name: optional(checkName),
+  clock: optional(checkClock),
+  denialCache: readDenialCache,
+  ...FAILURE_OPTIONS,
+}
+
 /** Checks the options of `caller`, such as `throttlerStorage()`, and fills in the defaults. */
 export function parseDropInOptions(caller: string, defaultName: string, options: DropInOptions): DropInSettings {
-  knownOptions(caller, options, ['store', 'rule', 'name', 'clock', 'denialCache', ...FAILURE_OPTIONS])
-  const { instances, timeoutMs, onStoreFailure } = checkFailureOptions(options)
-  const { store, rule, name = defaultName, clock, denialCache = 1_000 } = options
-  if (store !== undefined) assertMethod('store', 'store', 'a store such as redisStore(redis)', store)
-  if (clock !== undefined) assertMethod('clock', 'clock', 'an object with nowMs()', clock)
-  if (rule !== undefined && typeof rule !== 'function') {
-    throw invalidOption('rule', 'a function of limit and windowMs', rule)
-  }
-  if (typeof name !== 'string' || name.length < 1 || name.length > 60 || name.includes('/')) {
-    throw invalidOption('name', 'a string of 1 to 60 characters without a slash', name)
-  }
-  readDenialCache(denialCache)
+  const { store, rule, name = defaultName, clock, ...settings } = readOptions(caller, options, OPTIONS)
+  const { timeout, onStoreFailure, instances } = settings
+  const { denialCache = 1_000 } = options
   const used = store ?? memoryStore()
   const given = { ...(clock !== undefined && { clock }), ...(instances !== undefined && { instances }) }
   return {
@@ -85,8 +86,13 @@ export function parseDropInOptions(caller: string, defaultName: string, options:
     rule,
     clock,
     choosesFailure: options.onStoreFailure !== undefined,
-    common: { store: used, denialCache, timeout: timeoutMs, onStoreFailure, ...given },
+    common: { store: used, denialCache, timeout, onStoreFailure, ...given },
   }
+}
+
+function checkName(what: string, name: unknown): string {
+  if (typeof name === 'string' && name !== '' && name.length <= 60 && !name.includes('/')) return name
+  throw invalidOption(what, 'a string of 1 to 60 characters without a slash', name)
 }
 
 /**
@@ -108,6 +114,11 @@ export function hitLog(limit: number, windowMs: number): Rule {
   return slidingLog({ limit, window: windowMs })
 }
 
+const checkMade: Check<Rule> = objectWith(
+  'step',
+  'a function that returns a rule such as slidingWindow({ limit, window: windowMs })',
+)
+
 /** Makes the rule for a limit of the other library. Throws when it has another limit than that library tells its clients. */
 export function createRule(
   settings: DropInSettings,
@@ -117,12 +128,7 @@ export function createRule(
 ): Rule {
   const { rule: make = byDefault } = settings
   const rule = make(limit, windowMs)
-  assertMethod(
-    'rule',
-    'rule',
-    'a function that returns a rule such as slidingWindow({ limit, window: windowMs })',
-    rule,
-  )
+  checkMade('rule', rule)
   if (rule.refunds === 'lease') {
     const message = `rule must return a rule that counts requests, got ${show(rule.kind)}, which waits for their end`
     throw new LimiterError('INVALID_OPTION', message)

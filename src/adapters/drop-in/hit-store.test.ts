@@ -10,7 +10,7 @@ import { HitStore } from './hit-store.ts'
 
 const storeOf = (options: DropInOptions = {}): HitStore => new HitStore('x()', 'x', options)
 
-describe('what is wrong with the limit is told by init, and by every call after it:', () => {
+describe('a wrong limit makes init throw, and every call after it:', () => {
   it.each<[string, DropInOptions, unknown, string]>([
     ['no number', {}, { limit: '100', windowMs: 1_000 }, 'limit must be a whole number of at least 1, got "100"'],
     ['no window', {}, { limit: 1, windowMs: 0 }, 'window must be from 1 ms to 10 years (3653d), got 0'],
@@ -21,7 +21,7 @@ describe('what is wrong with the limit is told by init, and by every call after 
       'rule must return a rule of the limit that it is given, 10, got one of 5',
     ],
     [
-      'a rule for a limit that nobody knows yet',
+      'a rule for a limit that is not known yet',
       { rule: (limit, windowMs) => slidingWindow({ limit, window: windowMs }) },
       { limit: () => 5, windowMs: 1_000 },
       'limit must be a number with the option rule: a store cannot see what a function returns, got a function',
@@ -99,7 +99,7 @@ it('tells when the store fails, and has counted nothing', async () => {
   expect(await store.get('a')).toBeUndefined()
 })
 
-it('says that it cannot forget everybody where the store cannot', async () => {
+it('says that it cannot forget all keys where the store cannot', async () => {
   const store = storeOf({ store: { ...memoryStore(), clear: undefined } as never })
   store.init({ limit: 2, windowMs: 60_000 })
   const message = 'resetAll() needs a store with clear(), and this store has none'

@@ -96,7 +96,7 @@ describe('a block', () => {
     return { limiter, clock, refusal: await limiter.consume('ada') }
   }
 
-  it('ends after the time that is told, also where it and the rule would refuse for longer, and all that was counted is forgotten', async () => {
+  it('ends after the reported time, also where it and the rule would refuse for longer, and forgets all counts', async () => {
     const { limiter, clock, refusal } = await refused(60_000)
     expect(await settleBlock(limiter, 'ada', refusal, 100)).toMatchObject({ reason: 'blocked', retryAfterMs: 100 })
     clock.advance(99)

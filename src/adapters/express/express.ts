@@ -4,6 +4,7 @@ import { createMiddleware, type MiddlewareResult } from '../middleware/middlewar
 import type { MiddlewareOptions } from '../middleware/options.ts'
 import type { RequestAccessor } from '../middleware/request-accessor.ts'
 import { readHeader, sendRefusal, startResponse } from '../node/exchange.ts'
+import { keepDecision } from './kept-decision.ts'
 import { resolveExpressTrust } from './trust.ts'
 
 declare global {
@@ -40,7 +41,7 @@ export function rateLimit<Tier extends string = never>(options: ExpressOptions<T
   const { onRefused } = options
   const respond = (request: Request, response: Response, next: NextFunction, result: MiddlewareResult): void => {
     const { decision, refusal } = result
-    if (decision !== undefined) request.rateLimit = decision
+    if (decision !== undefined) keepDecision(request, decision)
     startResponse(response, result)
     if (refusal === undefined) next()
     else if (decision === undefined || onRefused === undefined) sendRefusal(response, refusal)

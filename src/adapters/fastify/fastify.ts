@@ -29,6 +29,8 @@ declare module 'fastify' {
 export const rateLimit: FastifyPluginAsync<FastifyPluginOptions<string>> = Object.assign(plugin, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: 'sluice',
+  // By this Fastify 3 and older refuse the plugin at the start. Otherwise each of their requests would fail.
+  [Symbol.for('plugin-meta')]: { name: 'sluice', fastify: '>=4' },
 })
 
 type Options = FastifyRouteOptions<string>
@@ -88,7 +90,7 @@ interface Place {
 }
 
 function mergeOptions(what: string, base: Place, given: object, more: readonly string[]): Place {
-  knownOptions(what, given, [...MIDDLEWARE_OPTIONS, ...more])
+  knownOptions(what, given, [...Object.keys(MIDDLEWARE_OPTIONS), ...more])
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   const { hook = base.stage, ...options } = set
   return { stage: oneOf('hook', hook, STAGES), options: { ...base.options, ...options } }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { combineField } from '../../http/header-fields.ts'
+import { lowerCase } from '../../http/lower-case.ts'
 import { encodeRefusal } from '../../http/refusal.ts'
 import { createMiddleware, type MiddlewareResult } from '../middleware/middleware.ts'
 import type { RequestAccessor } from '../middleware/request-accessor.ts'
@@ -51,7 +52,10 @@ export function createLimitHook<Tier extends string>(caller: string, options: Fa
 function startReply(request: FastifyRequest, reply: FastifyReply, result: MiddlewareResult): void {
   const { decision, headers, finish } = result
   if (decision !== undefined) request.rateLimit = decision
-  for (const field of headers) reply.header(field.name, combineField(field, reply.getHeader(field.name)))
+  for (const field of headers) {
+    const name = lowerCase(field.name)
+    reply.header(name, combineField(field, reply.getHeader(name)))
+  }
   if (finish !== undefined) finishAfter(reply.raw, finish)
 }
 

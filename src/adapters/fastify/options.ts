@@ -11,7 +11,7 @@ export interface FastifyOptions<Tier extends string = never> extends MiddlewareO
   readonly onRefused?: (request: FastifyRequest, reply: FastifyReply, decision: Decision) => unknown
 }
 
-/** Options of one route. What is not given is as the plugin was told. */
+/** Options of one route. An option that is left out is the plugin's. */
 export interface FastifyRouteOptions<Tier extends string = never> extends Partial<FastifyOptions<Tier>> {
   /**
    * When to decide: before the body is read, or later, when `key` or `cost` need the body or the user whom an earlier hook has

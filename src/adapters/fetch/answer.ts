@@ -1,4 +1,5 @@
 import { combineField, type HeaderField } from '../../http/header-fields.ts'
+import { lowerCase } from '../../http/lower-case.ts'
 import type { MiddlewareResult } from '../middleware/middleware.ts'
 import { untilRead } from './until-read.ts'
 
@@ -59,8 +60,9 @@ export function withFields<Answer extends Response | undefined>(
 /** Sets header fields as if they had been there before the handler, or an inner limiter, added its own. */
 function setFirst(fields: readonly HeaderField[], headers: Headers): void {
   for (const field of fields) {
-    const added = headers.get(field.name)
-    if (added === null) headers.set(field.name, field.value)
-    else if (field.joins) headers.set(field.name, combineField({ ...field, value: added }, field.value))
+    const name = lowerCase(field.name)
+    const added = headers.get(name)
+    if (added === null) headers.set(name, field.value)
+    else if (field.joins) headers.set(name, combineField({ ...field, value: added }, field.value))
   }
 }

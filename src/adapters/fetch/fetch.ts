@@ -4,7 +4,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { TrustProxy } from '../../http/client-address.ts'
 import { encodeRefusal, type Refusal } from '../../http/refusal.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
-import type { MiddlewareOptions } from '../middleware/options.ts'
+import { ADDRESS_OPTIONS, type MiddlewareOptions } from '../middleware/options.ts'
 import { createAddressAccessor } from './address-accessor.ts'
 import { answer } from './answer.ts'
 import type { FetchRequest, FetchResponse, RequestLike, ResponseLike } from './global-types.ts'
@@ -72,7 +72,7 @@ export function rateLimit<Tier extends string, Rest extends readonly unknown[], 
     return undefined
   })
   const accessor = { method: (request: RequestLike) => request.method, header, ...addresses }
-  const middleware = createMiddleware('rateLimit()', options, accessor, ['address', 'trustProxy'])
+  const middleware = createMiddleware('rateLimit()', options, accessor, ADDRESS_OPTIONS)
   const { key, address, trustProxy, onRefused } = options
   if (address === undefined && trustProxy === undefined && key === undefined) throw createAddressError()
   if (address === undefined && typeof trustProxy === 'object') {

@@ -1,11 +1,12 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import type { Decision } from '../../core/decision.ts'
+import { LimiterError } from '../../core/limiter-error.ts'
 import type { TrustProxy } from '../../http/client-address.ts'
 import { encodeRefusal, type Refusal } from '../../http/refusal.ts'
 import { createAddressAccessor } from '../fetch/address-accessor.ts'
 import { answer, withFields } from '../fetch/answer.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
-import type { MiddlewareOptions } from '../middleware/options.ts'
+import { ADDRESS_OPTIONS, type MiddlewareOptions } from '../middleware/options.ts'
 import { readPeerAddress } from './peer-address.ts'
 
 declare module 'hono' {
@@ -40,10 +41,11 @@ export function rateLimit<Tier extends string = never>(options: HonoOptions<Tier
   const header = (context: Context, name: string): string | undefined => context.req.raw.headers.get(name) ?? undefined
   const addresses = createAddressAccessor<Context>(options?.trustProxy, header, options?.address ?? readPeerAddress)
   const accessor = { method: (context: Context) => context.req.raw.method, header, ...addresses }
-  const middleware = createMiddleware('rateLimit()', options, accessor, ['address', 'trustProxy'])
+  const middleware = createMiddleware('rateLimit()', options, accessor, ADDRESS_OPTIONS)
   const { onRefused } = options
 
   return async (context, next) => {
+    if (context.req.raw === undefined) throw new LimiterError('INVALID_ARGUMENT', 'rateLimit() needs Hono 3 or later')
     const given = middleware(context)
     const result = given instanceof Promise ? await given : given
     const { decision, refusal, headers, finish } = result

@@ -15,7 +15,7 @@ import type { Limiter } from '../../limiter/limiter.ts'
 import type { Key } from '../../limiter/options.ts'
 import { type Consume, resolveConsume } from '../../limiter/tiered-limiter.ts'
 import { noteMissingKey } from './key-guards.ts'
-import { assertLimiter, type MiddlewareOptions } from './options.ts'
+import { checkLimiter, type MiddlewareOptions } from './options.ts'
 import { noteLimiter, type Warn } from './warnings.ts'
 
 /** Writes the header fields of a decision. */
@@ -43,7 +43,7 @@ export function createLimiterLookup(options: LookupOptions, warn: Warn): (limite
   return (limiter) => {
     let info = known.get(limiter)
     if (info === undefined) {
-      assertLimiter(limiter)
+      checkLimiter('limiter', limiter)
       noteMissingKey(options.key, limiter, warn)
       info = readLimiter(limiter, options, warn)
       known.set(limiter, info)

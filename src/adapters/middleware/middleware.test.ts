@@ -14,7 +14,7 @@ const accessor: RequestAccessor<object> = {
   clientAddress: () => '203.0.113.7',
 }
 const day = { window: 86_400_000 }
-const key = (): string => 'somebody'
+const key = (): string => 'user:42'
 const told = (fields: readonly { name: string; value: string }[]) =>
   Object.fromEntries(fields.map(({ name, value }) => [name, value]))
 
@@ -125,7 +125,7 @@ describe('middleware', () => {
     expect((await look({})).refusal).toBeUndefined()
     const shaped = leakyBucket({ capacity: 9, leak: 1, period: 60_000, mode: 'shape', maxWait: 600_000 })
     const turns = createLimiter({ name: 'turns', rule: shaped })
-    await turns.consume('somebody')
+    await turns.consume('user:42')
     const { decision } = await createMiddleware('x', { limiter: turns, key, count: false }, accessor)({})
     expect(decision?.delayMs).toBeGreaterThan(0)
   })
@@ -164,9 +164,9 @@ describe('middleware', () => {
     })
     const middleware = createMiddleware('x', { limiter, key, cost: async () => ({ day: 4 }) }, accessor)
     const result = await middleware({})
-    expect((await limiter.peek('somebody')).tiers).toMatchObject({ places: { remaining: 1 }, day: { remaining: 6 } })
+    expect((await limiter.peek('user:42')).tiers).toMatchObject({ places: { remaining: 1 }, day: { remaining: 6 } })
     await result.finish?.(200)
-    expect((await limiter.peek('somebody')).tiers).toMatchObject({ places: { remaining: 2 }, day: { remaining: 6 } })
+    expect((await limiter.peek('user:42')).tiers).toMatchObject({ places: { remaining: 2 }, day: { remaining: 6 } })
   })
 
   it('asks for no cost where there is no key, and for nothing where there is no limiter', async () => {
@@ -196,12 +196,12 @@ describe('middleware', () => {
     const middleware = createMiddleware('x', { limiter, key, cost: 3, count: 'failed', expiresIn: 1_000 }, accessor)
     const result = await middleware({})
     clock.advance(2_000)
-    expect((await limiter.peek('somebody')).remaining).toBe(10)
+    expect((await limiter.peek('user:42')).remaining).toBe(10)
     await result.finish?.(500)
-    expect((await limiter.peek('somebody')).remaining).toBe(7)
+    expect((await limiter.peek('user:42')).remaining).toBe(7)
     const unanswered = await middleware({})
     await unanswered.finish?.(undefined)
-    expect((await limiter.peek('somebody')).remaining).toBe(4)
+    expect((await limiter.peek('user:42')).remaining).toBe(4)
   })
 
   it('reports a refund that failed, and throws nothing', async () => {
@@ -224,7 +224,7 @@ describe('middleware', () => {
     }
     const atOnce = createMiddleware('x', { limiter, key }, accessor)
     expect(atOnce({})).toMatchObject({ decision: { remaining: 8 } })
-    for (const awaited of [{ key: async () => 'somebody' }, { key, skip: () => false }]) {
+    for (const awaited of [{ key: async () => 'user:42' }, { key, skip: () => false }]) {
       const result = createMiddleware('x', { limiter, ...awaited }, accessor)({})
       expect(result).toBeInstanceOf(Promise)
       expect(await result).toMatchObject({ decision: { allowed: true } })
@@ -259,10 +259,10 @@ describe('middleware', () => {
     const result = createMiddleware('x', { limiter: watched, key }, accessor)({})
     expect(result).toBeInstanceOf(Promise)
     expect(await result).toMatchObject({ decision: { remaining: 8 } })
-    expect(asked).toEqual(['somebody'])
+    expect(asked).toEqual(['user:42'])
   })
 
-  it('warns of limiters that live for one request, and remembers the names of so many and no more', async () => {
+  it('warns of limiters that live for one request, and remembers a bounded number of names', async () => {
     const warnings: string[] = []
     const rule = fixedWindow({ limit: 10, ...day })
     const limiter = (request: object) => createLimiter({ name: `${request}`, rule })
@@ -288,7 +288,7 @@ describe('middleware', () => {
     }
     const rule = leakyBucket({ capacity: 2, leak: 1, period: 5, mode: 'shape' })
     const limiter = createLimiter({ name: 'shaped', rule })
-    const options = { limiter, key: async () => 'somebody', skip: async () => false }
+    const options = { limiter, key: async () => 'user:42', skip: async () => false }
     expect((await createMiddleware('x', options, preflight)({})).decision).toBeUndefined()
     const middleware = createMiddleware('x', options, accessor)
     await middleware({})

@@ -1,6 +1,7 @@
 import { startTimer } from '../../core/clock.ts'
 import type { Decision } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import type { Check } from '../../core/read-options.ts'
 import type { HeaderField } from '../../http/header-fields.ts'
 import { composeRefusal, NO_KEY, type Refusal } from '../../http/refusal.ts'
 import type { Amounts, ConsumeOptions, Key } from '../../limiter/options.ts'
@@ -8,7 +9,7 @@ import { type Finish, holdRequest, resolveCounts } from './hold-request.ts'
 import { assertKeyFits, noteUnusableKey, readKey } from './key-guards.ts'
 import { byIp, type KeyOf, resolveKeyFunction } from './keys.ts'
 import { createLimiterLookup, type LimiterInfo } from './limiter-info.ts'
-import { assertMiddlewareOptions, type MiddlewareOptions } from './options.ts'
+import { type CheckedOptions, type MiddlewareOptions, readMiddlewareOptions } from './options.ts'
 import type { RequestAccessor } from './request-accessor.ts'
 import { createWarn, noteCount, type Warn, watchProxies } from './warnings.ts'
 
@@ -32,7 +33,7 @@ export type Middleware<Request> = (request: Request) => MiddlewareResult | Promi
 
 /** Checked options, and what is made of them once. */
 interface Setup<Request> {
-  readonly options: MiddlewareOptions<Request, string>
+  readonly options: CheckedOptions<Request>
   readonly accessor: RequestAccessor<Request>
   /** The accessor for `findKey`: it warns of proxies. */
   readonly watched: RequestAccessor<Request>
@@ -47,16 +48,15 @@ interface Setup<Request> {
  * Makes the middleware of an adapter. Wrong options throw here, at the start.
  *
  * @param caller the function that takes the options, for messages.
- * @param more the names of the adapter's own options.
+ * @param more the checks of the adapter's own options.
  */
 export function createMiddleware<Request, Tier extends string>(
   caller: string,
   given: MiddlewareOptions<Request, Tier>,
   accessor: RequestAccessor<Request>,
-  more: readonly string[] = [],
+  more: Readonly<Record<string, Check<unknown>>> = {},
 ): Middleware<Request> {
-  assertMiddlewareOptions(caller, given, more)
-  const options = given as unknown as MiddlewareOptions<Request, string>
+  const options = readMiddlewareOptions<Request>(caller, given, more)
   const { limiter, key = byIp(), skip, cost, count, onMissingKey } = options
   const warn = createWarn(options.onWarning)
   const findKey = resolveKeyFunction<Request>(key)
@@ -131,7 +131,7 @@ async function countRequest<Request>(
   cost: Amounts<string> | undefined,
 ): Promise<MiddlewareResult> {
   const { limiter } = info
-  const { idempotencyKey, count, expiresIn = 600_000 } = setup.options
+  const { idempotencyKey, count, expiresIn } = setup.options
   if (count === false) {
     const decision = await limiter.peek(key, cost === undefined ? {} : { cost })
     return composeFields(setup, request, info, key, decision, undefined)
@@ -196,7 +196,7 @@ function composeResult<Request>(
 }
 
 function composeFields<Request>(
-  { accessor, options: { exposeHeaders = true } }: Setup<Request>,
+  { accessor, options: { exposeHeaders } }: Setup<Request>,
   request: Request,
   { writeHeaders }: LimiterInfo,
   key: Key<string>,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { anything } from '../../core/read-options.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { fixedWindow } from '../../rules/index.ts'
 import { byApiKey, byIp, byUser, byUserOrIp } from './keys.ts'
@@ -76,7 +77,7 @@ describe('options of middleware', () => {
       'rateLimit() has no option "message": it takes limiter, key, onMissingKey, cost, count, skip, expiresIn, idempotencyKey, headers, unit, partitionSecret, exposeHeaders, countPreflight, onRefused, onWarning, hook',
     ],
   ])('%o', (options, message) => {
-    const make = () => createMiddleware('rateLimit()', { limiter, ...options } as never, accessor, ['hook'])
+    const make = () => createMiddleware('rateLimit()', { limiter, ...options } as never, accessor, { hook: anything })
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message }))
   })
 
@@ -106,7 +107,7 @@ describe('keys', () => {
     header: (_, name) => headers[name],
   })
 
-  it('finds users of every kind of id, at once or later, and nobody where there is none', async () => {
+  it('finds users of every kind of id, at once or later, and none where there is none', async () => {
     expect(byUser(() => 42)({}, accessor)).toEqual({ kind: 'user', name: '42' })
     expect(byUser(() => 42n)({}, accessor)).toEqual({ kind: 'user', name: '42' })
     expect(byUser(() => 0)({}, accessor)).toEqual({ kind: 'user', name: '0' })

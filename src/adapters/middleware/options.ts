@@ -1,6 +1,7 @@
-import { invalidOption, knownOptions, oneOf, show, trueOrFalse, wholeNumber } from '../../core/check.ts'
+import { invalidOption, oneOf, show, trueOrFalse, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { anything, type Check, functionThat, optional, readOptions } from '../../core/read-options.ts'
 import type { HeaderFormat } from '../../http/header-fields.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
 import type { Amounts } from '../../limiter/options.ts'
@@ -83,112 +84,107 @@ export type WarningCode =
   | 'TIERS_SHARE_KEY'
   | 'UNUSABLE_KEY'
 
-/** The names of the options that every adapter has. */
-export const MIDDLEWARE_OPTIONS: readonly string[] = [
-  'limiter',
-  'key',
-  'onMissingKey',
-  'cost',
-  'count',
-  'skip',
-  'expiresIn',
-  'idempotencyKey',
-  'headers',
-  'unit',
-  'partitionSecret',
-  'exposeHeaders',
-  'countPreflight',
-  'onRefused',
-  'onWarning',
-]
+/** Checked options. */
+export type CheckedOptions<Request> = MiddlewareOptions<Request, string> & { readonly expiresIn: number }
 
-/** Throws for wrong options, the key excepted. */
-export function assertMiddlewareOptions(caller: string, options: object, more: readonly string[]): void {
-  if (isLimiter(options)) {
+const aFunction = optional(functionThat<never>('a function'))
+
+/** The checks of the options that every adapter has. */
+export const MIDDLEWARE_OPTIONS: Readonly<Record<string, Check<unknown>>> = {
+  limiter: checkChoice,
+  key: anything,
+  onMissingKey: optional(checkOnMissingKey),
+  cost: optional(checkCost),
+  count: optional(checkCount),
+  skip: aFunction,
+  expiresIn: optional(readDuration, 600_000),
+  idempotencyKey: aFunction,
+  headers: optional(checkHeaders, 'draft-11'),
+  unit: optional(checkUnit),
+  partitionSecret: optional(checkSecret),
+  exposeHeaders: optional(trueOrFalse, true),
+  countPreflight: optional(trueOrFalse, false),
+  onRefused: aFunction,
+  onWarning: aFunction,
+}
+
+/** The checks of the options of an adapter that finds the client's address itself. */
+export const ADDRESS_OPTIONS: Readonly<Record<string, Check<unknown>>> = { address: aFunction, trustProxy: anything }
+
+/** Checks all options but what `key` finds, and fills in the defaults. `more` are the checks of the adapter's own options. */
+export function readMiddlewareOptions<Request>(
+  caller: string,
+  given: object,
+  more: Readonly<Record<string, Check<unknown>>>,
+): CheckedOptions<Request> {
+  if (isLimiter(given)) {
     throw new LimiterError('INVALID_OPTION', `${caller} takes options such as { limiter: … }, got a limiter`)
   }
-  knownOptions(caller, options, [...MIDDLEWARE_OPTIONS, ...more])
-  const given = options as Readonly<Record<string, unknown>>
-  if (typeof given.limiter !== 'function') assertLimiter(given.limiter)
-  for (const name of ['skip', 'idempotencyKey', 'onWarning', 'onRefused', 'address']) {
-    const value = given[name]
-    if (value !== undefined && typeof value !== 'function') throw invalidOption(name, 'a function', value)
-  }
-  for (const name of ['exposeHeaders', 'countPreflight']) {
-    if (given[name] !== undefined) trueOrFalse(name, given[name])
-  }
-  assertCost(given.cost)
-  assertCount(given.count)
-  if (given.expiresIn !== undefined) readDuration('expiresIn', given.expiresIn)
-  if (given.idempotencyKey !== undefined && given.count !== undefined) {
-    const reason = given.count === false ? 'nothing is counted' : 'a reservation has its own id'
-    throw new LimiterError('INVALID_OPTION', `idempotencyKey cannot be combined with count: ${reason}`)
-  }
-  assertHeaders(given.headers)
-  assertUnit(given.unit)
-  assertSecret(given.partitionSecret)
-  assertOnMissingKey(given.onMissingKey)
+  const options = readOptions(caller, given, { ...MIDDLEWARE_OPTIONS, ...more })
+  const { idempotencyKey, count } = options as Partial<CheckedOptions<Request>>
+  if (idempotencyKey === undefined || count === undefined) return options as unknown as CheckedOptions<Request>
+  const reason = count === false ? 'nothing is counted' : 'a reservation has its own id'
+  throw new LimiterError('INVALID_OPTION', `idempotencyKey cannot be combined with count: ${reason}`)
 }
 
-/** Throws unless it is a limiter. */
-export function assertLimiter(value: unknown): void {
-  if (isLimiter(value)) return
-  throw invalidOption(
-    'limiter',
-    'a limiter made by createLimiter(), or a function of the request that picks one',
-    value,
-  )
+function checkChoice(what: string, value: unknown): unknown {
+  return typeof value === 'function' ? value : checkLimiter(what, value)
 }
 
-function isLimiter(value: unknown): boolean {
+/** Checks that a value is a limiter. */
+export function checkLimiter(what: string, value: unknown): Limiter<string> {
+  if (isLimiter(value)) return value
+  throw invalidOption(what, 'a limiter made by createLimiter(), or a function of the request that picks one', value)
+}
+
+function isLimiter(value: unknown): value is Limiter<string> {
   return typeof (value as { consume?: unknown } | null | undefined)?.consume === 'function'
 }
 
-function assertCount(count: unknown): void {
-  if (count === undefined || count === false || typeof count === 'function') return
-  if (count === 'failed' || count === 'successful') return
-  throw invalidOption('count', "'failed', 'successful', false or a function of the status", count)
+function checkCount(what: string, count: unknown): unknown {
+  if (count === false || typeof count === 'function' || count === 'failed' || count === 'successful') return count
+  throw invalidOption(what, "'failed', 'successful', false or a function of the status", count)
 }
 
 const FORMATS: readonly string[] = ['draft-11', 'draft-7', 'draft-6', 'legacy']
 
-function assertHeaders(headers: unknown): void {
-  if (headers === undefined || headers === false) return
+function checkHeaders(what: string, headers: unknown): unknown {
   if (!Array.isArray(headers)) {
-    if (FORMATS.includes(headers as string)) return
-    throw invalidOption('headers', "'draft-11', 'draft-7', 'draft-6', 'legacy', false or an array of these", headers)
+    if (headers === false || FORMATS.includes(headers as string)) return headers
+    throw invalidOption(what, "'draft-11', 'draft-7', 'draft-6', 'legacy', false or an array of these", headers)
   }
-  for (const [index, format] of headers.entries()) oneOf(`headers[${index}]`, format, FORMATS)
+  for (const [index, format] of headers.entries()) oneOf(`${what}[${index}]`, format, FORMATS)
   const drafts = headers.filter((format) => format !== 'legacy')
-  if (drafts.length <= 1 && headers.length - drafts.length <= 1) return
+  if (drafts.length <= 1 && headers.length - drafts.length <= 1) return headers
   // The drafts share the names of their fields, and mean different things by them.
   const listed = headers.map(show).join(', ')
   throw new LimiterError('INVALID_OPTION', `headers must be at most one of the drafts and 'legacy', got [${listed}]`)
 }
 
-function assertCost(cost: unknown): void {
-  if (cost === undefined || typeof cost === 'function') return
+function checkCost(what: string, cost: unknown): unknown {
+  if (typeof cost === 'function') return cost
   const costs = typeof cost === 'object' && cost !== null ? Object.entries(cost) : [['', cost]]
   for (const [tier, amount] of costs) {
-    if (amount !== undefined) wholeNumber(tier === '' ? 'cost' : `cost.${tier}`, amount, 1)
+    if (amount !== undefined) wholeNumber(tier === '' ? what : `${what}.${tier}`, amount, 1)
   }
+  return cost
 }
 
-function assertUnit(unit: unknown): void {
-  const units = typeof unit === 'object' && unit !== null ? Object.values(unit) : [unit ?? '']
+function checkUnit(what: string, unit: unknown): unknown {
+  const units = typeof unit === 'object' && unit !== null ? Object.values(unit) : [unit]
   const wrong = units.find((one) => typeof one !== 'string')
-  if (wrong !== undefined) throw invalidOption('unit', 'a string, or one for each tier by its name', wrong)
+  if (units.every((one) => typeof one === 'string')) return unit
+  throw invalidOption(what, 'a string, or one for each tier by its name', wrong)
 }
 
-function assertSecret(secret: unknown): void {
-  if (secret === undefined || (typeof secret === 'string' && secret.length >= 16)) return
+function checkSecret(what: string, secret: unknown): string {
+  if (typeof secret === 'string' && secret.length >= 16) return secret
   // The message does not show the value: it is a secret.
-  throw new LimiterError('INVALID_OPTION', 'partitionSecret must be a string of at least 16 characters')
+  throw new LimiterError('INVALID_OPTION', `${what} must be a string of at least 16 characters`)
 }
 
-function assertOnMissingKey(choice: unknown): void {
-  if (choice === undefined || choice === 'refuse' || choice === 'skip') return
+function checkOnMissingKey(what: string, choice: unknown): unknown {
   const { shared } = (choice ?? {}) as { shared?: unknown }
-  if (typeof shared === 'string' && shared.length > 0) return
-  throw invalidOption('onMissingKey', "'refuse', 'skip' or { shared: 'a name' }", choice)
+  if (choice === 'refuse' || choice === 'skip' || (typeof shared === 'string' && shared.length > 0)) return choice
+  throw invalidOption(what, "'refuse', 'skip' or { shared: 'a name' }", choice)
 }

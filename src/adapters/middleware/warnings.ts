@@ -20,16 +20,19 @@ export function createWarn(listener: ((message: string, code: WarningCode) => vo
   }
 }
 
+// A proxy is there from the first request on, and in some frameworks a look at the headers takes longer than the decision.
+const MOST_LOOKS = 1_000
+
 /** Wraps an accessor: it warns when the address cannot be the client's, because of the proxies that the framework trusts. */
 export function watchProxies<Request>(accessor: RequestAccessor<Request>, warn: Warn): RequestAccessor<Request> {
   const { trustsProxies } = accessor
   if (trustsProxies === undefined) return accessor
-  let isQuiet = false
+  let looks = 0
   return {
     ...accessor,
     clientAddress(request) {
-      if (!isQuiet && accessor.header(request, 'x-forwarded-for') !== undefined) {
-        isQuiet = true
+      if (looks++ < MOST_LOOKS && accessor.header(request, 'x-forwarded-for') !== undefined) {
+        looks = MOST_LOOKS
         const trusted = trustsProxies(request)
         if (trusted === 'none') {
           warn(

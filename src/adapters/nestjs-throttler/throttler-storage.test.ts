@@ -41,7 +41,7 @@ it('restarts at 1 after a block also when more was counted than the limit is now
   expect(await storage.increment('key', 60_000, 5, 1_000, 'default')).toMatchObject({ totalHits: 1, isBlocked: false })
 })
 
-it('forgets nothing that was counted after a block, however late the store is told to forget', async () => {
+it('forgets nothing that was counted after a block, however late the call to forget comes', async () => {
   const clock = manualClock(0)
   const memory = memoryStore()
   const late: (() => void)[] = []

@@ -19,6 +19,8 @@ interface HandlerLimit {
 
 type HandlerLimits = readonly HandlerLimit[]
 
+const NAMES = Object.keys(MIDDLEWARE_OPTIONS)
+
 /** The limits of one application: its options, and the middleware of each `@RateLimit()`, made once. */
 export class RateLimits {
   readonly #limiters: ReadonlyMap<string, Limiter<string>>
@@ -30,7 +32,7 @@ export class RateLimits {
   readonly #decorated = new WeakMap<Decorated, HandlerLimits>()
 
   constructor(caller: string, options: RateLimitModuleOptions<string>) {
-    knownOptions(caller, options, [...MIDDLEWARE_OPTIONS, 'limiters', 'trustProxy', 'closeLimiters'])
+    knownOptions(caller, options, [...NAMES, 'limiters', 'trustProxy', 'closeLimiters'])
     const { limiters = {}, trustProxy, closeLimiters = false, ...defaults } = options
     trueOrFalse('closeLimiters', closeLimiters)
     this.#limiters = parseLimiters(limiters)
@@ -69,7 +71,7 @@ export class RateLimits {
   }
 
   #createLimit(caller: string, options: RateLimitOptions<string>): HandlerLimit {
-    knownOptions(caller, options, MIDDLEWARE_OPTIONS)
+    knownOptions(caller, options, NAMES)
     const given = Object.entries(options).filter(([, value]) => value !== undefined)
     const { limiter, ...merged } = { ...this.#defaults, ...Object.fromEntries(given) } as RateLimitOptions<string>
     const found: MiddlewareOptions<ExecutionContext, string>['limiter'] =

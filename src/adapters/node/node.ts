@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Decision } from '../../core/decision.ts'
+import { anything } from '../../core/read-options.ts'
 import { clientAddress, type TrustProxy } from '../../http/client-address.ts'
 import { createMiddleware } from '../middleware/middleware.ts'
 import type { MiddlewareOptions } from '../middleware/options.ts'
@@ -37,7 +38,7 @@ export function rateLimit<Tier extends string = never>(
       clientAddress: (request) => findAddress(request.socket.remoteAddress, readHeader(request, 'x-forwarded-for')),
       trustsProxies: () => (trustProxy === undefined ? 'none' : 'some'),
     },
-    ['trustProxy'],
+    { trustProxy: anything },
   )
   return (handler) => async (request, response) => {
     const result = await middleware(request)

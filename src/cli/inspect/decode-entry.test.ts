@@ -16,7 +16,7 @@ describe('what Redis keeps of a key', () => {
 
   it('is a block, holds and a state, each of which may be missing', () => {
     const block = [Number.NEGATIVE_INFINITY, 10, 20]
-    const holds = [-2.5, 101, 2, ...[7, 3, 3, 100, 200], ...[8, 1, 1, 101, 201]]
+    const holds = [-2.5, 101, 2, ...[7, 8], ...[3, 1], ...[3, 1], ...[100, 101], ...[200, 201]]
     expect(decodeEntry(fixed, encodeNumbers(...block, ...holds, 0, 4, 1_000))).toMatchObject({
       block: { atMs: 10, untilMs: 20 },
       holds: [
@@ -53,11 +53,11 @@ describe('what Redis keeps of a key', () => {
 
   it('is a log in runs, each in its place', () => {
     const block = [Number.NEGATIVE_INFINITY, 10, 20]
-    // Of the first run one pair has left; the second one starts its sums over.
-    const line = [60, 5, 1_000, ...[2, 17, 48, 2, 7, 20], ...[1, 1, 16, 0, 1, 40]]
+    // Of the first run one pair has left; the second one starts its sums over. The clock was set back after the first.
+    const line = [60, 5, 1_000, ...[2, 17, 48, 2, 7, 20, 100], ...[1, 1, 16, 0, 1, 40, 0]]
     const places = [
       [40, 1],
-      [10, 2, 20, 5, 30, 9],
+      [110, 2, 120, 5, 130, 9],
     ].map((pairs) => [...pairs, ...Array(512 - pairs.length).fill(7)])
     const head = [-0.125, 2, 8 * line.length, 8 * block.length]
     expect(decodeEntry(log, encodeNumbers(...head, ...places.flat(), ...line, ...block, 99))).toMatchObject({

@@ -16,7 +16,7 @@ const HOLD_NUMBERS = 5
 
 /**
  * Reads what the scripts have packed, a row of doubles: a block is −∞ and two times, n holds are −n − ½, two numbers, and five
- * numbers each, and the rest is the state of the rule. `undefined` when it is something else.
+ * columns of n numbers, and the rest is the state of the rule. `undefined` when it is something else.
  */
 export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefined {
   if (bytes.length % 8 !== 0) return undefined
@@ -41,10 +41,10 @@ export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefi
 
 /** @param mostLeft no more than that can go back of any hold. */
 function readHolds(numbers: Float64Array, from: number, count: number, mostLeft: number): readonly Hold[] {
-  return Array.from({ length: count }, (_, index) => {
-    const at = from + index * HOLD_NUMBERS
-    const row = numbers.subarray(at, at + HOLD_NUMBERS) as unknown as [number, number, number, number, number]
-    const [id, amount, left, takenMs, untilMs] = row
+  return Array.from({ length: count }, (_, row) => {
+    const [id, amount, left, takenMs, untilMs] = Array.from({ length: HOLD_NUMBERS }, (_column, column) => {
+      return numbers[from + column * count + row]
+    }) as [number, number, number, number, number]
     return { id, amount, left: Math.min(left, mostLeft), takenMs, untilMs }
   })
 }

@@ -1,5 +1,6 @@
 import type { Decision, TierResult } from '../../core/decision.ts'
 import { composeDecisionJson } from '../../service/routes/decision-json.ts'
+import { formatParameter } from '../command/format-parameter.ts'
 import type { Colors } from '../terminal/colors.ts'
 import { formatDuration, formatTime } from '../terminal/format-duration.ts'
 import { printable } from '../terminal/printable.ts'
@@ -45,7 +46,7 @@ function findVerdict({ decision }: Inspection, { name, limit }: InspectedLimit):
 
 function formatLimit(limit: InspectedLimit, verdict: TierResult, atMs: number, colors: Colors): string {
   const { name, kind, parameters, isShadow, stored } = limit
-  const numbers = Object.entries(parameters).map(([parameter, value]) => `${parameter} ${value}`)
+  const numbers = Object.entries(parameters).map(([name, value]) => formatParameter(name, value))
   const rows: [string, string][] = [
     ['rule', `${kind}, ${numbers.join(', ')}${isShadow ? '; shadow' : ''}`],
     ['remaining', `${verdict.remaining} of ${limit.limit}`],

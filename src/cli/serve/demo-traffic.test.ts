@@ -49,7 +49,7 @@ it('asks every limiter for a few callers, by tiers where there are some', async 
   stop()
 })
 
-it('is bounded, and ends when it is told to', async () => {
+it('is bounded, and ends when it is stopped', async () => {
   const { clock, limiters, random, decided } = stage()
   const stop = startDemoTraffic(() => limiters, { clock, random })
   await clock.run(40_000)

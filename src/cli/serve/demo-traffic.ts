@@ -59,5 +59,5 @@ function chooseKey({ name, rules }: Limiter<string>, random: () => number): Key<
 
 function composeSubject(tier: string, caller: number): string {
   if (/ip|address/i.test(tier)) return `203.0.113.${caller}`
-  return /global|all|total|everybody/i.test(tier) ? 'all' : `user:${caller}`
+  return /global|all|total|every/i.test(tier) ? 'all' : `user:${caller}`
 }

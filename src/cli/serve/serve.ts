@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import type { Store } from '../../core/store.ts'
-import { createService, type Service } from '../../service/service.ts'
+import { createService } from '../../service/service.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import { VERSION } from '../command/version.ts'
 import { resolveRedisUrl } from '../redis/redis-option.ts'
-import { type ConnectedRedis, connectRedis } from '../redis/redis-url.ts'
+import { connectRedis } from '../redis/redis-url.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { startDemoTraffic } from './demo-traffic.ts'
 import { listenOn } from './listen.ts'
@@ -13,8 +13,8 @@ import { createServeLog, type ServeLog } from './log.ts'
 import { findPageFolder } from './page-folder.ts'
 import { keepReloading, readServedPolicies, reloadPolicies } from './reload.ts'
 import { planRls, type RlsPlan, startRls } from './rls.ts'
-import { describeReads, formatPageUrl, formatUrl } from './started.ts'
-import { assertOwnToken, resolveToken, type Token } from './token.ts'
+import { describeReads, formatPageUrl, formatUrl, type Started } from './started.ts'
+import { assertOwnToken, resolveToken } from './token.ts'
 
 /** Options of `sluice serve`. */
 export interface ServeOptions {
@@ -68,21 +68,21 @@ export async function serve(
       onStoreChange: log.storeChanged,
       onError: log.failed,
     })
-    await serveUntilEnd(service, options, terminal, log, token, redis, rls && { plan: rls, store })
+    const started = { service, policies, token, place: redis?.place }
+    await serveUntilEnd(started, options, terminal, log, rls && { plan: rls, store })
   } finally {
     await redis?.close()
   }
 }
 
 async function serveUntilEnd(
-  service: Service,
+  started: Pick<Started, 'service' | 'policies' | 'token' | 'place'>,
   options: ServeOptions,
   { signal }: Terminal,
   log: ServeLog,
-  token: Token,
-  redis: ConnectedRedis | undefined,
   rls: { readonly plan: RlsPlan; readonly store: Store } | undefined,
 ): Promise<void> {
+  const { service, token } = started
   const stops: (() => void)[] = []
   const ends: ((graceMs: number) => Promise<void>)[] = [(graceMs) => service.close(graceMs)]
   try {
@@ -98,7 +98,7 @@ async function serveUntilEnd(
       ends.unshift(running.close)
       stops.push(keepReloading(rls.plan.files, options.watch, running.reload))
     }
-    log.started({ service, url, ...told, token, place: redis?.place, file })
+    log.started({ ...started, url, ...told, file })
     if (options.demo === true) stops.push(startDemoTraffic(() => service.limiters()))
     if (!signal.aborted) await once(signal, 'abort')
     log.closing()

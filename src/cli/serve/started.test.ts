@@ -6,7 +6,7 @@ it('an address of six is put in brackets', () => {
   expect(formatUrl({ address: '127.0.0.1', port: 8080, isLocal: true })).toBe('http://127.0.0.1:8080')
 })
 
-it('the address of the page has the token only when nobody knows it', () => {
+it('the address of the page has the token only when it is new', () => {
   expect(formatPageUrl('http://a', { text: 'secret', isNew: true, inShell: 'secret' })).toBe('http://a/#token=secret')
   expect(formatPageUrl('http://a', { text: 'secret', isNew: false, inShell: '$SLUICE_TOKEN' })).toBe('http://a/')
 })

@@ -1,9 +1,11 @@
+import type { Policies } from '../../policies/read-policies.ts'
 import type { ListeningAddress } from '../../service/server/http-server.ts'
 import type { Service } from '../../service/service.ts'
 import type { Token } from './token.ts'
 
 /** What has been started, and how to reach it. */
 export interface Started {
+  readonly policies: Policies
   readonly service: Service
   readonly url: string
   /** Where the page is, with the token if it is a new one. */

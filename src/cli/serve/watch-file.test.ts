@@ -52,7 +52,7 @@ it('tells once of what was written in steps', async () => {
   expect(changes()).toBe(1)
 })
 
-it('finds a change in a folder that is not there yet, which nobody can tell of', async () => {
+it('finds a change in a folder that does not exist yet, of which the system reports nothing', async () => {
   const { folder, watching, changes } = await stage(join('later', 'limits.yaml'))
   watching()
   await mkdir(join(folder, 'later'))

@@ -23,7 +23,7 @@ it('shows how far it is once that takes long, now and then, and takes it away at
   expect(terminal.text()).toBe('')
 })
 
-it('shows nothing where nobody watches', () => {
+it('shows nothing without a terminal', () => {
   const clock = manualClock(0)
   const terminal = recordingTerminal()
   const progress = new Progress(terminal, () => clock.nowMs())

@@ -135,7 +135,7 @@ describe('a line that is wrong is named', () => {
     expect([arrivals, file.skipped]).toEqual([TWO, 2])
   })
 
-  it('when it is the first one and nobody can tell what it is', async () => {
+  it('when it is the first one and its format is unknown', async () => {
     const path = writeTrace('odd', '\nhello\n')
     await expect(read(path)).rejects.toThrow(
       `${path}:2: this is no JSON, no CSV of atMs,key,cost and no access log: --trace-format says what it is`,
@@ -149,7 +149,7 @@ describe('a line that is wrong is named', () => {
   })
 })
 
-describe('a file that cannot be read is told', () => {
+describe('a file that cannot be read is an error', () => {
   it('because it is not there, or is a folder', async () => {
     await expect(read(join(folder, 'none'))).rejects.toThrow('none cannot be read: no such file')
     await expect(read(folder)).rejects.toThrow(`the trace ${folder} is a folder`)

@@ -83,14 +83,14 @@ describe('the terminal of a process', () => {
     expect((await stdout.toArray()).join('')).toContain('Sure? ')
   })
 
-  it('hears nothing when there is nobody any more', async () => {
+  it('hears nothing after the terminal is gone', async () => {
     const { process, stdin } = fakeProcess(true)
     const answer = createProcessTerminal(process).keyboard?.ask('Sure? ')
     stdin.end()
     expect(await answer).toBe('')
   })
 
-  it('hears keys as they are pressed, until it is told to stop', async () => {
+  it('hears keys as they are pressed, until it is stopped', async () => {
     const { process, stdin, rawModes } = fakeProcess(true)
     const keys: string[] = []
     const stop = createProcessTerminal(process).keyboard?.onKey((key) => keys.push(key))

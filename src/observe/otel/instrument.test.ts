@@ -27,9 +27,9 @@ function told(): unknown {
 describe('spans', () => {
   it('say what was asked and decided, and not about whom', async () => {
     const limiter = instrument(createLimiter({ name: 'api', rule: two }), providers())
-    await limiter.consume('somebody', { cost: 2 })
-    await limiter.consume('somebody')
-    await limiter.block('somebody', 50)
+    await limiter.consume('user:42', { cost: 2 })
+    await limiter.consume('user:42')
+    await limiter.block('user:42', 50)
     const common = { 'sluice.limiter': 'api', 'sluice.decided_by': 'memory', 'sluice.limit': 2, 'sluice.remaining': 0 }
     expect(told()).toEqual([
       ['sluice.consume', { ...common, 'sluice.cost': 2, 'sluice.allowed': true }],
@@ -153,7 +153,7 @@ describe('spans', () => {
     expect(spans[2]?.status.message).toBe('a text')
   })
 
-  it('cost little where nobody records them', async () => {
+  it('cost little where nothing records them', async () => {
     const limiter = instrument(createLimiter({ name: 'api', rule: two }))
     expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 1 })
     expect(await limiter.consume('a')).toMatchObject({ allowed: true, remaining: 0 })

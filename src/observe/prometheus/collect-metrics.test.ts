@@ -91,8 +91,8 @@ describe('metrics', () => {
   it('never name a key', async () => {
     const limiter = createLimiter({ name: 'api', tiers: { user: two, ip: two } })
     collectMetrics(limiter, { register })
-    for (let time = 0; time < 4; time++) await limiter.consume({ user: 'somebody', ip: '203.0.113.7' })
-    expect(await register.metrics()).not.toMatch(/somebody|203\.0\.113\.7/)
+    for (let time = 0; time < 4; time++) await limiter.consume({ user: 'ada', ip: '203.0.113.7' })
+    expect(await register.metrics()).not.toMatch(/ada|203\.0\.113\.7/)
   })
 
   it('tell of policies that fail', async () => {

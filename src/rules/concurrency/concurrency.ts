@@ -5,7 +5,7 @@ import { parseDebt } from '../debt.ts'
 import { shareLimit } from '../share.ts'
 import { compactTimelineCodec } from '../timeline.ts'
 import type { Timeline } from '../timeline-view.ts'
-import { createConcurrency } from './concurrency.memory.ts'
+import { type ConcurrencyParameters, createConcurrency, describeConcurrency } from './concurrency.memory.ts'
 
 /** Options of `concurrency`. */
 export interface ConcurrencyOptions {
@@ -28,18 +28,15 @@ export function concurrency(options: ConcurrencyOptions): Rule {
   knownOptions('concurrency()', options, ['limit', 'lease', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
   const leaseMs = readDuration('lease', options.lease)
-  const parameters = { limit, leaseMs, maxDebt: parseDebt(options.maxDebt, limit) }
+  return createRule({ limit, leaseMs, maxDebt: parseDebt(options.maxDebt, limit) })
+}
+
+function createRule(parameters: ConcurrencyParameters): Rule {
   const rule: Rule<Timeline> = {
-    kind: 'concurrency',
-    stateName: 'concurrency@1',
-    limit,
-    identity: JSON.stringify(parameters),
-    parameters,
+    ...describeConcurrency(parameters),
     compactCodec: compactTimelineCodec,
-    refunds: 'lease',
-    windowMs: undefined,
-    replenishes: 'on-release',
-    share: (instances) => concurrency({ ...shareLimit(parameters, instances), lease: leaseMs }),
+    share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
+    withParameters: createRule,
     ...createConcurrency(parameters),
   }
   return rule

@@ -18,8 +18,8 @@ local function readFixedWindow(value, at)
   end
 end
 
-local function writeFixedWindow(state, front)
-  return front .. struct.pack('<ddd', state.atMs, state.count, state.windowMs)
+local function writeFixedWindow(state)
+  return struct.pack('<ddd', state.atMs, state.count, state.windowMs)
 end
 
 local function stepFixedWindow(rule, state, nowMs, cost, force, takenMs)
@@ -71,3 +71,6 @@ local laterMs = count > 0 and leftMs or 0
 
 -- @write
 stored = struct.pack('<ddd', startMs, count, windowMs)
+
+-- @patch
+redis.call('SETRANGE', key, '8', struct.pack('<d', count))

@@ -7,12 +7,16 @@ export interface FixedWindowState extends RuleState {
   readonly windowMs: number
 }
 
-interface Parameters extends WindowParameters {
-  readonly anchor: 'clock' | 'first-hit'
-}
+/** What the fixed window knows. */
+export type FixedWindowParameters = WindowParameters & { readonly anchor: 'clock' | 'first-hit' }
 
 /** One step of the fixed window, on a window of that length. */
-export const stepFixedWindow: CountedStep<Parameters, FixedWindowState> = (parameters, state, nowMs, cost) => {
+export const stepFixedWindow: CountedStep<FixedWindowParameters, FixedWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  cost,
+) => {
   const { limit, windowMs } = parameters
   const open = findOpen(state, windowMs, nowMs)
   const before = open?.count ?? 0
@@ -32,7 +36,7 @@ export const stepFixedWindow: CountedStep<Parameters, FixedWindowState> = (param
 }
 
 /** One adjustment of the fixed window, on a window of that length. */
-export const adjustFixedWindow: CountedAdjust<Parameters, FixedWindowState> = (
+export const adjustFixedWindow: CountedAdjust<FixedWindowParameters, FixedWindowState> = (
   parameters,
   state,
   nowMs,
@@ -56,7 +60,11 @@ function findOpen(state: FixedWindowState | undefined, windowMs: number, nowMs: 
   return state !== undefined && nowMs < state.atMs + windowMs ? state : undefined
 }
 
-function findStart(open: FixedWindowState | undefined, { windowMs, anchor }: Parameters, nowMs: number): number {
+function findStart(
+  open: FixedWindowState | undefined,
+  { windowMs, anchor }: FixedWindowParameters,
+  nowMs: number,
+): number {
   if (open !== undefined && nowMs >= open.atMs) return open.atMs
   return anchor === 'clock' ? nowMs - (nowMs % windowMs) : nowMs
 }

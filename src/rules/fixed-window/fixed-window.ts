@@ -4,7 +4,13 @@ import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveWindow } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
-import { adjustFixedWindow, type FixedWindowState, fixedWindowCodec, stepFixedWindow } from './fixed-window.memory.ts'
+import {
+  adjustFixedWindow,
+  type FixedWindowParameters,
+  type FixedWindowState,
+  fixedWindowCodec,
+  stepFixedWindow,
+} from './fixed-window.memory.ts'
 
 /** Options of `fixedWindow`. */
 export interface FixedWindowOptions {
@@ -13,7 +19,7 @@ export interface FixedWindowOptions {
   /** Length of a window, 1 ms to 10 years. */
   readonly window: Duration
   /**
-   * `'clock'`: windows start at multiples of `window`, for everybody at once.
+   * `'clock'`: windows start at multiples of `window`, for all keys at once.
    * `'first-hit'`: a key's window opens with its first request.
    * @default 'clock'
    */
@@ -33,12 +39,16 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
   knownOptions('fixedWindow()', options, ['limit', 'window', 'anchor', 'maxDebt'])
   const { anchor = 'clock' } = options
   const limit = wholeNumber('limit', options.limit, 1)
-  const parameters = {
+  return createRule({
     limit,
     windowMs: readDuration('window', options.window),
     anchor: oneOf('anchor', anchor, ['clock', 'first-hit']),
     maxDebt: parseDebt(options.maxDebt, limit),
-  } as const
+  })
+}
+
+function createRule(parameters: FixedWindowParameters): Rule {
+  const { limit, windowMs } = parameters
   const rule: Rule<FixedWindowState> = {
     kind: 'fixed-window',
     stateName: 'fixed-window@1',
@@ -47,10 +57,11 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
     parameters,
     codec: fixedWindowCodec,
     refunds: 'by-time',
-    windowMs: parameters.windowMs,
+    windowMs,
     replenishes: 'at-window-end',
-    share: (instances) => fixedWindow({ ...shareLimit(parameters, instances), window: parameters.windowMs, anchor }),
-    ...outliveWindow<typeof parameters, FixedWindowState>(stepFixedWindow, adjustFixedWindow, parameters),
+    share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
+    withParameters: createRule,
+    ...outliveWindow<FixedWindowParameters, FixedWindowState>(stepFixedWindow, adjustFixedWindow, parameters),
   }
   return rule
 }

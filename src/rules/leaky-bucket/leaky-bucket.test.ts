@@ -30,7 +30,7 @@ describe('leakyBucket', () => {
           const ruling = consume(rule, entry, cost, nowMs)
           entry = ruling
           if (!ruling.allowed) continue
-          // The exact queue, in fractions of a millisecond: nobody goes early, and nobody a whole millisecond late.
+          // The exact queue, in fractions of a millisecond: no request goes early, and none a whole millisecond late.
           const turnMs = Math.max(nowMs, freeMs)
           expect(nowMs + ruling.delayMs).toBeGreaterThanOrEqual(turnMs - 1e-6)
           expect(nowMs + ruling.delayMs).toBeLessThan(turnMs + 1)

@@ -46,16 +46,24 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
   if (options.maxWait !== undefined && mode === 'police') {
     throw new LimiterError('INVALID_OPTION', "maxWait needs mode: 'shape'; mode 'police' never waits. Remove maxWait")
   }
-  const drainMs = Math.ceil((capacity * periodMs) / leak)
-  const { maxWait = drainMs } = options
-  const parameters = {
+  const longestMs = drainMs({ capacity, leak, periodMs })
+  const { maxWait = longestMs } = options
+  return createRule({
     capacity,
     leak,
     periodMs,
     mode,
-    maxWaitMs: Math.min(drainMs, readWait('maxWait', maxWait)),
+    maxWaitMs: Math.min(longestMs, readWait('maxWait', maxWait)),
     maxDebt: parseDebt(options.maxDebt, capacity, periodMs),
-  }
+  })
+}
+
+type Parameters = Readonly<Record<'capacity' | 'leak' | 'periodMs' | 'maxWaitMs' | 'maxDebt', number>> & {
+  readonly mode: 'police' | 'shape'
+}
+
+function createRule(parameters: Parameters): Rule {
+  const { capacity, leak, periodMs, mode, maxWaitMs } = parameters
   const rule: Rule<Level> = {
     kind: 'leaky-bucket',
     stateName: 'leaky-bucket@1',
@@ -67,11 +75,18 @@ export function leakyBucket(options: LeakyBucketOptions): Rule {
     refunds: 'pool',
     windowMs: (capacity * periodMs) / leak,
     replenishes: 'continuously',
-    share: (instances) => {
-      const shared = { leak, mode, ...shareLevel(parameters, instances) }
-      return leakyBucket(mode === 'shape' ? { ...shared, maxWait: parameters.maxWaitMs } : shared)
+    share(instances) {
+      const share = { ...parameters, ...shareLevel(parameters, instances) }
+      const longestMs = drainMs(share)
+      return createRule({ ...share, maxWaitMs: mode === 'shape' ? Math.min(longestMs, maxWaitMs) : longestMs })
     },
+    withParameters: createRule,
     ...outliveLevel(stepLeakyBucket, { ...parameters, rate: leak }),
   }
   return rule
+}
+
+/** The time in which a full bucket leaks out. */
+function drainMs({ capacity, leak, periodMs }: Pick<Parameters, 'capacity' | 'leak' | 'periodMs'>): number {
+  return Math.ceil((capacity * periodMs) / leak)
 }

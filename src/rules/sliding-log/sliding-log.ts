@@ -2,6 +2,7 @@ import { knownOptions, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
+import type { WindowParameters } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
 import { compactTimelineCodec } from '../timeline.ts'
 import type { Timeline } from '../timeline-view.ts'
@@ -28,7 +29,11 @@ export function slidingLog(options: SlidingLogOptions): Rule {
   knownOptions('slidingLog()', options, ['limit', 'window', 'maxDebt'])
   const limit = wholeNumber('limit', options.limit, 1)
   const windowMs = readDuration('window', options.window)
-  const parameters = { limit, windowMs, maxDebt: parseDebt(options.maxDebt, limit) }
+  return createRule({ limit, windowMs, maxDebt: parseDebt(options.maxDebt, limit) })
+}
+
+function createRule(parameters: WindowParameters): Rule {
+  const { limit, windowMs } = parameters
   const rule: Rule<Timeline> = {
     kind: 'sliding-log',
     stateName: 'sliding-log@1',
@@ -40,7 +45,8 @@ export function slidingLog(options: SlidingLogOptions): Rule {
     windowMs,
     replenishes: 'gradually',
     mostHolds: 200,
-    share: (instances) => slidingLog({ ...shareLimit(parameters, instances), window: windowMs }),
+    share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
+    withParameters: createRule,
     ...createSlidingLog(parameters),
   }
   return rule

@@ -24,8 +24,8 @@ local function readSlidingWindow(value, at)
   end
 end
 
-local function writeSlidingWindow(state, front)
-  return front .. struct.pack('<dddd', state.atMs, state.current, state.previous, state.windowMs)
+local function writeSlidingWindow(state)
+  return struct.pack('<dddd', state.atMs, state.current, state.previous, state.windowMs)
 end
 
 local function stepSlidingWindow(rule, state, nowMs, cost, force, takenMs)
@@ -108,3 +108,6 @@ end
 
 -- @write
 stored = struct.pack('<dddd', startMs, current, previous, windowMs)
+
+-- @patch
+redis.call('SETRANGE', key, '8', struct.pack('<d', current))

@@ -2,7 +2,7 @@ import { exactProduct, knownOptions, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
 import type { Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
-import { outliveWindow } from '../outlive.ts'
+import { outliveWindow, type WindowParameters } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
 import {
   adjustSlidingWindow,
@@ -34,7 +34,11 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
   const limit = wholeNumber('limit', options.limit, 1)
   const windowMs = readDuration('window', options.window)
   exactProduct('limit × window', limit, windowMs)
-  const parameters = { limit, windowMs, maxDebt: parseDebt(options.maxDebt, limit, windowMs) }
+  return createRule({ limit, windowMs, maxDebt: parseDebt(options.maxDebt, limit, windowMs) })
+}
+
+function createRule(parameters: WindowParameters): Rule {
+  const { limit, windowMs } = parameters
   const rule: Rule<SlidingWindowState> = {
     kind: 'sliding-window',
     stateName: 'sliding-window@1',
@@ -45,8 +49,9 @@ export function slidingWindow(options: SlidingWindowOptions): Rule {
     refunds: 'by-time',
     windowMs,
     replenishes: 'gradually',
-    share: (instances) => slidingWindow({ ...shareLimit(parameters, instances), window: windowMs }),
-    ...outliveWindow<typeof parameters, SlidingWindowState>(stepSlidingWindow, adjustSlidingWindow, parameters),
+    share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
+    withParameters: createRule,
+    ...outliveWindow<WindowParameters, SlidingWindowState>(stepSlidingWindow, adjustSlidingWindow, parameters),
   }
   return rule
 }

@@ -14,31 +14,38 @@ local function readStrictWindow(value, at)
   if not isWhole(slices, 1, 1000) then
     return nil
   end
-  local counts = { struct.unpack('<' .. string.rep('d', slices + 3), value, at) }
-  local atMs, sliceMs = counts[1], -counts[slices + 3]
-  local isRight = isWhole(atMs, 0) and isWhole(sliceMs, 1) and sliceMs * slices <= EXACT
-  for slice = 1, slices + 1 do
-    counts[slice] = counts[slice + 1]
-    isRight = isRight and isWhole(counts[slice], 0, 2 * EXACT)
+  local counts = { struct.unpack('<' .. string.rep('d', slices + 2), value, at + 8) }
+  local atMs, sliceMs, live = struct.unpack('<d', value, at), -counts[slices + 2], slices + 1
+  local isRight, total, parts = isWhole(atMs, 0) and isWhole(sliceMs, 1) and sliceMs * slices <= EXACT, 0, 0
+  for slice = 1, live do
+    local count = counts[slice]
+    total, parts = total + count, parts + count % 1
+    -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
+    isRight = isRight and count >= 0 and count <= 2 * EXACT
   end
-  -- No count is below zero: so a state that was cut off cannot pass for one of fewer slices.
-  return isRight and { atMs = atMs, counts = counts, slices = slices, sliceMs = sliceMs } or nil
+  if isRight and parts == 0 then
+    return { atMs = atMs, counts = counts, slices = slices, sliceMs = sliceMs, total = total }
+  end
 end
 
-local function writeStrictWindow(state, front)
+local function writeStrictWindow(state)
   local counts, live = state.counts, state.slices + 1
   counts[live + 1] = -state.sliceMs
-  return front
-    .. struct.pack('<d' .. string.rep('d', live + 1), state.atMs, (table.unpack or unpack)(counts, 1, live + 1))
+  return struct.pack('<d' .. string.rep('d', live + 1), state.atMs, (table.unpack or unpack)(counts, 1, live + 1))
 end
 
 local function stepStrictWindow(rule, state, nowMs, cost, force, takenMs)
   local limit, sliceMs, live = rule.limit, rule.sliceMs, rule.slices + 1
   local atMs, counts, used, returned = nowMs - nowMs % sliceMs, {}, 0, 0
   local passed = state and math.max(0, math.floor((atMs - state.atMs) / sliceMs + 0.5)) or live
-  for slice = 1, live do
-    local count = slice + passed <= live and state.counts[slice + passed] or 0
-    counts[slice], used = count, used + count
+  if passed < live then
+    counts, used = { (table.unpack or unpack)(state.counts, passed + 1, live) }, state.total
+    for slice = 1, passed do
+      used = used - state.counts[slice]
+    end
+  end
+  for slice = math.max(1, live - passed + 1), live do
+    counts[slice] = 0
   end
   local passes = force or used + cost <= limit
   if passes and cost < 0 then
@@ -69,8 +76,58 @@ local function stepStrictWindow(rule, state, nowMs, cost, force, takenMs)
   if not passes then
     return laterMs, remaining, resetAfterMs, 0, 0
   end
-  local next = { atMs = atMs, counts = counts, slices = rule.slices, sliceMs = sliceMs }
+  local next = { atMs = atMs, counts = counts, slices = rule.slices, sliceMs = sliceMs, total = used }
   return 0, remaining, resetAfterMs, laterMs, 0, next, returned
+end
+
+-- The oldest slice with which at least amount has left. What all slices up to each one have counted, its first use finds.
+local function findFreeingSlice(state, amount)
+  local sums, sum, low, high = state.sums or {}, 0, 1, state.slices + 1
+  for slice = 1, state.sums and 0 or high do
+    sum = sum + state.counts[slice]
+    sums[slice] = sum
+  end
+  state.sums = sums
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if sums[middle] < amount then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return low
+end
+
+-- When a cost passes after amounts have gone back, without the counts that have them given back.
+local function retryStrictWindow(rule, state, nowMs, cost, lefts, takens, count)
+  local sliceMs, live, removed, slices = state.sliceMs, state.slices + 1, {}, {}
+  local passed = math.max(0, math.floor((nowMs - nowMs % sliceMs - state.atMs) / sliceMs + 0.5))
+  for row = 1, count do
+    local slice = live + math.min(0, math.floor(takens[row] / sliceMs) - state.atMs / sliceMs)
+    if slice > passed and slice >= 1 then
+      slices[#slices + 1] = not removed[slice] and slice or nil
+      removed[slice] = math.min(state.counts[slice], (removed[slice] or 0) + lefts[row])
+    end
+  end
+  findFreeingSlice(state, 1)
+  local gone = passed > 0 and state.sums[math.min(passed, live)] or 0
+  local needed = state.sums[live] + cost - rule.limit
+  for _, slice in ipairs(slices) do
+    needed = needed - removed[slice]
+  end
+  if needed <= gone then
+    return 0
+  end
+  table.sort(slices)
+  for _, slice in ipairs(slices) do
+    if findFreeingSlice(state, needed) < slice then
+      break
+    end
+    -- It leaves with its slice no more, so others have to.
+    needed = needed + removed[slice]
+  end
+  return state.atMs + findFreeingSlice(state, needed) * sliceMs - nowMs
 end
 
 -- @setup

@@ -7,12 +7,16 @@ export interface StrictWindowState extends RuleState {
   readonly sliceMs: number
 }
 
-interface Parameters extends WindowParameters {
-  readonly slices: number
-}
+/** What the strict window knows. */
+export type StrictWindowParameters = WindowParameters & { readonly slices: number }
 
 /** One step of the strict window, on slices of that number and length. */
-export const stepStrictWindow: CountedStep<Parameters, StrictWindowState> = (parameters, state, nowMs, cost) => {
+export const stepStrictWindow: CountedStep<StrictWindowParameters, StrictWindowState> = (
+  parameters,
+  state,
+  nowMs,
+  cost,
+) => {
   const { limit, windowMs, slices } = parameters
   const sliceMs = measureSlice(windowMs, slices)
   const atMs = findStart(nowMs, sliceMs)
@@ -35,7 +39,7 @@ export const stepStrictWindow: CountedStep<Parameters, StrictWindowState> = (par
 }
 
 /** One adjustment of the strict window, on slices of that number and length. */
-export const adjustStrictWindow: CountedAdjust<Parameters, StrictWindowState> = (
+export const adjustStrictWindow: CountedAdjust<StrictWindowParameters, StrictWindowState> = (
   parameters,
   state,
   nowMs,
@@ -79,7 +83,10 @@ export const bulkStrictWindow: BulkRefunds<StrictWindowState> = {
 }
 
 /** The parameters that counted a state, with the limit of these. */
-export function readStrictWindow(parameters: Parameters, { counts, sliceMs }: StrictWindowState): Parameters {
+export function readStrictWindow(
+  parameters: StrictWindowParameters,
+  { counts, sliceMs }: StrictWindowState,
+): StrictWindowParameters {
   const slices = counts.length - 1
   if (slices === parameters.slices && sliceMs === measureSlice(parameters.windowMs, slices)) return parameters
   return { ...parameters, slices, windowMs: slices * sliceMs }

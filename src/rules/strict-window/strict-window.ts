@@ -10,6 +10,7 @@ import {
   createCompactStrictWindowCodec,
   createStrictWindowCodec,
   readStrictWindow,
+  type StrictWindowParameters,
   type StrictWindowState,
   stepStrictWindow,
 } from './strict-window.memory.ts'
@@ -44,7 +45,11 @@ export function strictWindow(options: StrictWindowOptions): Rule {
   const mostSlices = Math.min(1_000, windowMs)
   const { slices = Math.min(10, mostSlices) } = options
   wholeNumber('slices', slices, 1, mostSlices)
-  const parameters = { limit, windowMs, slices, maxDebt: parseDebt(options.maxDebt, limit) }
+  return createRule({ limit, windowMs, slices, maxDebt: parseDebt(options.maxDebt, limit) })
+}
+
+function createRule(parameters: StrictWindowParameters): Rule {
+  const { limit, windowMs, slices } = parameters
   const rule: Rule<StrictWindowState> = {
     kind: 'strict-window',
     stateName: 'strict-window@1',
@@ -54,10 +59,11 @@ export function strictWindow(options: StrictWindowOptions): Rule {
     codec: createStrictWindowCodec(slices + 1),
     compactCodec: createCompactStrictWindowCodec(slices + 1),
     refunds: 'by-time',
-    windowMs: parameters.windowMs,
+    windowMs,
     replenishes: 'gradually',
-    share: (instances) => strictWindow({ ...shareLimit(parameters, instances), window: windowMs, slices }),
-    ...outliveRequests<typeof parameters, StrictWindowState>({
+    share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
+    withParameters: createRule,
+    ...outliveRequests<StrictWindowParameters, StrictWindowState>({
       step: stepStrictWindow,
       adjust: adjustStrictWindow,
       parameters,

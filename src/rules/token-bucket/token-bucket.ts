@@ -48,7 +48,11 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
   const refill = wholeNumber('refill', options.refill, 1)
   const periodMs = readDuration('period', options.period)
   exactProduct('capacity × period', capacity, periodMs)
-  const parameters = { capacity, refill, periodMs, maxDebt: parseDebt(options.maxDebt, capacity, periodMs) }
+  return createRule({ capacity, refill, periodMs, maxDebt: parseDebt(options.maxDebt, capacity, periodMs) })
+}
+
+function createRule(parameters: Readonly<Record<'capacity' | 'refill' | 'periodMs' | 'maxDebt', number>>): Rule {
+  const { capacity, refill, periodMs } = parameters
   const rule: Rule<Level> = {
     kind: 'token-bucket',
     stateName: 'token-bucket@1',
@@ -60,7 +64,8 @@ export function tokenBucket(options: TokenBucketOptions): Rule {
     refunds: 'pool',
     windowMs: (capacity * periodMs) / refill,
     replenishes: 'continuously',
-    share: (instances) => tokenBucket({ refill, ...shareLevel(parameters, instances) }),
+    share: (instances) => createRule({ ...parameters, ...shareLevel(parameters, instances) }),
+    withParameters: createRule,
     ...outliveLevel(stepTokenBucket, { ...parameters, rate: refill }),
   }
   return rule

@@ -1,5 +1,6 @@
 import { knownOptions, show } from '../../core/check.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import { didYouMean } from '../../core/nearest-name.ts'
 import type { Key } from '../../limiter/options.ts'
 import type { OpenReservation } from '../../limiter/reservation.ts'
 import { readHoldToken } from '../../limiter/reservation.ts'
@@ -51,5 +52,7 @@ function readPolicy(policies: PolicyLookup, name: unknown): PolicyInForce {
 export function findPolicy(policies: PolicyLookup, name: string): PolicyInForce {
   const policy = policies.get(name)
   if (policy !== undefined) return policy
-  throw new RequestError('UNKNOWN_POLICY', `unknown policy ${show(name)}; GET /v1/policies lists all`)
+  const names = policies.all().map((one) => one.name)
+  const hint = didYouMean(name, names) || '; GET /v1/policies lists all'
+  throw new RequestError('UNKNOWN_POLICY', `unknown policy ${show(name)}${hint}`)
 }

@@ -1,15 +1,21 @@
+import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { openLimit, operationOn } from '../../../test/open-limit.ts'
+import { runs } from '../../../test/effort.ts'
+import { type Action, openLimit, operationOn } from '../../../test/open-limit.ts'
 import { openSqlite } from '../../../test/open-sqlite.ts'
+import { outlivingKinds } from '../../../test/outliving-kinds.ts'
+import { starts } from '../../../test/schedules.ts'
+import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
-import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { storeContract } from '../../testing/store-contract.ts'
+import { memoryStore } from '../memory/memory-store.ts'
 import { type DurableObjectStore, durableObjectStore } from './durable-object-store.ts'
 
 const MINUTE_MS = 60_000
+const amount = fc.integer({ min: 1, max: 12 })
 const rule = fixedWindow({ limit: 3, window: 2 * MINUTE_MS, anchor: 'first-hit' })
 
 function stopTime(nowMs: number): void {
@@ -21,23 +27,64 @@ describe('the store contract on SQLite', () => {
   for (const { title, run } of storeContract({ createStore: () => durableObjectStore(openSqlite()) })) it(title, run)
 })
 
-describe('the store contract when the object is evicted after each call', () => {
-  const createStore = (): DurableObjectStore => {
-    const storage = openSqlite()
-    const limits: Parameters<DurableObjectStore['register']>[0][] = []
-    return {
-      ...durableObjectStore(storage),
-      register: (limit) => void limits.push(limit),
-      decide(call) {
-        const woken = durableObjectStore(storage)
-        for (const limit of limits) woken.register(limit)
-        return woken.decide(call)
-      },
-    }
+/** Forgets everything but what it has stored, as an object that is evicted after each call. */
+function evictedStore(): DurableObjectStore {
+  const storage = openSqlite()
+  const limits: Limit[] = []
+  return {
+    ...durableObjectStore(storage),
+    register: (limit) => void limits.push(limit),
+    decide(call) {
+      const woken = durableObjectStore(storage)
+      for (const limit of limits) woken.register(limit)
+      return woken.decide(call)
+    },
   }
-  // A woken object knows the rules of its decisions only, and reads by them what another rule has counted: docs/runtimes.md says so.
-  const isUnknown = (title: string) => /^changes: |keeps its share when the limit changes/.test(title)
-  for (const { title, run } of storeContract({ createStore })) if (!isUnknown(title)) it(title, run)
+}
+
+describe('the store contract when the object is evicted after each call', () => {
+  for (const { title, run } of storeContract({ createStore: evictedStore })) it(title, run)
+})
+
+describe.each(outlivingKinds)('when the object sleeps after each call and the numbers of a %s change', (_, kind) => {
+  const actions = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({ type: fc.constantFrom('consume', 'consume', 'peek', 'charge', 'refund'), amount }),
+    },
+    { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('block', 'unblock', 'reset'), amount }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ type: fc.constantFrom('reserve', 'settle', 'extend'), amount, holdMs: fc.nat(2_000) }),
+    },
+  )
+  const turns = fc.array(
+    fc.record({ action: actions, isFirst: fc.boolean(), waitMs: fc.constantFrom(0, 0, 1, 40, 999, 70_000) }),
+    {
+      maxLength: 20,
+      size: 'max',
+    },
+  )
+
+  it('decides as memory does', () => {
+    fc.assert(
+      fc.property(kind, kind, turns, starts, (first, second, list, startMs) => {
+        const given = { limiter: 'api', rule: first, rulesVary: true }
+        const [seen, expected] = [openLimit(evictedStore(), given), openLimit(memoryStore(), given)]
+        let [nowMs, holdId] = [startMs, 0]
+        for (const { action, isFirst, waitMs } of list) {
+          nowMs += waitMs
+          if (action.type === 'reserve') holdId++
+          const rule = isFirst ? first : second
+          const told = [seen, expected].map(
+            ({ decide }) => decide('ann', { ...action, holdId } as Action, nowMs, rule) as LimitResult,
+          )
+          expect(pickNumbers(told[0])).toEqual(pickNumbers(told[1]))
+        }
+      }),
+      { numRuns: runs('twin') },
+    )
+  })
 })
 
 describe('what has expired', () => {
@@ -125,32 +172,6 @@ describe('what is stored', () => {
   })
 })
 
-it('reads a state by the rule of its next decision when it does not know the one that counted it any more', async () => {
-  const storage = openSqlite()
-  const clock = manualClock(1)
-  const open = (limit: number) => {
-    const resolveRule = () => slidingLog({ limit, window: MINUTE_MS })
-    const store = durableObjectStore(storage)
-    return createLimiter({ name: 'api', rule: slidingLog({ limit: 2, window: MINUTE_MS }), store, clock, resolveRule })
-  }
-  await open(10).consume('ann', { cost: 5 })
-  expect((await open(20).peek('ann')).remaining).toBe(15)
-})
-
-it('knows a thousand rules that have counted, and forgets the first of more', () => {
-  const log = (limit: number) => slidingLog({ limit, window: MINUTE_MS })
-  const { decide } = openLimit(durableObjectStore(openSqlite()), { limiter: 'api', rule: log(1), rulesVary: true })
-  const take = { type: 'consume', amount: 5 } as const
-  const look = { type: 'peek', amount: 1 } as const
-  decide('first', take, 1, log(10))
-  decide('second', take, 1, log(20))
-  for (let limit = 1_001; limit <= 1_998; limit++) decide('other', look, 1, log(limit))
-  expect(decide('first', look, 1, log(1_998))).toMatchObject({ remaining: 999 })
-  decide('other', look, 1, log(1_999))
-  decide('third', take, 1, log(10))
-  expect(decide('second', look, 1, log(1_998))).toMatchObject({ remaining: 1_993 })
-})
-
 it.each([undefined, {}, { sql: undefined }])(
   'takes nothing but the storage of an object with SQLite: %o',
   (storage) => {
@@ -159,3 +180,8 @@ it.each([undefined, {}, { sql: undefined }])(
     )
   },
 )
+
+function pickNumbers(result: LimitResult | undefined): unknown {
+  const { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs } = result as LimitResult
+  return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs }
+}

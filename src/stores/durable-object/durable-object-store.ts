@@ -7,7 +7,7 @@ import type { Operation } from '../../core/operation.ts'
 import type { Reply, Store, StoreCall } from '../../core/store.ts'
 import { decideAll } from '../../engine/decide-all.ts'
 import { freshAfterMs, type KeyState, MOST_LAG_MS, type Transition, UNTOUCHED } from '../../engine/key-state.ts'
-import { StateTexts } from './state-text.ts'
+import { decodeState, encodeState } from './state-text.ts'
 import { type DurableObjectStorage, StoredEntries } from './stored-entries.ts'
 
 export type { DurableObjectStorage } from './stored-entries.ts'
@@ -32,19 +32,17 @@ export function durableObjectStore(storage: DurableObjectStorage): DurableObject
     throw invalidOption('storage', 'ctx.storage of a Durable Object with SQLite (new_sqlite_classes)', storage)
   }
   const entries = new StoredEntries(storage)
-  const texts = new StateTexts()
   const scopes = new WeakMap<Limit, string>()
   const findScope = (limit: Limit): string => scopes.get(limit) ?? refuseUnregistered(limit)
   const read = ({ limit, rule, key }: Operation): KeyState => {
-    if (limit.rulesVary) texts.learn(rule)
     const text = entries.read(findScope(limit), key)
-    return text === undefined ? UNTOUCHED : texts.decode(text)
+    return text === undefined ? UNTOUCHED : decodeState(text, rule)
   }
   const keep = ({ limit, key }: Operation, stored: KeyState, transition: Transition, time: CallTime): void => {
     const next = limit.rulesVary ? transition : { ...transition, countedBy: undefined, convertedOnRefusal: undefined }
     if (!hasChanged(stored, next)) return
     if (isUntouched(next)) entries.delete(findScope(limit), key)
-    else entries.write(findScope(limit), key, texts.encode(next), lifeMs(next, time.nowMs) + time.lagMs)
+    else entries.write(findScope(limit), key, encodeState(next), lifeMs(next, time.nowMs) + time.lagMs)
   }
   const decide = ({ operations, idempotency }: StoreCall, time: CallTime): readonly LimitResult[] => {
     const { nowMs, lagMs } = time

@@ -40,7 +40,7 @@ export class StoredEntries {
     return row?.value as string | undefined
   }
 
-  /** Keeps a text for so long of real time, at least. */
+  /** Keeps a text for at least this long, in real time. */
   write(scope: string, key: string, value: string, lifeMs: number): void {
     const expiresMs = systemClock.nowMs() + lifeMs
     this.#exec('INSERT OR REPLACE INTO sluice VALUES (?, ?, ?, ?)', scope, key, value, expiresMs)

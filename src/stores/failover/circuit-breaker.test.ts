@@ -176,7 +176,7 @@ describe('the breaker', () => {
     expect(idle.health.state).toBe('healthy')
   })
 
-  it('does not keep a limiter that everybody else has forgotten', async () => {
+  it('does not keep a limiter that nothing else refers to', async () => {
     const limiter = limiterWith()
     vi.spyOn(WeakRef.prototype, 'deref').mockReturnValue(undefined)
     await failOften(limiter)
@@ -209,7 +209,7 @@ describe('the breaker', () => {
     expect(unhandled).toEqual([])
   })
 
-  it('tells who listens, and nobody else then', async () => {
+  it('tells its listeners, and only them', async () => {
     const limiter = limiterWith()
     const told: unknown[] = []
     limiter.on('degraded', ({ error }) => told.push(error))
@@ -313,7 +313,7 @@ describe('probes', () => {
     expect(limiterWith().health.state).toBe('healthy')
   })
 
-  it('count for nobody', async () => {
+  it('count for no limiter', async () => {
     const limiter = limiterWith()
     await failOften(limiter)
     store.behaviour = 'answers'

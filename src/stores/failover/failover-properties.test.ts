@@ -108,7 +108,7 @@ const spells = fc.array(
 )
 
 it('instances that are counted keep to their shares, however often the server is gone and comes back without its data', async () => {
-  // Every how many seconds each of them asks: none is idle for so long that it would need no share.
+  // Every how many seconds each of them asks: none is idle long enough to need no share.
   const paces = fc.array(fc.constantFrom(1, 1, 3, 25), { minLength: 1, maxLength: 4 })
   await fc.assert(
     fc.asyncProperty(paces, spells, async (everySeconds, happening) => {

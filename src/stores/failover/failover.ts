@@ -16,6 +16,8 @@ import { StoreCalls } from './store-calls.ts'
 export interface FailoverOptions extends Omit<LayerOptions, 'denialCacheMs'> {
   /** Makes the store that decides meanwhile. Limiters on one store share it. */
   createLocal(): LocalStore
+  /** The rule that the store counts instances by. */
+  readonly presence: Rule
 }
 
 /**
@@ -74,12 +76,12 @@ class Failover implements LayeredStore, BreakerListener {
 
   register(limit: Limit): void {
     const { limiter, rule, onStoreFailure } = limit
-    const { clock, instances } = this.#options
+    const { clock, instances, presence } = this.#options
     const store = this.#store
     this.#rule ??= rule
     if (instances === undefined && onStoreFailure === 'fallback' && !this.#counters.has(limiter)) {
       const ask = (operation: Operation): Promise<LimitResult> => this.#ask(operation)
-      this.#counters.set(limiter, joinInstances({ limiter, store, clock, ask }))
+      this.#counters.set(limiter, joinInstances({ limiter, store, clock, presence, ask }))
     }
     store.register(limit)
   }

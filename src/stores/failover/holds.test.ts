@@ -8,6 +8,7 @@ import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { memoryStore } from '../memory/memory-store.ts'
 import { withFailover } from './failover.ts'
+import { createPresence } from './presence.ts'
 
 beforeEach(remoteStage)
 
@@ -39,7 +40,7 @@ describe('a hold', () => {
     expect(await hold.settle(150)).toMatchObject({ allowed: false, reason: 'reservation-ended' })
   })
 
-  it('taken in an outage and cancelled, or left to expire, is charged to nobody', async () => {
+  it('taken in an outage and cancelled, or left to expire, is not charged', async () => {
     const limiter = tokensWith()
     await lose(limiter)
     const cancelled = await limiter.reserve('a', { estimate: 400 })
@@ -222,7 +223,8 @@ describe('an id', () => {
   it('is counted also when no more ids can be remembered here', async () => {
     const events = { has: () => true, storeFailed() {}, degraded() {}, recovered() {} }
     const createLocal = () => memoryStore({ maxKeys: 3 })
-    const failing = withFailover(store, { clock, timeoutMs: 500, instances: 1, createLocal, events })
+    const presence = createPresence()
+    const failing = withFailover(store, { clock, timeoutMs: 500, instances: 1, createLocal, presence, events })
     const { limit, decide } = openLimit(failing, { limiter: 'api', rule })
     const consume = async (id: string): Promise<number | undefined> => {
       const operations = [operationOn(limit, 'a', { type: 'consume', amount: 1 })]
@@ -230,7 +232,7 @@ describe('an id', () => {
       return result?.remaining
     }
     store.behaviour = 'fails'
-    while (failing.health.state === 'healthy') await decide('nobody', { type: 'peek', amount: 1 }, clock.nowMs())
+    while (failing.health.state === 'healthy') await decide('unused', { type: 'peek', amount: 1 }, clock.nowMs())
     expect([await consume('1'), await consume('1'), await consume('2'), await consume('3')]).toEqual([
       999, 999, 998, 997,
     ])

@@ -12,6 +12,7 @@ import type { LimiterOptions } from '../../limiter/options.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { joinInstances } from './instance-counter.ts'
+import { createPresence, describePresence } from './presence.ts'
 
 beforeEach(remoteStage)
 
@@ -23,6 +24,7 @@ beforeEach(() => {
 })
 
 const rule = fixedWindow({ limit: 12, window: 60_000 })
+const presence = createPresence()
 
 /** A limiter of a process of its own. */
 function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
@@ -57,7 +59,7 @@ async function outage(limiters: readonly Limiter[], seconds: number): Promise<vo
 /** What each of them takes for its share when the store is gone. */
 async function shares(limiters: readonly Limiter[]): Promise<readonly number[]> {
   allStores('fails')
-  const decisions = await Promise.all(limiters.map((limiter) => limiter.consume('somebody new')))
+  const decisions = await Promise.all(limiters.map((limiter) => limiter.consume('user:new')))
   allStores('answers')
   return decisions.map(({ limit }) => limit)
 }
@@ -73,6 +75,7 @@ it('are counted by the time of the store where there is no clock', async () => {
     limiter: 'api',
     store,
     clock: undefined,
+    presence,
     ask: (operation) => askOnce(store, operation),
   })
   await instances.leave()
@@ -86,7 +89,13 @@ it('are counted by the time of the store where there is no clock', async () => {
 
 it('are asked for again a second after that has failed, and not twice at a time', async () => {
   const store = remoteStore(server)
-  const instances = joinInstances({ limiter: 'api', store, clock, ask: (operation) => askOnce(store, operation) })
+  const instances = joinInstances({
+    limiter: 'api',
+    store,
+    clock,
+    presence,
+    ask: (operation) => askOnce(store, operation),
+  })
   const askedAfter = async (nowMs: number): Promise<number> => {
     instances.heartbeat(nowMs)
     await clock.run(0)
@@ -210,7 +219,7 @@ describe('instances', () => {
     expect(await shares(limiters)).toEqual([12, 12])
   })
 
-  it('need not be counted when they are told', async () => {
+  it('need not be counted when instances is set', async () => {
     const limiters = [limiterWith({ instances: 3 }), limiterWith({ instances: 3 })]
     await work(limiters, 15)
     expect(await shares(limiters)).toEqual([4, 4])
@@ -265,4 +274,8 @@ describe('instances', () => {
     await work([limiter], 1)
     expect(asked() - before).toBe(2)
   })
+})
+
+it('are counted by the same rule where a server has its functions', () => {
+  expect(createPresence()).toMatchObject(describePresence())
 })

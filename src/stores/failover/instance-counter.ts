@@ -3,30 +3,27 @@ import { type Clock, timerNowMs } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import { createOperation, type Operation, type OperationParts, type OperationType } from '../../core/operation.ts'
+import type { Rule } from '../../core/rule.ts'
 import type { Store } from '../../core/store.ts'
-import { concurrency } from '../../rules/concurrency/concurrency.ts'
+import { MOST_INSTANCES, PRESENT_MS } from './presence.ts'
 
 const HEARTBEAT_MS = 10_000
 /** What lives no longer than this need not be counted. The pauses grow from here: instances mostly start together. */
 const FIRST_HEARTBEAT_MS = 1_000
-/** An instance that has asked for nothing for this long needs no share. */
-const PRESENT_MS = 30_000
 /**
  * How long a store has to count fewer, without forgetting an instance, before that is believed. All others have been heard by then if
  * they are there: a store that was restarted without its data hears of each of them within `PRESENT_MS` and `HEARTBEAT_MS`, and of most in
  * a few seconds.
  */
 const DOUBT_MS = 60_000
-const MOST_INSTANCES = 1_000
-
-/** Every instance of a limiter holds a permit here. There are always more. */
-const presence = concurrency({ limit: MOST_INSTANCES, lease: PRESENT_MS })
 
 /** What counting needs. */
 export interface InstanceCounterOptions {
   readonly limiter: string
   readonly store: Store
   readonly clock: Clock | undefined
+  /** The rule that instances are counted by. */
+  readonly presence: Rule
   /** Asks the store for one thing. Rejects when it does not answer in time. */
   ask(operation: Operation): Promise<LimitResult>
 }
@@ -122,7 +119,7 @@ export class InstanceCounter {
 
   #openLimit(): Limit {
     if (this.#limit !== undefined) return this.#limit
-    const { limiter, store } = this.#options
+    const { limiter, store, presence } = this.#options
     // No tier has an empty name.
     const limit = createLimit({ limiter, tier: '', rule: presence })
     store.register(limit)

@@ -64,7 +64,7 @@ describe('a store that fails', () => {
     await expect(limiter.peek('a')).rejects.toBe(store.error)
   })
 
-  it('is a mistake of somebody that no policy hides when it says so', async () => {
+  it('a mistake in a call is an error under every onStoreFailure', async () => {
     const limiter = limiterWith({ onStoreFailure: 'allow' })
     store.behaviour = 'fails'
     store.error = new LimiterError('UNSAFE_ENGINE', 'not atomic')

@@ -52,7 +52,7 @@ export class ReplayLog {
   }
 
   /**
-   * Something was taken here, to be charged there. Places come back by themselves, and are not.
+   * Something was taken here, to be charged there. Permits come back with their lease, and are not charged.
    *
    * @param counted all that counts here now: what was taken before may have come back.
    */

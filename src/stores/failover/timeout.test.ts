@@ -47,7 +47,7 @@ describe('no answer', () => {
     })
   })
 
-  it('cancels what the store does for it, with what the caller was told', async () => {
+  it('cancels what the store does for it, with the reply of the caller', async () => {
     const cancelled: unknown[] = []
     const silent: Store = { ...store, decide: (_, reply) => void reply.onTimeout?.((reason) => cancelled.push(reason)) }
     const limiter = limiterWith({ store: silent, timeout: 300, onStoreFailure: 'throw' })

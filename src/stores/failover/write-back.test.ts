@@ -33,7 +33,7 @@ describe('after an outage', () => {
     expect([await remaining('a', log), await remaining('b', log)]).toEqual([65, 93])
   })
 
-  it('it is charged before anybody takes more of the same key', async () => {
+  it('it is charged before any caller takes more of the same key', async () => {
     const limiter = limiterWith({ rule: log })
     await lose(limiter)
     await limiter.consume('a', { cost: 60 })
@@ -50,7 +50,7 @@ describe('after an outage', () => {
     ])
   })
 
-  it('nobody takes more of it while it is being charged', async () => {
+  it('no caller takes more of it while it is being charged', async () => {
     const limiter = limiterWith({ rule: log })
     await lose(limiter)
     await limiter.consume('a', { cost: 60 })
@@ -119,7 +119,7 @@ describe('after an outage', () => {
     expect(blocked.reason).toBe('blocked')
   })
 
-  it('a store that remembers no charges is told them all the same', async () => {
+  it('a store that remembers no charges gets them all the same', async () => {
     const limiter = limiterWith({ rule: log })
     const { answer } = store
     takeNoIds()
@@ -160,7 +160,7 @@ describe('after an outage', () => {
     stop()
     store.behaviour = 'answers'
     await clock.run(5_000)
-    await limiter.consume('nobody')
+    await limiter.consume('unused')
     await clock.run(0)
     const peek = (key: string) => limiterWith({ rule: log }).peek(key)
     expect(await peek('b')).toMatchObject({ reason: 'blocked' })
@@ -169,7 +169,7 @@ describe('after an outage', () => {
     expect(await remaining('settled', log)).toBe(95)
   })
 
-  it('places are not charged: they come back by themselves', async () => {
+  it('permits are not charged: they come back with their lease', async () => {
     const rule = concurrency({ limit: 5, lease: 60_000 })
     const limiter = limiterWith({ rule })
     await outage(limiter, async () => {
@@ -198,7 +198,7 @@ describe('after an outage', () => {
     expect(new Set(await Promise.all(keys.map((key) => remaining(key, log))))).toEqual(new Set([99]))
   })
 
-  it('a store that is lost again meanwhile is told no more', async () => {
+  it('a store that is lost again meanwhile gets no more', async () => {
     const limiter = limiterWith({ rule: log })
     await lose(limiter)
     for (let index = 0; index < 1_200; index++) await limiter.consume(`user:${index}`)
@@ -266,7 +266,7 @@ describe('what is done to a key during an outage', () => {
     expect(await remaining('c', log)).toBe(10)
   })
 
-  it('is done in full where nobody shares', async () => {
+  it('is done in full where no other instance shares', async () => {
     const limiter = createLimiter({ name: 'api', rule: log, store, clock, onStoreFailure: 'refuse' })
     await outage(limiter, () => limiter.charge('a', 12))
     expect(await remaining('a', log)).toBe(88)

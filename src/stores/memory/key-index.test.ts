@@ -95,7 +95,7 @@ it('takes two keys of one hash for two keys', () => {
   const text = new KeyText()
   const seen = new Map<number, string>()
   let pair: [string, string] | undefined
-  // Of so many keys some have the same 32 bits: nobody can say which, for the secret of the hash is another in every process.
+  // Some of these keys have the same 32 bits. Which ones is unknown: the secret of the hash differs in every process.
   for (let number = 0; number < 1_000_000 && pair === undefined; number++) {
     const key = `key ${number}`
     text.read(key)

@@ -1,5 +1,6 @@
 import { countWords, KeyText } from './key-text.ts'
 import { countPages, PAGE, PAGE_BITS, PAGE_MASK, wholeNumbers } from './pages.ts'
+import { type KeyPlace, RecentKeys } from './recent-keys.ts'
 
 /** What a slot has: the next slot of its bucket plus one, its key's hash, and where in its page's pool the key is. */
 const NEXT = 0
@@ -8,7 +9,7 @@ const TEXT = 2
 const WIDTH = 3
 
 /**
- * Buckets are merged when there are more than so many times the keys, and so many for each key that goes: most of them are empty
+ * Buckets are merged when there are more than this many times the keys, and this many for each key that goes: most of them are empty
  * by then, and cost nothing to merge.
  */
 const MERGES = 4
@@ -18,12 +19,13 @@ const SPARE = 1.125
 
 /**
  * Keys by slot and slots by key, without an object per key: a million strings would be copied by the garbage collector, in
- * pauses that everybody feels. Slots are dense: the last one takes the place of one that is removed. Buckets are split and merged one
+ * pauses that every request feels. Slots are dense: the last one takes the place of one that is removed. Buckets are split and merged one
  * at a time as keys come and go (linear hashing), so that no key ever pays for a table that grows.
  */
 export class KeyIndex {
   /** How many keys there are. */
   size = 0
+  readonly #recent = new RecentKeys()
   readonly #text = new KeyText()
   readonly #heads = wholeNumbers(1)
   readonly #links = wholeNumbers(WIDTH)
@@ -32,6 +34,8 @@ export class KeyIndex {
   readonly #used: number[] = []
   #buckets = 1
   #mask = 0
+  /** How many keys have been removed, and how often a pool was made anew. */
+  #removals = 0
   /** How many words all keys take. */
   #words = 0
 
@@ -41,6 +45,21 @@ export class KeyIndex {
 
   /** The slot of a key, or -1. */
   find(key: string): number {
+    const place = this.#recent.find(key)
+    if (place !== undefined && (place.removals === this.#removals || this.#isThere(place))) return place.slot
+    return this.#search(key)
+  }
+
+  /** Whether the key of a place is still in its slot. */
+  #isThere(place: KeyPlace): boolean {
+    const { slot, pool, start } = place
+    const page = slot >>> PAGE_BITS
+    if (slot >= this.size || this.#pools[page] !== pool || this.#field(slot, TEXT) !== start) return false
+    place.removals = this.#removals
+    return true
+  }
+
+  #search(key: string): number {
     const text = this.#text
     text.read(key)
     const { hash, words, length } = text
@@ -53,7 +72,10 @@ export class KeyIndex {
         const start = links[at + TEXT] as number
         let word = 0
         while (word < length && pool[start + word] === words[word]) word++
-        if (word === length) return slot
+        if (word === length) {
+          this.#recent.note(key, slot, pool, start, this.#removals)
+          return slot
+        }
       }
       slot = (links[at + NEXT] as number) - 1
     }
@@ -80,6 +102,7 @@ export class KeyIndex {
 
   /** Forgets the key of a slot. The last slot, `size` from now on, takes its number. */
   remove(slot: number): void {
+    this.#removals++
     this.#replaceLink(slot, this.#field(slot, NEXT))
     this.#words -= this.#lengthAt(slot)
     const last = --this.size
@@ -119,7 +142,7 @@ export class KeyIndex {
     this.#setHead(bucket, slot + 1)
   }
 
-  /** Lets whoever points at a slot point elsewhere. */
+  /** Moves a pointer from one slot to another. */
   #replaceLink(slot: number, link: number): void {
     const bucket = this.#findBucket(this.#field(slot, HASH))
     let before = -1
@@ -174,7 +197,7 @@ export class KeyIndex {
     return countWords(words[this.#field(slot, TEXT)] as number)
   }
 
-  /** Room for a key of so many words in the pool of a page: where it starts. */
+  /** Makes room for a key in the pool of a page, and returns where it starts. */
   #allot(page: number, length: number): number {
     if ((this.#used[page] ?? 0) + length > (this.#pools[page]?.length ?? 0)) this.#renew(page, length)
     const start = this.#used[page] as number

@@ -7,7 +7,7 @@ import type { Rule } from '../../core/rule.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { Keyspace } from './keyspace.ts'
 
-it('counts by every rule that somebody can still ask by, and forgets those of limiters that are gone', async () => {
+it('counts by every rule that a limiter still has, and forgets those of limiters that are gone', async () => {
   const keyspace = new Keyspace(100, undefined, false)
   const join = (rule: Rule): Limit => {
     const limit = createLimit({ limiter: 'a', rule })

@@ -95,7 +95,7 @@ describe('the keys of limiters that were closed', () => {
     expect(keyspaces.totals()).toEqual({ keys: 0, blocks: 0, evicted: 0, shared: 1 })
   })
 
-  it('belong to nobody when the store was closed', () => {
+  it('belong to no limiter when the store was closed', () => {
     const keyspaces = new Keyspaces(10)
     const limit = open(keyspaces, 'api')
     keyspaces.clear()

@@ -19,7 +19,7 @@ describe('memoryStore keeps the store contract with room for one key', () => {
 })
 
 it('memoryStore knows whether what was taken over from another rule has been counted by since', async () => {
-  // A refusal by another rule takes the state over once; whoever counts by that rule makes it its own.
+  // A refusal by another rule takes the state over once; a limiter that counts by that rule makes it its own.
   const [six, five] = [fixedWindow({ limit: 6, window: 7 }), fixedWindow({ limit: 5, window: 7 })]
   const oneLimit = openLimit(memoryStore(), { limiter: 'changing', rule: six, rulesVary: true })
   await oneLimit.decide('key', { type: 'consume', amount: 1 }, 4, six)
@@ -34,7 +34,7 @@ async function flood(limiter: Limiter, keys: number, from = 0): Promise<void> {
   for (let key = from; key < from + keys; key++) await limiter.consume(`flood:${key}`)
 }
 
-// A caller's clock may step back by up to a minute: so long is kept what has expired.
+// A caller's clock may step back by up to a minute: what has expired is kept for that time.
 const LAG_MS = 60_000
 
 describe('memoryStore reclaims', () => {
@@ -98,10 +98,10 @@ describe('memoryStore reclaims', () => {
     await short.consume('key')
     await long.consume('key', { cost: 4 })
     clock.advance(1_000)
-    await short.consume('somebody else')
+    await short.consume('user:other')
     expect(await long.consume('key')).toMatchObject({ allowed: false, retryAfterMs: 59_000 })
     clock.advance(59_000 + LAG_MS)
-    await short.consume('somebody else')
+    await short.consume('user:other')
     expect(store.stats().keys).toBe(1)
   })
 
@@ -136,7 +136,7 @@ describe('memoryStore reclaims', () => {
     expect(store.stats().keys).toBe(0)
   })
 
-  it('holds that have expired, together with what they had taken, whoever comes first', async () => {
+  it('holds that have expired, together with what they had taken, in either order', async () => {
     const clock = manualClock()
     const store = memoryStore()
     const rule = slidingLog({ limit: 5, window: 200_000 })

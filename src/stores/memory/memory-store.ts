@@ -1,8 +1,8 @@
-import { knownOptions, wholeNumber } from '../../core/check.ts'
 import { STORE_TIME, systemClock } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
+import { optional, readOptions, whole } from '../../core/read-options.ts'
 import type { RuleState } from '../../core/rule.ts'
 import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
 import { MOST_LAG_MS } from '../../engine/key-state.ts'
@@ -54,9 +54,7 @@ interface Admitted extends RuleState {
  * than the rule allows, and newcomers may get less.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
-  knownOptions('memoryStore()', options, ['maxKeys'])
-  const { maxKeys = 250_000 } = options
-  wholeNumber('maxKeys', maxKeys, 1, 16_000_000)
+  const { maxKeys } = readOptions('memoryStore()', options, { maxKeys: optional(whole(1, 16_000_000), 250_000) })
   const keyspaces = new Keyspaces(maxKeys)
   const admitted = new Table<Admitted>(maxKeys, undefined, ({ untilMs }, nowMs) => Math.max(0, untilMs - nowMs))
   return {

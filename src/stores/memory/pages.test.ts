@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { PAGE, PAGE_BITS, PAGE_MASK, wholeNumbers } from './pages.ts'
 
-it('keeps what slots hold while others come and go, and gives back all pages but one that nobody needs', () => {
+it('keeps what slots hold while others come and go, and frees all pages but one that are not needed', () => {
   const pages = wholeNumbers(2)
   const numbersOf = (slot: number): Int32Array =>
     (pages.list[slot >>> PAGE_BITS] as Int32Array).subarray((slot & PAGE_MASK) * 2, (slot & PAGE_MASK) * 2 + 2)

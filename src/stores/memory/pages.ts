@@ -1,4 +1,4 @@
-/** A slot's number, shifted by so many bits, is its page. */
+/** A slot's number, shifted by this many bits, is its page. */
 export const PAGE_BITS = 13
 
 /** How many slots share a page. */

@@ -38,7 +38,7 @@ async function limiterOn(options: RedisStoreOptions = {}, limited = rule): Promi
     store: redisStore(watched, options),
     ...patient,
   })
-  await limiter.consume('somebody else')
+  await limiter.consume('user:other')
   watched.calls.length = 0
   return limiter
 }
@@ -190,7 +190,7 @@ describe('a key that holds something else', () => {
 })
 
 describe('a call that fails', () => {
-  it('fails everybody in it once, and is not sent again', async () => {
+  it('fails every call in it once, and is not sent again', async () => {
     const limiter = await limiterOn()
     const first = limiter.consume('x')
     watched.before = () => {

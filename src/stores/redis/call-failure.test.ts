@@ -68,11 +68,11 @@ it.each([
   'ERR sluice: the cost must be a whole number from 1, got 0',
   'ERR the key holds something else than a state of this rule',
   'ERR quoted OOM command not allowed',
-])('%j is told as it is', (words) => {
+])('%j is reported as it is', (words) => {
   expect(failureOf(words)).toMatchObject({ code: 'STORE_FAILED', message: `Redis did not decide: ${words}` })
 })
 
-it('an error that has been told already stays as it is', () => {
+it('an error that has been reported already stays as it is', () => {
   const told = new LimiterError('UNSAFE_ENGINE', 'the server is Garnet')
   expect(callFailure('Redis did not decide', told)).toBe(told)
 })

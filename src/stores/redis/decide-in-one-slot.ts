@@ -37,10 +37,15 @@ export async function decideInOneSlot(
   const operations = located.map(({ operation }) => operation)
   if (idempotency !== undefined) names.push(idempotencyName(names[0] as string, idempotency.key))
   const how = idempotency === undefined ? '1@' : `${idempotency.ttlMs}`
-  const reply = await runner.run(FULL_SCRIPT, names, encodeFull(keyspaces, nowMs, [operations], how))
-  const answers = new DecisionReply(reply, located.length, idempotency === undefined ? 1 : 0)
-  const timesMs = idempotency === undefined ? located.map((_, place) => answers.timeMs(place)) : []
-  return { results: answers.results(0, operations) as readonly LimitResult[], timesMs }
+  const args = encodeFull(keyspaces, nowMs, [operations], how)
+  for (;;) {
+    const reply = await runner.run(FULL_SCRIPT, names, args)
+    const answers = new DecisionReply(reply, located.length, idempotency === undefined ? 1 : 0)
+    const results = answers.results(0, operations)
+    // The script was busy with many reservations of a key, and has done a part of that.
+    if (results === undefined) continue
+    return { results, timesMs: idempotency === undefined ? located.map((_, place) => answers.timeMs(place)) : [] }
+  }
 }
 
 /** What operations are decided by, as failures say it: the rule where there is only one. */

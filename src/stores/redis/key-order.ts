@@ -30,7 +30,7 @@ export interface KeyPlace {
 
 // Decisions on one key are made in the order in which they came. A server makes them in the order in which they are sent. But a hot
 // script may hand a decision over, and that is sent again: so nothing that another script decides may be sent on a key before all of its
-// hot decisions are answered.
+// hot decisions are answered. Only what the full script hands back, busy with many reservations, may be overtaken: it is sent again.
 
 /** Sends something now, or as soon as nothing that came before it on the same keys can be handed over any more. */
 export function sendInOrder(places: readonly KeyPlace[], send: () => void): void {

@@ -6,9 +6,8 @@ import { useServer } from '../../../test/servers/shared-servers.ts'
 import { type Clock, STORE_TIME } from '../../core/clock.ts'
 import { fixedWindow } from '../../rules/index.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
-import { Cancellation } from './cancellation.ts'
 import type { Delivery } from './clients/redis-connection.ts'
-import { PendingCommand, type PendingCommandOptions } from './pending-command.ts'
+import { Cancellation, PendingCommand, type PendingCommandOptions } from './pending-command.ts'
 import { redisStore } from './redis-store.ts'
 
 type Given = Pick<PendingCommandOptions, 'connection'> & Partial<PendingCommandOptions>
@@ -19,7 +18,7 @@ const send = (key: string, given: Given): Promise<unknown> =>
     new PendingCommand(['GET', key], { key, ...given }, { done, failed }).send()
   }).catch((error: Error) => error.message)
 
-/** A caller that gives up when it is told to. */
+/** A caller that gives up on demand. */
 function caller() {
   let cancel: (reason: Error) => void = () => {}
   const onTimeout = (given: (reason: Error) => void) => {
@@ -28,7 +27,7 @@ function caller() {
   return { reply: { done: () => {}, failed: () => {}, onTimeout }, giveUp: () => cancel(new Error('no answer')) }
 }
 
-/** A connection that answers when it is told to, and notes what it was told to withdraw. */
+/** A connection that answers on demand, and notes what it has to withdraw. */
 function slowConnection() {
   const answers = new Map<string, (reply: unknown) => void>()
   const withdrawn: string[] = []
@@ -68,7 +67,7 @@ describe('a command', () => {
     expect([outcomes, withdrawn]).toEqual([['a: a'], []])
   })
 
-  it('is withdrawn when the last caller has given up, and tells what the caller was told', async () => {
+  it('is withdrawn when the last caller has given up, with the reply of that caller', async () => {
     const { ask, outcomes, withdrawn, answer } = slowConnection()
     const [cancellation, first, second] = [new Cancellation(), caller(), caller()]
     cancellation.join(first.reply)
@@ -184,8 +183,8 @@ describe('a command that a Cluster did not run', () => {
     'ERR Error running script (call to f_5a8a): @user_script:9: MOVED 866 127.0.0.1:7001',
     'ERR quoted MOVED 866 127.0.0.1:7001',
     'CLUSTERDOWN Hash slot not served',
-    'the connection was lost before the reply, so nobody knows whether it counted',
-  ])('is told from one that may have run, or does not run later either (%s)', async (words) => {
+    'the connection was lost before the reply, so it is unknown whether the request counted',
+  ])('is distinguished from one that may have run, or does not run later either (%s)', async (words) => {
     const clock = manualClock()
     const { connection, sentMs } = movingConnection(clock, words)
     expect(await send('a', { connection, clock, untilMs: 500 })).toBe(words)

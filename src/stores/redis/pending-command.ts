@@ -1,5 +1,5 @@
 import { type Clock, startTimer, timerNowMs } from '../../core/clock.ts'
-import type { Cancellation } from './cancellation.ts'
+import type { Reply } from '../../core/store.ts'
 import { NotSent } from './clients/not-connected.ts'
 import type { Delivery, RedisConnection } from './clients/redis-connection.ts'
 import { isOnTheMove } from './clients/server-words.ts'
@@ -122,6 +122,33 @@ export class PendingCommand implements Delivery {
     const nowMs = timerNowMs(this.#options.clock)
     this.#untilMs ??= nowMs + PATIENCE_MS
     return nowMs + pauseMs < this.#untilMs
+  }
+}
+
+/** Withdraws the commands of some decisions when the callers of all of them have given up. */
+export class Cancellation {
+  /** Why no caller waits any more; absent while one does. */
+  reason: Error | undefined = undefined
+  #waiting = 0
+  readonly #commands: PendingCommand[] = []
+
+  /** Another caller waits. */
+  join(reply: Reply): void {
+    this.#waiting++
+    this.reason = undefined
+    reply.onTimeout?.(this.#leave)
+  }
+
+  /** Another command is on its way. */
+  add(command: PendingCommand): void {
+    this.#commands.push(command)
+  }
+
+  readonly #leave = (reason: Error): void => {
+    this.#waiting--
+    if (this.#waiting > 0) return
+    this.reason = reason
+    for (const command of this.#commands) command.withdraw(reason)
   }
 }
 

@@ -5,12 +5,12 @@ import type { Operation } from '../../core/operation.ts'
 import type { Idempotency, Reply, StoreCall } from '../../core/store.ts'
 import { Batch, type BatchHost } from './batch.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
-import { Cancellation } from './cancellation.ts'
 import type { RedisConnection } from './clients/redis-connection.ts'
 import { isCrossSlot } from './clients/server-words.ts'
 import { decideAcrossSlots } from './decide-across-slots.ts'
 import { decideInOneSlot, describeRules, type Located } from './decide-in-one-slot.ts'
 import { sendInOrder } from './key-order.ts'
+import { Cancellation } from './pending-command.ts'
 import { RedisKeyspace } from './redis-keyspace.ts'
 import { FULL_SCRIPT, type Script, TIERS_SCRIPT } from './script-catalog.ts'
 import { ScriptRunner } from './script-runner.ts'
@@ -39,7 +39,7 @@ export class RedisCalls implements BatchHost {
   }
 
   /** Decides a call: by a hot script where that can, with other calls where it may go with them. */
-  decide({ operations, nowMs, idempotency, timeoutMs }: StoreCall, reply: Reply): undefined {
+  readonly decide = ({ operations, nowMs, idempotency, timeoutMs }: StoreCall, reply: Reply): undefined => {
     const first = operations[0] as Operation
     const isJoint = operations.length > 1
     const keyspaces = isJoint ? operations.map(({ limit }) => this.#find(limit)) : this.#find(first.limit).only

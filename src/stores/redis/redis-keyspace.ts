@@ -90,8 +90,8 @@ export class RedisKeyspace implements OrderedKeys, BatchKeyspace {
   /** A hot batch is answered: nothing of it is handed over later. Where that was often so, the next decisions start at the full script. */
   answered(batch: Batch, handedOver: number): void {
     const at = this.#unanswered.indexOf(batch)
-    if (at < 0) return
-    this.#unanswered.splice(at, 1)
+    if (at >= 0) this.#unanswered.splice(at, 1)
+    else if (!this.#isRequestBound) return
     this.#hasBarriers &&= this.#unanswered.some((other) => other.hasBarriers)
     if (handedOver > 0) this.#jointFullLeft = FULL_FOR
     this.#handedOver += handedOver

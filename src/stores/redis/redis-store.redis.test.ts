@@ -207,8 +207,8 @@ describe('a script', () => {
     await store.warmUp()
     const known = await redis.script('EXISTS', ...listScripts().map((script) => script.sha1))
     expect(known).toEqual(listScripts().map(() => 1))
-    const nobody = new Redis(server.port, server.host, { lazyConnect: true, enableOfflineQueue: false })
-    await expect(redisStore(nobody).warmUp()).rejects.toThrow("Stream isn't writeable")
+    const unconnected = new Redis(server.port, server.host, { lazyConnect: true, enableOfflineQueue: false })
+    await expect(redisStore(unconnected).warmUp()).rejects.toThrow("Stream isn't writeable")
   })
 
   it('decides also where it cannot be loaded', async () => {

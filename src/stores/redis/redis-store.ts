@@ -1,8 +1,9 @@
-import { knownOptions, show, wholeNumber } from '../../core/check.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
+import { invalidOption, trueOrFalse } from '../../core/check.ts'
+import { optional, readOptions, whole } from '../../core/read-options.ts'
 import { isRequestBound } from '../../core/request-bound.ts'
 import type { Store } from '../../core/store.ts'
-import { remoteLayers } from '../remote-layers.ts'
+import { describePresence } from '../failover/presence.ts'
+import { addLayers } from '../remote-layers.ts'
 import { openConnection, type RedisClient } from './clients/connect.ts'
 import { RedisCalls } from './redis-calls.ts'
 import { DEFAULT_PREFIX } from './redis-keyspace.ts'
@@ -42,26 +43,21 @@ export interface RedisStore extends Store {
  * @param client of ioredis, node-redis, iovalkey or Valkey GLIDE, or an object with `send` and `sendToAll`.
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): RedisStore {
-  knownOptions('redisStore()', options, ['prefix', 'maxBatch', 'garnetLuaTransactions'])
-  const { prefix = DEFAULT_PREFIX, maxBatch = 64, garnetLuaTransactions = false } = options
-  if (typeof prefix !== 'string' || prefix.length > 100) {
-    throw new LimiterError('INVALID_OPTION', `prefix must be a string of at most 100 characters, got ${show(prefix)}`)
-  }
-  if (typeof garnetLuaTransactions !== 'boolean') {
-    const got = show(garnetLuaTransactions)
-    throw new LimiterError('INVALID_OPTION', `garnetLuaTransactions must be true or false, got ${got}`)
-  }
-  const most = wholeNumber('maxBatch', maxBatch, 1, 1_000)
+  const { prefix, maxBatch, garnetLuaTransactions } = readOptions('redisStore()', options, {
+    prefix: optional(checkPrefix, DEFAULT_PREFIX),
+    maxBatch: optional(whole(1, 1_000), 64),
+    garnetLuaTransactions: optional(trueOrFalse, false),
+  })
   // A call that decisions of several requests share would end with one of them.
-  const together = isRequestBound() ? 1 : most
+  const together = isRequestBound() ? 1 : maxBatch
   const calls = new RedisCalls(openConnection(client), prefix, together, garnetLuaTransactions)
   return {
     name: 'redis',
     isLocal: false,
-    layers: remoteLayers,
+    layers: (store, layers) => addLayers(store, layers, describePresence()),
     realTime: true,
     register: (limit) => calls.register(limit),
-    decide: (call, reply) => calls.decide(call, reply),
+    decide: calls.decide,
     clear: (limit) => calls.clear(limit),
     trouble: () => calls.runner.trouble(),
     async warmUp() {
@@ -69,4 +65,9 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
       await Promise.all(Array.from(newest, (script) => calls.runner.load(script)))
     },
   }
+}
+
+function checkPrefix(what: string, value: unknown): string {
+  if (typeof value === 'string' && value.length <= 100) return value
+  throw invalidOption(what, 'a string of at most 100 characters', value)
 }

@@ -22,7 +22,7 @@ const scripts: readonly Script[] = kept.map(({ ranges, ...script }) => {
   return {
     ...script,
     get source() {
-      source ??= joinLines(lines.split('\n'), ranges)
+      source ??= joinLines(lines.split('\n'), ranges.split(' ').map(Number))
       return source
     },
   }

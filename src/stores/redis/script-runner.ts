@@ -1,11 +1,10 @@
 import { LimiterError } from '../../core/limiter-error.ts'
 import { isRequestBound } from '../../core/request-bound.ts'
 import { callFailure } from './call-failure.ts'
-import type { Cancellation } from './cancellation.ts'
 import { isNoScript } from './clients/is-no-script.ts'
 import type { RedisConnection } from './clients/redis-connection.ts'
 import { refuseUnsafeEngine } from './engine-probe.ts'
-import { type Answer, PendingCommand } from './pending-command.ts'
+import { type Answer, type Cancellation, PendingCommand } from './pending-command.ts'
 import type { Script } from './script-catalog.ts'
 
 /** What runs scripts, and asks plain questions about one key. */

@@ -1,4 +1,4 @@
-// What somebody with these frameworks writes, compiled against their own types.
+// What a user of these frameworks writes, compiled against their own types.
 import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'

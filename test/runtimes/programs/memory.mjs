@@ -1,5 +1,7 @@
-// The rules in memory: prints what the store contract says, which plays the worked examples of every rule.
+// The memory store: prints what the store contract says, which plays the worked examples of every rule, and what waiting does.
 import { memoryStore } from 'sluice'
 import { runContract } from './run-contract.mjs'
+import { runWaiting } from './run-waiting.mjs'
 
-console.log(JSON.stringify(await runContract(() => memoryStore())))
+const contract = await runContract(() => memoryStore())
+console.log(JSON.stringify({ contract, waiting: await runWaiting(memoryStore()) }))

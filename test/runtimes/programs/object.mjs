@@ -22,6 +22,13 @@ export class Limits extends DurableObject {
     return this.#turns.wait(key, { maxWait: '10s' })
   }
 
+  /** Takes 5 by a rule of this limit. */
+  plan(limit) {
+    const perDay = (limit) => fixedWindow({ limit, window: '1d' })
+    const resolveRule = () => perDay(Number(limit))
+    return createLimiter({ name: 'plan', rule: perDay(1), resolveRule, store: this.#store }).consume('ann', { cost: 5 })
+  }
+
   contract() {
     return runContract(() => durableObjectStore(this.ctx.storage))
   }

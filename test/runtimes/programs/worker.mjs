@@ -14,9 +14,9 @@ const soon = createLimiter({ name: 'soon', rule: fixedWindow({ limit: 1, window:
 const turns = createLimiter({ name: 'turns', rule: fixedWindow({ limit: 1, window: 50 }) })
 const jobs = createLimiter({ name: 'jobs', rule: concurrency({ limit: 1, lease: HOUR_MS }) })
 
-const limited = rateLimit({ limiter: daily('fetch'), key: () => 'everybody' })(() => new Response('in'))
+const limited = rateLimit({ limiter: daily('fetch'), key: () => 'all' })(() => new Response('in'))
 const hono = new Hono()
-hono.use(honoRateLimit({ limiter: daily('hono'), key: () => 'everybody' }))
+hono.use(honoRateLimit({ limiter: daily('hono'), key: () => 'all' }))
 hono.get('/hono', (context) => context.text('in'))
 
 const routes = {

@@ -21,7 +21,7 @@ const TROUBLES = new WeakMap<object, ClientTrouble>()
 
 /**
  * Remembers why a server does not let a client in. Clients say that by an event, once for each try to connect, and let commands wait
- * meanwhile. Whoever only waits for those learns nothing.
+ * meanwhile. A caller that only waits for those learns nothing.
  */
 class ClientTrouble implements Trouble {
   error: Error | undefined

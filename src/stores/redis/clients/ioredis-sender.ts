@@ -55,8 +55,6 @@ class CommandSender {
   readonly #client: IoredisSender
   readonly #options: CommandOptions
   readonly #written = new Set<IoredisCommand>()
-  // One function for all commands, which ioredis calls as their method.
-  readonly #write: IoredisCommand['toWritable'] = writerInto(this.#written)
   readonly #trouble: ReturnType<typeof findTrouble>
   /** Found with the first command. */
   #Command: CommandClass | undefined
@@ -76,7 +74,6 @@ class CommandSender {
     if (client.manuallyClosing === true) return Promise.reject(clientClosed())
     // Only the lower-case names are known to all versions, and only of a known command are the keys found, prefixed and routed.
     const command = new Command((given[0] as string).toLowerCase(), given.slice(1), this.#options)
-    command.toWritable = this.#write
     let isUnsent = true
     const { reject: tell } = command
     command.reject = (error) => tell.call(command, isUnsent ? unsent(error) : error)
@@ -99,7 +96,7 @@ class CommandSender {
   }
 
   #start(): CommandClass {
-    this.#Command = findCommandClass(this.#client)
+    this.#Command = noteWritten(findCommandClass(this.#client), this.#written)
     // A Cluster needs no listener: its connections reject what they lose, each when it closes.
     if (!this.#client.isCluster) this.#client.on('close', () => this.#lose())
     return this.#Command
@@ -133,11 +130,13 @@ function inOurWords(error: Error): Error {
   return message.startsWith('TRYAGAIN ') ? new Error(NOT_TRIED_AGAIN + message, { cause: error }) : error
 }
 
-/** What makes the text of a command, and notes that it was made. */
-function writerInto(written: Set<IoredisCommand>): IoredisCommand['toWritable'] {
-  return function (this: IoredisCommand, stream) {
-    written.add(this)
-    return (Object.getPrototypeOf(this) as IoredisCommand).toWritable.call(this, stream)
+/** The same commands, which note when their text is made. */
+function noteWritten(Command: CommandClass, written: Set<IoredisCommand>): CommandClass {
+  return class extends Command {
+    override toWritable(stream: unknown): unknown {
+      written.add(this)
+      return super.toWritable(stream)
+    }
   }
 }
 

@@ -8,7 +8,7 @@ export interface RedisConnection {
    */
   readonly isCluster?: boolean
   /**
-   * Whether different keys of a Cluster are best sent by themselves, even those of one slot. For clients that keep `TRYAGAIN` to
+   * Whether different keys of a Cluster are best sent apart, even those of one slot. For clients that keep `TRYAGAIN` to
    * themselves, with which a server answers a call on several keys while their slot moves: it cannot be sent apart then.
    */
   readonly keepsKeysApart?: boolean

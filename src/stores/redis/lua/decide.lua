@@ -16,6 +16,7 @@ local function moveBack(rule, entry, nowMs)
   end
   if entry.holds and entry.holds.lastTakenMs - nowMs > MOST_LAG_MS then
     entry.holds, entry.changed, entry.counted = pullHolds(entry.holds, nowMs, timeMs), true, true
+    entry.isUnfinished = entry.holds.count > MOST_PULLED_HOLDS
   end
   return timeMs
 end
@@ -33,12 +34,12 @@ local function keyTime(rule, entry, nowMs)
   if latestMs - nowMs > MOST_LAG_MS then
     timeMs = moveBack(rule, entry, nowMs)
   end
-  if entry.holds then
+  if entry.holds and not entry.isUnfinished then
     -- The key was there when a hold was taken, also if nothing else tells of that any more.
     timeMs = math.max(timeMs, entry.holds.lastTakenMs)
     returnExpired(rule, entry, timeMs)
   end
-  local counting = entry.state and readCounting(rule, entry.state)
+  local counting = entry.state and not entry.isUnfinished and readCounting(rule, entry.state)
   if counting then
     -- Counted by other parameters, and fresh sooner by these: as that is used now, it is stored even by a refusal or a peek.
     local own, _, ownMs, theirMs = recountState(rule, counting, entry.state, timeMs), nil, nil, nil
@@ -66,7 +67,7 @@ local function consume(rule, entry, cost, nowMs, take, newHold)
       clipHolds(rule, entry, timeMs)
     end
     if newHold then
-      insertHold(entry, newHold.id, cost, cost, timeMs, timeMs + newHold.holdMs)
+      insertHold(entry, nil, newHold.id, cost, cost, timeMs, timeMs + newHold.holdMs)
     end
     -- What passes proves that a block is over.
     entry.blockAtMs, entry.untilMs = nil, nil
@@ -118,10 +119,12 @@ end
 -- Ends a hold of which used was used. Answers whether it was there.
 local function settle(rule, entry, id, used, nowMs)
   keyTime(rule, entry, nowMs)
-  local amount, left, takenMs = takeHold(entry, id)
-  if not amount then
+  local row = findHold(entry.holds, id)
+  if not row then
     return false
   end
+  local amount, left, takenMs = readRow(entry.holds, row)
+  entry.holds = replaceHold(entry.holds, row)
   local unused = amount - used
   if unused < 0 then
     adjust(rule, entry, -unused, nowMs)
@@ -137,21 +140,20 @@ end
 -- Lets a hold last for holdMs from now. Answers whether it was there.
 local function extend(rule, entry, id, holdMs, nowMs)
   local timeMs = keyTime(rule, entry, nowMs)
-  local amount, left, takenMs, holds = takeHold(entry, id)
-  if not amount then
+  local row = findHold(entry.holds, id)
+  if not row then
     return false
   end
+  local amount, left, takenMs = readRow(entry.holds, row)
   if rule.refunds == 'leased' then
     -- A lease counts from when it was taken: to last longer it is taken again.
     local released, returned = stateAfter(rule, entry.state, timeMs, -amount, takenMs)
     if returned < amount then
-      entry.holds = holds
       return false
     end
     entry.state, takenMs = stateAfter(rule, released, timeMs, amount), timeMs
   end
-  insertHold(entry, id, amount, left, takenMs, timeMs + holdMs)
-  entry.holds.lastTakenMs, entry.holds.mostLeft = math.max(holds.lastTakenMs, takenMs), holds.mostLeft
+  insertHold(entry, row, id, amount, left, takenMs, timeMs + holdMs)
   entry.changed, entry.counted = true, true
   endBlock(entry, nowMs)
   entry.timeMs = nil

@@ -5,13 +5,15 @@ if isServerTime then
   nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 -- @setup
-local reply, n, stored, lost = { nil, nil, nil, nil }, 0, nil, nil
+local reply, n, lost = { nil, nil, nil, nil }, 0, nil
 -- @get
 for index = 1, #KEYS do
   local key, text, first = KEYS[index], ARGV[FIRST + index] or shared, n
-  stored = key == KEYS[index - 1] and stored
-  local value = stored or values and values[index] or only
-  local isNew, times, cost = not value, 1, tonumber(text)
+  local value = only or values and values[index]
+  if key == KEYS[index - 1] and key ~= lost then
+    -- @again
+  end
+  local isNew, times, cost = not value, 1, text == 1 and 1 or tonumber(text)
   if not cost then
     times, cost = string.match(text, '^(%d%d?%d?%d?)%*(%-?%d+)$')
     times, cost = tonumber(times) or 1, tonumber(cost) or 0
@@ -56,10 +58,6 @@ for index = 1, #KEYS do
   end
 
   if isKnown and ttlMs then
-    -- @write
-    if hasBlock then
-      stored = struct.pack('<ddd', -math.huge, beganMs, untilMs) .. stored
-    end
     -- @set
   end
   for turn = 1, isKnown and 0 or times do

@@ -4,6 +4,10 @@ local LONGEST_MS = 315619200000
 local MOST_LAG_MS = 60000
 -- The most holds of one key at once.
 local MOST_HOLDS = 1000
+-- How many runs of a long timeline one call gives holds back to that have expired. Those of more take further calls.
+local MOST_CHANGED_RUNS = 4
+-- Where more holds than that are put into a new order, because the clock was set back, the decision takes a further call.
+local MOST_PULLED_HOLDS = 500
 local FOREIGN = 'sluice: the key holds something else than a state of this rule, and it was left as it is'
 
 local function isWhole(number, least, most)
@@ -41,11 +45,13 @@ local function addBounded(used, cost, ceiling)
   return math.max(used, math.min(used + cost, ceiling))
 end
 
--- Many numbers of a text. By the hundred: one by one takes longer.
+-- Many numbers of a text. By the thousand: one by one takes longer.
 local function readNumbers(text, at, count)
-  local numbers = {}
-  for first = 0, count - 1, 100 do
-    local size = math.min(100, count - first)
+  local size = math.min(1000, count)
+  local numbers = { struct.unpack('<' .. string.rep('d', size), text, at) }
+  numbers[size + 1] = nil
+  for first = 1000, count - 1, 1000 do
+    size = math.min(1000, count - first)
     local read = { struct.unpack('<' .. string.rep('d', size), text, at + 8 * first) }
     for place = 1, size do
       numbers[first + place] = read[place]
@@ -55,18 +61,19 @@ local function readNumbers(text, at, count)
 end
 
 local function packNumbers(numbers, count)
-  local parts = {}
-  for first = 1, count, 100 do
-    local last = math.min(first + 99, count)
-    parts[#parts + 1] =
-      struct.pack('<' .. string.rep('d', last - first + 1), (table.unpack or unpack)(numbers, first, last))
+  local text = ''
+  for first = 1, count, 1000 do
+    local last = math.min(first + 999, count)
+    text = text .. struct.pack('<' .. string.rep('d', last - first + 1), (table.unpack or unpack)(numbers, first, last))
   end
-  return table.concat(parts)
+  return text
 end
 
 -- @rules
 
 -- @step
+
+-- @hold-columns
 
 -- @holds
 
@@ -95,6 +102,15 @@ local function loadReply(key, count, nowMs)
     error(held .. ', and it was left as it is', 0)
   end
   return table.remove(numbers, 1) > nowMs and numbers or nil
+end
+
+-- The reply to requests of which none is decided: they are to be sent again.
+local function handBack(count, hasTimes)
+  local reply, size = {}, hasTimes and 5 or 4
+  for place = 1, size * count do
+    reply[place] = place % size == 1 and -3 or 0
+  end
+  return reply
 end
 
 -- The rules of the tiers, as ARGV[3] and what follows it say, each with its first operation. Answers where the rest starts.
@@ -163,7 +179,12 @@ for decision = 0, isKnown and -1 or decisions - 1 do
     end
     seen[key] = true
     kept[key] = kept[key] or readKey(key, tier.rule, operation.isChanging)
-    local part = { key = key, tier = tier, operation = operation, entry = openEntry(tier.rule, kept[key], nowMs) }
+    local entry = openEntry(tier.rule, kept[key], nowMs)
+    if entry.isUnfinished then
+      keepUnfinished(key, kept[key], entry, operation.isChanging)
+      return handBack(decisions * count, sign == '@')
+    end
+    local part = { key = key, tier = tier, operation = operation, entry = entry }
     part.allowed, part.remaining, part.resetAfterMs, part.laterMs, part.waitMs =
       decide(tier.rule, part.entry, operation, nowMs)
     isRefused = isRefused or (operation.isTaking and not operation.isShadow and not part.allowed)

@@ -1,5 +1,5 @@
 -- What is kept of a key. A state starts with its own time, a whole number. What comes before it starts with another one: a block is
--- -math.huge and two times, n holds are the number -n - 0.5, two numbers and n rows, and before all that, where the rule may change, is the
+-- -math.huge and two times, n holds are the number -n - 0.5, two numbers and five columns, and before all that, where the rule may change, is the
 -- rule that counted: -0.5, the length of its text, and the text. With -0.25 that rule was only taken over by a refusal, and nothing has
 -- been counted by it yet. What cannot be one of these is nothing that was written here. Of a long timeline
 -- the front is all that.
@@ -57,9 +57,8 @@ end
 
 -- The rule of a key has changed: what is used keeps its share of the limit, rounded up, and counts as used now. So no change
 -- is a free refill, and none shuts a client out for longer than the new rule shuts out one that has just used it up.
-local function recount(rule, stored, entry, nowMs)
+local function recount(rule, stored, entry, timeMs, nowMs)
   local counting = stored.countedBy
-  local timeMs = keyTime(counting, entry, nowMs)
   local state, _, used, remaining, freshMs =
     entry.state and stateAfter(counting, entry.state, timeMs, 0), nil, nil, nil, nil
   if rule.refunds == 'leased' then
@@ -108,10 +107,42 @@ local function openEntry(rule, stored, nowMs)
     kept = stored,
     keptMs = 0,
   }
-  if stored.countedBy ~= rule then
-    recount(rule, stored, entry, nowMs)
+  local timeMs = keyTime(stored.countedBy, entry, nowMs)
+  if stored.countedBy ~= rule and not entry.isUnfinished then
+    recount(rule, stored, entry, timeMs, nowMs)
   end
   return entry
+end
+
+local function writeKey(key, rule, stored, isChanging, isServerTime)
+  if not stored.exists then
+    return redis.call('DEL', key)
+  end
+  local tag = isChanging and struct.pack('<dd', stored.isConverted and -0.25 or -0.5, #stored.text) .. stored.text or ''
+  local block = stored.untilMs and struct.pack('<ddd', -math.huge, stored.blockAtMs, stored.untilMs) or ''
+  local front, state, ids, amounts, lefts, takens, untils = tag .. block, stored.state, '', '', '', '', ''
+  if stored.holds then
+    front, ids, amounts, lefts, takens, untils = writeHolds(stored.holds)
+    front = tag .. block .. front
+  end
+  -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
+  local ttlMs = stored.ttlMs and (isServerTime and stored.ttlMs or stored.ttlMs + 60000)
+  local ttl = ttlMs and string.format('%.0f', ttlMs)
+  if state and state.runs and isLong(state) then
+    local line = struct.pack('<ddd', state.atMs, state.newest, state.spanMs)
+    writeRuns(key, state.runs, state.first, line, front .. ids .. amounts .. lefts .. takens .. untils)
+    return ttl and redis.call('PEXPIRE', key, ttl)
+  end
+  -- Joined at once: Redis hashes every byte of every string that a script makes.
+  local value = front .. ids .. amounts .. lefts .. takens .. untils .. (state and rule.write(state) or '')
+  return redis.call('SET', key, value, (table.unpack or unpack)(ttl and { 'PX', ttl } or { 'KEEPTTL' }))
+end
+
+-- Keeps what an unfinished entry has given back, and nothing else.
+local function keepUnfinished(key, stored, entry, isChanging)
+  stored.state, stored.holds, stored.blockAtMs, stored.untilMs =
+    entry.state, entry.holds, entry.blockAtMs, entry.untilMs
+  writeKey(key, stored.countedBy, stored, isChanging)
 end
 
 -- What is kept of a key after a decision that has changed it.
@@ -131,20 +162,4 @@ local function closeEntry(rule, entry)
     text = not entry.counted and kept.text or rule.text,
     isConverted = not entry.counted and kept.isConverted,
   }
-end
-
-local function writeKey(key, rule, stored, isChanging, isServerTime)
-  if not stored.exists then
-    return redis.call('DEL', key)
-  end
-  local tag = isChanging and struct.pack('<dd', stored.isConverted and -0.25 or -0.5, #stored.text) .. stored.text or ''
-  local block = stored.untilMs and struct.pack('<ddd', -math.huge, stored.blockAtMs, stored.untilMs) or ''
-  local front, state = tag .. block .. (stored.holds and writeHolds(stored.holds) or ''), stored.state
-  -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
-  local ttl = string.format('%.0f', isServerTime and stored.ttlMs or stored.ttlMs + 60000)
-  if state and state.runs and isLong(state) then
-    writeRuns(key, state.runs, state.first, front, struct.pack('<ddd', state.atMs, state.newest, state.spanMs))
-    return redis.call('PEXPIRE', key, ttl)
-  end
-  return redis.call('SET', key, state and rule.write(state, front) or front, 'PX', ttl)
 end
