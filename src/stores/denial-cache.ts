@@ -126,7 +126,7 @@ class DenialCache {
     const { operations, nowMs } = call
     const denials = this.#byLimiter.get((operations[0] as Operation).limit.limiter)
     if (denials === undefined || !isRefusal(operations, results) || !isKnowable(call)) {
-      this.forget(operations)
+      if (denials?.isEmpty !== true) this.forget(operations)
       return
     }
     // A refusal may have blocked some of the keys, and may have converted what another rule had counted.

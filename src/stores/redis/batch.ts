@@ -7,9 +7,9 @@ import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import { describeRules, type Located, type LocatedKeyspace } from './decide-in-one-slot.ts'
 import { type BatchedCall, encodeBatch } from './encode-batch.ts'
 import { type HotBatch, type Pending, release } from './key-order.ts'
-import { Cancellation } from './pending-command.ts'
+import { Cancellation, type Question } from './pending-command.ts'
 import { FULL_SCRIPT, type Script } from './script-catalog.ts'
-import type { ScriptRunner } from './script-runner.ts'
+import { hasOneKey, type ScriptRunner, undecided } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
 import { DecisionReply } from './wire.ts'
 
@@ -72,7 +72,7 @@ export class Batch implements HotBatch {
   /** When it began, by the time of real timers. */
   readonly #beganMs: number = timerNowMs(undefined)
   readonly #members: Member[] = []
-  readonly #cancellation = new Cancellation()
+  readonly cancellation: Cancellation = new Cancellation()
   #arrived: ((batch: Batch) => void) | undefined = undefined
   /** How many calls to the server are not answered. */
   #underway = 0
@@ -116,7 +116,7 @@ export class Batch implements HotBatch {
       followers: undefined,
     })
     this.size++
-    this.#cancellation.join(reply)
+    this.cancellation.join(reply)
   }
 
   // Of several limits one stands for all: a call that is handed over because of one key is overtaken on its other keys too.
@@ -147,21 +147,13 @@ export class Batch implements HotBatch {
   #sendGroups(groups: readonly (readonly Member[])[], areBySlot: boolean): void {
     this.#underway += groups.length
     for (const members of groups) {
-      const keyspaces = this.#keyspaces
-      const { operations, timeoutMs } = members[0] as Member
-      const by = this.#script === FULL_SCRIPT ? describeRules(operations) : this.#script.name
-      const { names, args } = encodeBatch(this.#script, keyspaces, this.#nowMs, members)
-      // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
-      const isOne = names.length === 1
-      const how = { untilMs: isOne ? this.#untilMs(timeoutMs) : 0, by, cancellation: this.#cancellation }
-      this.#host.runner.start(this.#script, names, args, how, {
-        done: (reply) => this.#decided(members, reply),
-        failed: (error) => this.#failed(members, error, isOne, areBySlot),
-      })
+      const command = encodeBatch(this.#script, this.#keyspaces, this.#nowMs, members)
+      this.#host.runner.start(this.#script, new Part(this, members, command, areBySlot))
     }
   }
 
-  #decided(members: readonly Member[], given: unknown): void {
+  /** The server has answered to some of the calls. */
+  decided(members: readonly Member[], given: unknown): void {
     try {
       const reply = new DecisionReply(given, members.length * this.#keyspaces.length)
       for (const member of members) {
@@ -176,7 +168,7 @@ export class Batch implements HotBatch {
   }
 
   // What is wrong with one key is no answer for the others, and on a Cluster some keys are here and some there.
-  #failed(members: readonly Member[], error: unknown, isOne: boolean, wereBySlot: boolean): void {
+  failed(members: readonly Member[], error: unknown, isOne: boolean, wereBySlot: boolean): void {
     const { layout } = this.#host
     if (isOne || !hasDoneNothing(error)) for (const member of members) member.error = error
     else if (isCrossSlot(error) && this.#keyspaces.length === 1) {
@@ -196,7 +188,7 @@ export class Batch implements HotBatch {
       return { operation, keyspace: this.#keyspaces[index] as BatchKeyspace }
     })
     try {
-      member.results = await this.#host.decideAlone(located, this.#nowMs, this.#untilMs(timeoutMs), reply)
+      member.results = await this.#host.decideAlone(located, this.#nowMs, this.untilMs(timeoutMs), reply)
     } catch (error) {
       member.error = error
     }
@@ -232,8 +224,44 @@ export class Batch implements HotBatch {
     else this.#host.join(FULL_SCRIPT, this.#keyspaces, operations, this.#nowMs, leftMs, reply)
   }
 
-  #untilMs(timeoutMs: number): number | undefined {
+  /** Until when a call may be sent, by the timers' time. */
+  untilMs(timeoutMs: number): number | undefined {
     return timeoutMs === 0 ? undefined : this.#beganMs + timeoutMs
+  }
+}
+
+/** Calls of a batch that go to the server in one command. */
+class Part implements Question {
+  readonly command: readonly string[]
+  readonly key: string
+  readonly untilMs: number | undefined
+  readonly cancellation: Cancellation
+  readonly #batch: Batch
+  readonly #members: readonly Member[]
+  readonly #isOne: boolean
+  readonly #isBySlot: boolean
+
+  constructor(batch: Batch, members: readonly Member[], command: readonly string[], isBySlot: boolean) {
+    const { name, timeoutMs } = members[0] as Member
+    this.command = command
+    this.key = name
+    this.#isOne = hasOneKey(command)
+    // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
+    this.untilMs = this.#isOne ? batch.untilMs(timeoutMs) : 0
+    this.cancellation = batch.cancellation
+    this.#batch = batch
+    this.#members = members
+    this.#isBySlot = isBySlot
+  }
+
+  done(reply: unknown): void {
+    this.#batch.decided(this.#members, reply)
+  }
+
+  failed(cause: unknown): void {
+    const { operations } = this.#members[0] as Member
+    const error = undecided(describeRules(operations), this.command, cause)
+    this.#batch.failed(this.#members, error, this.#isOne, this.#isBySlot)
   }
 }
 

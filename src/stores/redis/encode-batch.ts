@@ -2,6 +2,7 @@ import type { Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { RuleTexts } from './rule-texts.ts'
 import { FULL_SCRIPT, type Script, TIERS_SCRIPT } from './script-catalog.ts'
+import { beginCommand } from './script-runner.ts'
 import { encodeCall, encodeCost, encodeOperation } from './wire.ts'
 
 /** The keys of one limit, as scripts take them. */
@@ -23,20 +24,14 @@ export interface BatchedCall {
   next: BatchedCall | undefined
 }
 
-/** The keys and the arguments of a script's call. */
-export interface EncodedBatch {
-  readonly names: readonly string[]
-  readonly args: readonly string[]
-}
-
-/** Calls on the same limits, by the same rules and at one time, as a script takes them. */
+/** Calls on the same limits, by the same rules and at one time, as the command of a script. */
 export function encodeBatch(
   script: Script,
   keyspaces: readonly EncodedKeyspace[],
   nowMs: number,
   calls: readonly BatchedCall[],
-): EncodedBatch {
-  if (script !== FULL_SCRIPT && script !== TIERS_SCRIPT) return encodeRuns(keyspaces, nowMs, calls)
+): readonly string[] {
+  if (script !== FULL_SCRIPT && script !== TIERS_SCRIPT) return encodeRuns(script, keyspaces, nowMs, calls)
   const names: string[] = []
   const decisions: (readonly Operation[])[] = []
   for (const call of calls) {
@@ -52,19 +47,22 @@ export function encodeBatch(
   const args = isTiers
     ? encodeTiers(keyspaces, nowMs, decisions)
     : encodeFull(keyspaces, nowMs, decisions, `${calls.length}*`)
-  return { names, args }
+  const command = beginCommand(script, names)
+  command.push(...args)
+  return command
 }
 
 /** For a rule's hot script: calls on one key stand together, and equal costs one right after the other are written once. */
 function encodeRuns(
+  script: Script,
   [keyspace]: readonly EncodedKeyspace[],
   nowMs: number,
   calls: readonly BatchedCall[],
-): EncodedBatch {
+): readonly string[] {
   const names: string[] = []
   const costs: string[] = []
   let place = 0
-  for (const first of linkRuns(calls)) {
+  for (const first of calls.length === 1 ? calls : linkRuns(calls)) {
     let times = 0
     for (let call: BatchedCall | undefined = first; call !== undefined; call = call.next) {
       const operation = call.operations[0] as Operation
@@ -79,12 +77,14 @@ function encodeRuns(
     }
   }
   const [{ rule, blockMs }] = (calls[0] as BatchedCall).operations as [Operation]
-  return { names, args: encodeCall((keyspace as EncodedKeyspace).encodeTexts(rule).hot, nowMs, blockMs, costs) }
+  const { hot } = (keyspace as EncodedKeyspace).encodeTexts(rule)
+  const command = beginCommand(script, names)
+  command.push(...encodeCall(hot, nowMs, blockMs, costs))
+  return command
 }
 
 /** Links the calls on each key, and returns the first of each key. */
 function linkRuns(calls: readonly BatchedCall[]): readonly BatchedCall[] {
-  if (calls.length === 1) return calls
   const firsts: BatchedCall[] = []
   const lasts = new Map<string, BatchedCall>()
   for (const call of calls) {

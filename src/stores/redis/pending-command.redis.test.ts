@@ -6,16 +6,18 @@ import { useServer } from '../../../test/servers/shared-servers.ts'
 import { type Clock, STORE_TIME } from '../../core/clock.ts'
 import { fixedWindow } from '../../rules/index.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
-import type { Delivery } from './clients/redis-connection.ts'
-import { Cancellation, PendingCommand, type PendingCommandOptions } from './pending-command.ts'
+import type { Delivery, RedisConnection } from './clients/redis-connection.ts'
+import { Cancellation, PendingCommand, type Question } from './pending-command.ts'
 import { redisStore } from './redis-store.ts'
 
-type Given = Pick<PendingCommandOptions, 'connection'> & Partial<PendingCommandOptions>
+interface Given extends Partial<Question> {
+  readonly connection: RedisConnection
+}
 
 /** Sends a command, and says how that ends. */
-const send = (key: string, given: Given): Promise<unknown> =>
+const send = (key: string, { connection, ...given }: Given): Promise<unknown> =>
   new Promise<unknown>((done, failed) => {
-    new PendingCommand(['GET', key], { key, ...given }, { done, failed }).send()
+    new PendingCommand(connection, { command: ['GET', key], key, ...given, done, failed }).send()
   }).catch((error: Error) => error.message)
 
 /** A caller that gives up on demand. */

@@ -4,15 +4,9 @@ import { NotSent } from './clients/not-connected.ts'
 import type { Delivery, RedisConnection } from './clients/redis-connection.ts'
 import { isOnTheMove } from './clients/server-words.ts'
 
-/** Who waits for the reply to a command. */
-export interface Answer {
-  done(reply: unknown): void
-  failed(error: unknown): void
-}
-
-/** What a command needs to know on its way. */
-export interface PendingCommandOptions {
-  readonly connection: RedisConnection
+/** A command, and who waits for the reply to it. */
+export interface Question {
+  readonly command: readonly string[]
   readonly key: string
   /** Until when it is sent again if a Cluster has not run it, by the timers' time. 0: never. Absent: for a second. */
   readonly untilMs?: number | undefined
@@ -20,10 +14,13 @@ export interface PendingCommandOptions {
   readonly cancellation?: Cancellation | undefined
   /** Whose timers it goes by; absent: real time. */
   readonly clock?: Clock | undefined
-  /** What to send after an error that says that nothing has run. */
-  replaceAfter?(error: unknown): readonly string[] | undefined
-  /** An error as the caller gets it. */
-  explain?(error: unknown): Error
+  done(reply: unknown): void
+  failed(error: unknown): void
+}
+
+/** Finds what to send after an error that says that nothing has run. */
+export interface Replacement {
+  replaceAfter(error: unknown, command: readonly string[]): readonly string[] | undefined
 }
 
 /** The pause before a command is sent again, twice as long each time after, up to the longest. */
@@ -33,20 +30,22 @@ const PATIENCE_MS = 1_000
 
 /** A command that was not answered yet. It tells who waits once, and is written once at most, unless nothing has run. */
 export class PendingCommand implements Delivery {
-  readonly #options: PendingCommandOptions
-  readonly #answer: Answer
+  readonly #connection: RedisConnection
+  readonly #question: Question
+  readonly #replacement: Replacement | undefined
   #command: readonly string[]
   #isOver = false
   #withdraw: (() => void) | undefined
   #pauseMs = FIRST_PAUSE_MS
   #untilMs: number | undefined
 
-  constructor(command: readonly string[], options: PendingCommandOptions, answer: Answer) {
-    this.#command = command
-    this.#options = options
-    this.#answer = answer
-    this.#untilMs = options.untilMs
-    options.cancellation?.add(this)
+  constructor(connection: RedisConnection, question: Question, replacement?: Replacement) {
+    this.#connection = connection
+    this.#question = question
+    this.#replacement = replacement
+    this.#command = question.command
+    this.#untilMs = question.untilMs
+    question.cancellation?.add(this)
   }
 
   onWithdraw(withdraw: () => void): void {
@@ -55,15 +54,16 @@ export class PendingCommand implements Delivery {
 
   /** Sends it. */
   send(): void {
-    const { connection, key, cancellation } = this.#options
+    const { key, cancellation } = this.#question
+    const { trouble } = this.#connection
     try {
-      const sent = connection.send(key, this.#command, cancellation === undefined ? undefined : this)
+      const sent = this.#connection.send(key, this.#command, cancellation === undefined ? undefined : this)
       Promise.resolve(sent).then(
         (reply) => {
-          if (connection.trouble?.error !== undefined) connection.trouble.over()
+          if (trouble?.error !== undefined) trouble.over()
           if (this.#isOver) return
           this.#isOver = true
-          this.#answer.done(reply)
+          this.#question.done(reply)
         },
         (error: unknown) => this.#failed(error),
       )
@@ -81,12 +81,12 @@ export class PendingCommand implements Delivery {
     } catch {
       // What the connection makes of it is no concern of those who wait.
     }
-    this.#tell(this.#options.connection.trouble?.error ?? reason)
+    this.#question.failed(this.#connection.trouble?.error ?? reason)
   }
 
   #failed(error: unknown): void {
     if (this.#isOver) return
-    const replacement = this.#options.replaceAfter?.(error)
+    const replacement = this.#replacement?.replaceAfter(error, this.#command)
     if (replacement !== undefined) {
       this.#command = replacement
       this.send()
@@ -95,15 +95,11 @@ export class PendingCommand implements Delivery {
   }
 
   #end(error: unknown): void {
-    const { trouble } = this.#options.connection
+    const { trouble } = this.#connection
     this.#isOver = true
     // Some clients send commands although the server has refused their password, and say that right after.
-    if (trouble !== undefined && isKeptOut(error)) setImmediate(() => this.#tell(trouble.error ?? error))
-    else this.#tell(error)
-  }
-
-  #tell(error: unknown): void {
-    this.#answer.failed(this.#options.explain?.(error) ?? error)
+    if (trouble !== undefined && isKeptOut(error)) setImmediate(() => this.#question.failed(trouble.error ?? error))
+    else this.#question.failed(error)
   }
 
   #sendLater(error: unknown): void {
@@ -113,13 +109,13 @@ export class PendingCommand implements Delivery {
       else this.#end(error)
     }
     // To withdraw it is now not to send it.
-    this.#withdraw = startTimer(this.#options.clock, this.#pauseMs, ring, { keepsAlive: false })
+    this.#withdraw = startTimer(this.#question.clock, this.#pauseMs, ring, { keepsAlive: false })
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS)
   }
 
   // What is sent after the caller has given up would count for no caller.
   #hasTimeFor(pauseMs: number): boolean {
-    const nowMs = timerNowMs(this.#options.clock)
+    const nowMs = timerNowMs(this.#question.clock)
     this.#untilMs ??= nowMs + PATIENCE_MS
     return nowMs + pauseMs < this.#untilMs
   }

@@ -4,7 +4,7 @@ import { callFailure } from './call-failure.ts'
 import { isNoScript } from './clients/is-no-script.ts'
 import type { RedisConnection } from './clients/redis-connection.ts'
 import { refuseUnsafeEngine } from './engine-probe.ts'
-import { type Answer, type Cancellation, PendingCommand } from './pending-command.ts'
+import { type Cancellation, PendingCommand, type Question, type Replacement } from './pending-command.ts'
 import type { Script } from './script-catalog.ts'
 
 /** What runs scripts, and asks plain questions about one key. */
@@ -18,17 +18,40 @@ export interface Runner {
 /** How something is asked. */
 export interface How {
   /** Until when it is sent again if a Cluster has not run it, by the time of real timers. 0: never. Absent: for a second. */
-  readonly untilMs?: number | undefined
-  /** What it decides by, as failures report it. Absent: the script's name. */
-  readonly by?: string | undefined
+  readonly untilMs: number | undefined
+  /** What it decides by, as failures report it. */
+  readonly by: string
   /** Withdraws it when no caller waits any more. */
-  readonly cancellation?: Cancellation | undefined
+  readonly cancellation: Cancellation
+}
+
+/** How long something is asked. */
+type Patience = Pick<Question, 'untilMs' | 'cancellation'>
+
+/** Where the keys start in the command of a script's call, and their number before them. */
+const FIRST_KEY = 3
+const KEY_COUNT = 2
+
+/** The command of a script's call without its arguments, which come after the keys. */
+export function beginCommand({ sha1 }: Script, keys: readonly string[]): string[] {
+  return ['EVALSHA', sha1, `${keys.length}`, ...keys]
+}
+
+/** Whether the command of a script's call has only one key. */
+export function hasOneKey(command: readonly string[]): boolean {
+  return command[KEY_COUNT] === '1'
+}
+
+/** The error of a script's call that failed. */
+export function undecided(by: string, command: readonly string[], cause: unknown): Error {
+  const keys = command.slice(FIRST_KEY, FIRST_KEY + Number(command[KEY_COUNT]))
+  return callFailure(`Redis did not decide by ${by}`, cause, keys)
 }
 
 /** Runs scripts by their SHA-1 and sees to it that the servers know them. What fails is a `LimiterError`. */
 export class ScriptRunner {
   readonly #connection: RedisConnection
-  readonly #loads = new Map<string, Promise<unknown>>()
+  readonly #scripts = new Map<Script, ServerScript>()
   #isEngineSafe: boolean
   #asking: Promise<void> | undefined
 
@@ -57,42 +80,29 @@ export class ScriptRunner {
   /** A runner that always asks so. */
   asking(how: How): Runner {
     return {
-      run: (script, keys, args) => this.run(script, keys, args, how),
+      run: (script, keys, args) => this.#run(script, [...beginCommand(script, keys), ...args], how),
       ask: (key, command) => this.#ask(key, command, how),
     }
   }
 
-  /** Runs a script on keys of one slot and resolves with the server's reply. Never runs it twice. */
-  run(script: Script, keys: readonly string[], args: readonly string[], how: How = {}): Promise<unknown> {
-    return new Promise((done, failed) => this.start(script, keys, args, how, { done, failed }))
+  #run(script: Script, command: readonly string[], { by, ...how }: How): Promise<unknown> {
+    return new Promise((done, reject) => {
+      const failed = (cause: unknown): void => reject(undecided(by, command, cause))
+      this.start(script, { ...how, command, key: command[FIRST_KEY] as string, done, failed })
+    })
   }
 
-  /** As `run`, without a promise: each of them would let every decision wait a little longer. */
-  start(script: Script, keys: readonly string[], args: readonly string[], how: How, answer: Answer): void {
+  /** Sends the command of a script's call: with the script's text to a server that does not know it, and never so that it runs twice. */
+  start(script: Script, question: Question): void {
     if (!this.#isEngineSafe) {
-      void this.#startFirst(script, keys, args, how, answer)
+      void this.#startFirst(script, question)
       return
     }
-    const { untilMs, cancellation, by = script.name } = how
-    if (!this.#loads.has(script.sha1)) this.#loadInBackground(script)
-    const command = ['EVALSHA', script.sha1, `${keys.length}`, ...keys, ...args]
-    const options = {
-      connection: this.#connection,
-      key: keys[0] as string,
-      untilMs,
-      cancellation,
-      replaceAfter: (error: unknown) => {
-        // Only a missing script is safe to send again: any other failure may already have counted.
-        if (!isNoScript(error)) return undefined
-        this.#loadInBackground(script)
-        return ['EVAL', script.source, ...command.slice(2)]
-      },
-      explain: (cause: unknown) => undecided(by, keys, cause),
-    }
-    new PendingCommand(command, options, answer).send()
+    const known = this.#scripts.get(script) ?? this.#meet(script)
+    new PendingCommand(this.#connection, question, known).send()
   }
 
-  async #ask(key: string, command: readonly [string, ...string[]], how: How): Promise<unknown> {
+  async #ask(key: string, command: readonly [string, ...string[]], how: Patience): Promise<unknown> {
     try {
       return await this.#sendPlain(key, command, how)
     } catch (cause) {
@@ -100,10 +110,10 @@ export class ScriptRunner {
     }
   }
 
-  #sendPlain(key: string, command: readonly string[], { untilMs, cancellation }: How): Promise<unknown> {
+  #sendPlain(key: string, command: readonly string[], { untilMs, cancellation }: Patience): Promise<unknown> {
     const connection = this.#connection
     return new Promise((done, failed) => {
-      new PendingCommand(command, { connection, key, untilMs, cancellation }, { done, failed }).send()
+      new PendingCommand(connection, { command, key, untilMs, cancellation, done, failed }).send()
     })
   }
 
@@ -121,27 +131,22 @@ export class ScriptRunner {
     }
   }
 
-  async #startFirst(
-    script: Script,
-    keys: readonly string[],
-    args: readonly string[],
-    how: How,
-    answer: Answer,
-  ): Promise<void> {
+  async #startFirst(script: Script, question: Question): Promise<void> {
     try {
-      await this.#askEngine(keys[0] as string, how)
-      if (how.cancellation?.reason !== undefined) throw how.cancellation.reason
+      await this.#askEngine(question)
+      if (question.cancellation?.reason !== undefined) throw question.cancellation.reason
     } catch (cause) {
-      answer.failed(undecided(how.by ?? script.name, keys, cause))
+      question.failed(cause)
       return
     }
-    this.start(script, keys, args, how, answer)
+    this.start(script, question)
   }
 
   // Once for all who ask meanwhile, and again only when it failed.
-  #askEngine(key: string, how: How): Promise<void> {
+  #askEngine(question: Question): Promise<void> {
     if (this.#asking !== undefined) return this.#asking
-    const asking = refuseUnsafeEngine((command) => this.#sendPlain(key, command, how), key)
+    const { key } = question
+    const asking = refuseUnsafeEngine((command) => this.#sendPlain(key, command, question), key)
       .then(() => {
         this.#isEngineSafe = true
       })
@@ -152,18 +157,40 @@ export class ScriptRunner {
     return asking
   }
 
-  // No call waits for it or needs it: a server that does not know a script gets its text with the request. But what came
-  // by EVAL may be evicted, and what was loaded stays.
-  #loadInBackground(script: Script): void {
-    const pending = this.#loads.get(script.sha1)
-    if (pending !== undefined && pending !== DONE) return
-    const settle = (): void => void this.#loads.set(script.sha1, DONE)
-    this.#loads.set(script.sha1, this.load(script).then(settle, settle))
+  #meet(script: Script): ServerScript {
+    const met = new ServerScript(script, this)
+    this.#scripts.set(script, met)
+    return met
   }
 }
 
-const DONE = Promise.resolve()
+/** A script as servers know it, or not. */
+class ServerScript implements Replacement {
+  readonly #script: Script
+  readonly #runner: ScriptRunner
+  #isLoading = false
 
-function undecided(by: string, keys: readonly string[], cause: unknown): Error {
-  return callFailure(`Redis did not decide by ${by}`, cause, keys)
+  constructor(script: Script, runner: ScriptRunner) {
+    this.#script = script
+    this.#runner = runner
+    this.#loadInBackground()
+  }
+
+  // Only a missing script is safe to send again: any other failure may already have counted.
+  replaceAfter(error: unknown, command: readonly string[]): readonly string[] | undefined {
+    if (!isNoScript(error)) return undefined
+    this.#loadInBackground()
+    return ['EVAL', this.#script.source, ...command.slice(KEY_COUNT)]
+  }
+
+  // No call waits for it or needs it: a server that does not know a script gets its text with the request. But what came
+  // by EVAL may be evicted, and what was loaded stays.
+  #loadInBackground(): void {
+    if (this.#isLoading) return
+    this.#isLoading = true
+    const loaded = (): void => {
+      this.#isLoading = false
+    }
+    this.#runner.load(this.#script).then(loaded, loaded)
+  }
 }
