@@ -9,7 +9,7 @@ const AT_ONCE = 4
 /**
  * Starts a process of `script` for every member of a crew, which is its task, and works by them. `around` is called with every piece of
  * work, and adds what it has measured. `rounds` are in turns, all but one process idle at any time; `together` is all of `members` at
- * once; `ask` is one of them. `end` ends them.
+ * once; `ask` is one of them. `pids` are their processes, and `end` ends them.
  */
 export async function startCrew(script, members, around = (work) => work()) {
   const workers = new Map()
@@ -26,6 +26,7 @@ export async function startCrew(script, members, around = (work) => work()) {
     throw error
   }
   return {
+    pids: Array.from(workers.values(), ({ pid }) => pid),
     rounds: (turns, order) => rounds(turns, order, (turn, own) => around(() => ask(turn.member, own))),
     together: (some, order) => around(() => together(some.map((member) => ask(member, order)))),
     ask,

@@ -9,7 +9,7 @@ import { Redis } from 'ioredis'
 
 /**
  * Starts a server of its own on a free loopback port, without a file to keep anything, and connects to it. `stop` ends both, and so
- * does the end of this process. `port` is for other processes.
+ * does the end of this process. `port` and `pid` are for other processes.
  */
 export async function startServer() {
   const { path, env } = findServer()
@@ -29,7 +29,8 @@ export async function startServer() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
   try {
     const info = await Promise.race([redis.info('server'), endOf(server)])
-    if (info.includes(`process_id:${server.pid}\r\n`)) return { redis, port, version: nameOf(info), stop }
+    if (info.includes(`process_id:${server.pid}\r\n`))
+      return { redis, port, pid: server.pid, version: nameOf(info), stop }
     throw new Error('another server has taken the port: run it again')
   } catch (error) {
     stop()
