@@ -20,19 +20,29 @@ export interface Store {
   register(limit: Limit): void
   /** No operation of this limit comes any more: its limiter was closed. What counts stays. Optional. */
   unregister?(limit: Limit): void
-  /**
-   * Decides all operations at one instant. What consumes or reserves is taken by all of them or by none.
-   *
-   * Returns the results in the order of the operations if they are known now, and throws if they cannot be. Otherwise returns undefined
-   * and calls `reply` exactly once, as a rule later.
-   */
-  decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined
+  readonly decide: Decide
   /** Forgets all keys of a limit. Optional: a store that cannot find its keys again has none. */
   clear?(limit: Limit): void | Promise<void>
   /** Why the store does not answer, as far as it knows: asked when a decision got no answer in time. Optional. */
   trouble?(): Error | undefined
   /** Frees what the store holds. Optional: a store that holds only memory needs none. */
   close?(): Promise<void>
+}
+
+/** How a store decides calls. */
+export interface Decide {
+  /**
+   * Decides all operations at one instant. What consumes or reserves is taken by all of them or by none.
+   *
+   * Returns the results in the order of the operations if they are known now, and throws if they cannot be. Otherwise returns undefined
+   * and calls `reply` exactly once, as a rule later.
+   */
+  (call: StoreCall, reply: Reply): readonly LimitResult[] | undefined
+  /**
+   * The same for one operation without an idempotency key, which is decided at once. Optional, for local stores: to make a call and a
+   * list of results takes as long as such a decision. A property of `decide`, so that what replaces one replaces both.
+   */
+  readonly one?: (operation: Operation, nowMs: number) => LimitResult
 }
 
 /** One call to a store: operations that it decides at one instant. */

@@ -71,13 +71,17 @@ const NONE: readonly string[] = Object.freeze([])
 
 /** The decision on a call: what the store said of each limit, put together. */
 export function composeDecision(call: PendingDecision, results: readonly LimitResult[]): Decision {
-  const { operations } = call
+  const { operations, decidedBy } = call
   call.results = results
   const operation = operations[0] as Operation
   const result = results[0] as LimitResult
-  const decidedBy = result.decidedBy ?? call.decidedBy
+  if (operation.limit.tier === undefined) return composeOne(operation, result, decidedBy)
+  return composeTiers(operations, results, result.decidedBy ?? decidedBy)
+}
+
+/** The decision of a limiter without tiers. */
+export function composeOne(operation: Operation, result: LimitResult, store: string): Decision {
   const { limit } = operation
-  if (limit.tier !== undefined) return composeTiers(operations, results, decidedBy)
   const rule = result.rule ?? operation.rule
   const ignored = !result.allowed && limit.shadow
   const allowed = result.allowed || ignored
@@ -92,10 +96,10 @@ export function composeDecision(call: PendingDecision, results: readonly LimitRe
     reason: ignored ? undefined : result.reason,
     nextAfterMs: allowed ? (result.nextAfterMs ?? resolveNextMs(result)) : undefined,
     wouldRefuse: ignored && result.reason !== 'reservation-ended' ? [limit.name] : NONE,
-    decidedBy,
+    decidedBy: result.decidedBy ?? store,
     tiers: NO_TIERS,
   } as Decision
-  if (rule !== limit.rule) noteRules(decision, operations, results)
+  if (rule !== limit.rule) noteRules(decision, [operation], [result])
   return decision
 }
 

@@ -1,5 +1,5 @@
 import { knownOptions, trueOrFalse, wholeNumber } from '../core/check.ts'
-import { type Clock, readClock } from '../core/clock.ts'
+import { type Clock, readClock, STORE_TIME } from '../core/clock.ts'
 import type { Decision, LimitResult } from '../core/decision.ts'
 import { type Duration, readDuration } from '../core/duration.ts'
 import { encodeSubject, type Subject } from '../core/key.ts'
@@ -15,8 +15,8 @@ import {
 } from '../core/operation.ts'
 import { optional, readOptions } from '../core/read-options.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Health, Store } from '../core/store.ts'
-import { composeDecision, PendingDecision } from './compose-decision.ts'
+import type { Decide, Health, Store } from '../core/store.ts'
+import { composeDecision, composeOne, PendingDecision } from './compose-decision.ts'
 import type { LimiterEvents, Listeners } from './events.ts'
 import { acquire, type Lease } from './lease.ts'
 import type { Limiter } from './limiter.ts'
@@ -87,13 +87,15 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   readonly #parts: LimiterParts
   /** The one limit of a limiter without tiers. */
   readonly #only: Limit | undefined
+  /** Decides one operation at once, where the store can do that and no rule has to be found before. */
+  readonly #decideOne: Decide['one']
   readonly #queues: WaitQueues
   /** Whether a limit finds the rule for each subject. */
   readonly #resolves: boolean
   #isOpen = true
 
   constructor(parts: LimiterParts) {
-    const { name, limits, clock, events, resolvers, maxQueue } = parts
+    const { name, limits, store, clock, events, resolvers, maxQueue } = parts
     this.name = name
     this.limits = limits
     this.clock = clock
@@ -103,6 +105,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     this.#parts = parts
     this.#resolves = resolvers.size > 0
     this.#only = limits[0]?.tier === undefined ? limits[0] : undefined
+    this.#decideOne = this.#only !== undefined && !this.#resolves ? store.decide.one : undefined
     this.#queues = new WaitQueues(this, maxQueue)
   }
 
@@ -124,6 +127,13 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   consumeAtOnce(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Decision | Promise<Decision> {
     if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
     const { cost, idempotencyKey } = options
+    const decideOne = this.#decideOne
+    if (decideOne !== undefined && idempotencyKey === undefined && !this.events.hasAny) {
+      const { store, clock } = this.#parts
+      const operation = this.#parseConsume(this.#only as Limit, key, cost)
+      const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
+      return composeOne(operation, decideOne(operation, nowMs), store.name)
+    }
     const call = this.parse(key, cost, idempotencyKey)
     return this.events.hasAny ? this.run(call, key, cost) : this.#decide(call)
   }
@@ -133,14 +143,17 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     const { store, timeoutMs, idempotencyTtlMs } = this.#parts
     const limit = this.#only
     if (limit !== undefined && id === undefined) {
-      if (!this.#isOpen) this.assertOpen()
-      const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
-      const subject = key as Subject
-      const operation = createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)
-      return new PendingDecision([operation], undefined, timeoutMs, store.name)
+      return new PendingDecision([this.#parseConsume(limit, key, cost)], undefined, timeoutMs, store.name)
     }
     const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, consumeKey)
     return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
+  }
+
+  #parseConsume(limit: Limit, key: unknown, cost: unknown): Operation {
+    if (!this.#isOpen) this.assertOpen()
+    const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
+    const subject = key as Subject
+    return createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)
   }
 
   /** Decides a consume that was parsed, and tells listeners of it with the key and the cost as they were given. */

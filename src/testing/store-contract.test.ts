@@ -80,6 +80,19 @@ describe('the store contract catches a store that', () => {
     expect(await failures(() => faulty(fault))).not.toEqual([])
   })
 
+  it('decides one operation otherwise than a call of it', async () => {
+    const createStore = (): Store => {
+      const store = memoryStore()
+      const decide = (call: StoreCall): readonly LimitResult[] => store.decide(call)
+      const one: Store['decide']['one'] = (operation, nowMs) => {
+        const operations = [as('peek')(operation)]
+        return store.decide({ operations, nowMs, idempotency: undefined, timeoutMs: 0 })[0] as LimitResult
+      }
+      return { ...store, decide: Object.assign(decide, { one }) }
+    }
+    expect(await failures(createStore)).not.toEqual([])
+  })
+
   it('mixes limiters up', async () => {
     const store = memoryStore()
     const limits = new Map<Limit, Limit>()

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clock, limiterWith, remoteStage, rule, store } from '../../../test/remote-stage.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
+import type { Store } from '../../core/store.ts'
 import { findChangedRules } from '../../limiter/compose-decision.ts'
 import { createLimiter } from '../../limiter/create-limiter.ts'
 import type { Limiter } from '../../limiter/limiter.ts'
@@ -84,10 +85,11 @@ describe('a store that fails', () => {
 
   it('that throws at once is no different', async () => {
     const { decide } = store
-    store.decide = (...given) => {
+    const failing: Store['decide'] = (...given) => {
       if (store.behaviour === 'fails') throw store.error
       return decide(...given)
     }
+    Object.assign(store, { decide: failing })
     const limiter = limiterWith()
     expect((await limiter.consume('a')).decidedBy).toBe('redis')
     store.behaviour = 'fails'

@@ -4,7 +4,7 @@ import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import { optional, readOptions, whole } from '../../core/read-options.ts'
 import type { RuleState } from '../../core/rule.ts'
-import type { Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Decide, Idempotency, Reply, Store, StoreCall } from '../../core/store.ts'
 import { MOST_LAG_MS } from '../../engine/key-state.ts'
 import { decideJointly } from './decide-jointly.ts'
 import { Keyspaces } from './keyspaces.ts'
@@ -36,7 +36,7 @@ export interface MemoryStats {
 export interface MemoryStore extends Store {
   readonly name: 'memory'
   /** Answers at once. */
-  decide(call: StoreCall, reply?: Reply): readonly LimitResult[]
+  readonly decide: ((call: StoreCall, reply?: Reply) => readonly LimitResult[]) & Decide
   stats(): MemoryStats
 }
 
@@ -57,29 +57,34 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const { maxKeys } = readOptions('memoryStore()', options, { maxKeys: optional(whole(1, 16_000_000), 250_000) })
   const keyspaces = new Keyspaces(maxKeys)
   const admitted = new Table<Admitted>(maxKeys, undefined, ({ untilMs }, nowMs) => Math.max(0, untilMs - nowMs))
+  const one = (operation: Operation, givenMs: number): LimitResult => {
+    const nowMs = givenMs === STORE_TIME ? systemClock.nowMs() : givenMs
+    return keyspaces.find(operation.limit).keyspace.decide(operation, nowMs, forgetByMs(givenMs, nowMs))
+  }
+  const decide = ({ operations, nowMs: givenMs, idempotency }: StoreCall): readonly LimitResult[] => {
+    if (operations.length === 1 && idempotency === undefined) return [one(operations[0] as Operation, givenMs)]
+    const nowMs = givenMs === STORE_TIME ? systemClock.nowMs() : givenMs
+    const byMs = forgetByMs(givenMs, nowMs)
+    if (idempotency === undefined) return decideJointly(operations, keyspaces, nowMs, byMs).transitions
+    return decideOnce(keyspaces, admitted, operations, idempotency, nowMs, byMs)
+  }
   return {
     name: 'memory',
     isLocal: true,
     register: (limit) => keyspaces.register(limit),
     unregister: (limit) => keyspaces.unregister(limit),
-    decide({ operations, nowMs: givenMs, idempotency }) {
-      const isOwnTime = givenMs === STORE_TIME
-      const nowMs = isOwnTime ? systemClock.nowMs() : givenMs
-      // A caller's clock may step back by up to a minute and ask again: as on Redis, what it needs then is still there.
-      const forgetsByMs = isOwnTime ? nowMs : Math.max(0, nowMs - MOST_LAG_MS)
-      if (idempotency !== undefined) {
-        return decideOnce(keyspaces, admitted, operations, idempotency, nowMs, forgetsByMs)
-      }
-      const first = operations[0] as Operation
-      if (operations.length > 1) return decideJointly(operations, keyspaces, nowMs, forgetsByMs).transitions
-      return [keyspaces.find(first.limit).keyspace.decide(first, nowMs, forgetsByMs)]
-    },
+    decide: Object.assign(decide, { one }),
     clear: (limit) => keyspaces.find(limit).keyspace.clear(),
     stats: () => keyspaces.totals(),
     async close() {
       keyspaces.clear()
     },
   }
+}
+
+// A caller's clock may step back by up to a minute and ask again: as on Redis, what it needs then is still there.
+function forgetByMs(givenMs: number, nowMs: number): number {
+  return givenMs === STORE_TIME ? nowMs : Math.max(0, nowMs - MOST_LAG_MS)
 }
 
 /** Decides a call whose idempotency key is new, and answers one that was admitted before with its first results. */
