@@ -39,8 +39,8 @@ export class Timeouts {
     this.#alarms = clock?.timer === undefined && isRequestBound() ? new WeakMap() : undefined
   }
 
-  /** Starts the timeout of a call. */
-  add(waiting: Timed): void {
+  /** Starts the timeout of a call, and returns when that was. */
+  add(waiting: Timed): number {
     const nowMs = timerNowMs(this.#clock)
     waiting.dueMs = nowMs + this.deadlineMs
     if (this.#alarms !== undefined) {
@@ -49,13 +49,14 @@ export class Timeouts {
         startAlarm(this.deadlineMs, () => this.#timeOut(waiting)),
       )
       this.#pending++
-      return
+      return nowMs
     }
     if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
     else if (this.#pending === 0 && this.#keepsAlive) this.#alarm.keepAlive(true)
     // Last: when the timer cannot be started, no call waits for it.
     this.#waiting.push(waiting)
     this.#pending++
+    return nowMs
   }
 
   /** A call was answered. Returns false when it was over before. */

@@ -1,4 +1,4 @@
-import { localTimeMs, readClock, STORE_TIME } from '../../core/clock.ts'
+import { readClock, STORE_TIME } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import { nextTurn } from '../../core/next-turn.ts'
@@ -106,8 +106,10 @@ class Failover implements LayeredStore, BreakerListener {
       nextTurn(() => reply.done(results))
       return undefined
     }
-    this.#counters.get((call.operations[0] as Operation).limit.limiter)?.heartbeat(localTimeMs(call.nowMs))
-    this.#calls.begin(call, reply, this.#send, this.#answerInstead)
+    const { operations, nowMs } = call
+    const begunMs = this.#calls.begin(call, reply, this.#send, this.#answerInstead)
+    const counter = this.#counters.get((operations[0] as Operation).limit.limiter)
+    counter?.heartbeat(nowMs === STORE_TIME ? begunMs : nowMs)
     return undefined
   }
 

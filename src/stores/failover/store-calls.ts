@@ -44,11 +44,15 @@ export class StoreCalls {
     return this.breaker.health
   }
 
-  /** Sends a call: its time runs from now. Without `answerInstead` the reply hears what went wrong, and nothing is sent again. */
-  begin(call: StoreCall, reply: Reply, send: Send, answerInstead?: AnswerInstead): void {
+  /**
+   * Sends a call, and returns when: its time runs from then. Without `answerInstead` the reply hears what went wrong, and nothing is sent
+   * again.
+   */
+  begin(call: StoreCall, reply: Reply, send: Send, answerInstead?: AnswerInstead): number {
     const pending = new PendingCall(this, call, reply, send, answerInstead)
-    this.timeouts.add(pending)
+    const nowMs = this.timeouts.add(pending)
     send(call, pending)
+    return nowMs
   }
 
   /** The error of a call that had no answer in time. One for all that are late at once: it takes longer to make than a decision. */
