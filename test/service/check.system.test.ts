@@ -102,6 +102,15 @@ describe('a check', () => {
     expect(said()).toContain('RateLimit: "api";r=8;t=60')
   })
 
+  it('is answered once, as the last on its connection, when what follows is no request', async () => {
+    const { socket, said, ended } = await rawConnection(await stage())
+    const head = `GET /v1/check/api HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nX-Sluice-Key: a\r\n\r\n`
+    socket.write(`${head}no request\r\n\r\n`)
+    await ended
+    expect(said().match(/HTTP\/1.1 .*/g)).toEqual(['HTTP/1.1 200 OK'])
+    expect(said()).toContain('connection: close')
+  })
+
   it('is answered while the service ends, as the last on its connection', async () => {
     const own = await stage()
     const { socket, said, ended } = await rawConnection(own)
