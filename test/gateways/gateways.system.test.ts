@@ -72,6 +72,7 @@ const SPOOFED = {
     authorization: 'Bearer of-the-client',
     'x-sluice-key': 'someone',
     'x-sluice-key-user': 'someone',
+    'x-sluice-cost': '50',
     'x-forwarded-for': '198.51.100.9',
     'idempotency-key': '1',
   },
