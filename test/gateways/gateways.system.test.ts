@@ -75,6 +75,8 @@ const SPOOFED = {
     'x-sluice-cost': '50',
     'x-forwarded-for': '198.51.100.9',
     'idempotency-key': '1',
+    // A proxy removes what this header names.
+    connection: 'x-sluice-key',
   },
 }
 const SPOOFED_PATH = '/orders?key=someone&cost=50&idempotencyKey=idempotency-key&refuse=200'
@@ -132,6 +134,14 @@ describe.each<GatewayName>(['nginx', 'caddy', 'haproxy', 'apache2'])('behind %s'
     // Each version of a proxy has an order of its own.
     const [told, shown] = [await askAsText(gateway.port), readAnswer(name)]
     expect(shown?.split('\n').toSorted()).toEqual(told.split('\n').toSorted())
+  })
+
+  it('exactly the limit passes, of many requests at once', async () => {
+    const { gateway, heard } = await stage(name)
+    const answers = await Promise.all(Array.from({ length: 150 }, () => ask(gateway, '/')))
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses).toEqual([...Array(100).fill(200), ...Array(50).fill(429)])
+    expect(heard).toHaveLength(100)
   })
 
   it('no client chooses its key, its cost or its idempotency key', async () => {
