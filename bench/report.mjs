@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
 
 /** The middle value, or the mean of the two in the middle. */
@@ -54,6 +54,17 @@ export const RESULTS = new URL('./results/', import.meta.url)
 export function writeReport(name, report, folder = RESULTS) {
   mkdirSync(folder, { recursive: true })
   writeFileSync(new URL(`${name}.md`, folder), printReport(report))
+}
+
+const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
+
+/** Writes what was measured between the marks of a page in `docs/`. */
+export function writePage(name, text) {
+  const file = new URL(`../docs/${name}.md`, import.meta.url)
+  const page = readFileSync(file, 'utf8')
+  if (!MARKED.test(page)) throw new Error(`docs/${name}.md has lost the marks around what is measured`)
+  const written = page.replace(MARKED, () => `\n${text}\n\n`)
+  writeFileSync(file, written)
 }
 
 /** Prints a report, and answers with its text. */

@@ -1,11 +1,11 @@
 // The CPU of `sluice serve` for a call of Envoy's rate limit service, beside GET /v1/check and POST /v1/consume.
 //
 // npm run build && node bench/serve-rls.mjs        prints the table, about a minute
-// node bench/serve-rls.mjs --write                 and writes it to bench/results/serve-rls.md
+// node bench/serve-rls.mjs --write                 and writes it to bench/results/serve-rls.md and docs/envoy.md
 import { Agent, request } from 'node:http'
 import * as grpc from '@grpc/grpc-js'
 import { startServer } from './redis-server.mjs'
-import { load, markdownTable, printReport, spread, writeReport } from './report.mjs'
+import { countedBy, load, markdownTable, printReport, spread, writePage, writeReport } from './report.mjs'
 import { startServe, TOKEN } from './serve/subjects.mjs'
 
 const ROUNDS = 11
@@ -46,14 +46,14 @@ for (let round = 1; round <= ROUNDS; round++) {
 const rows = subjects.map(({ name }) => [name, spread(results.get(name))])
 const notes = `CPU is the time of the service's process, user and system; the client is another process. ${IN_FLIGHT} calls in flight, ${CALLERS} keys, nothing refused;
 ${ROUNDS} rounds of ${CALLS} calls each, in turns. The median of the rounds, and in brackets the least and the most. ${server.version} on the same machine.`
-const report = {
-  title: "Envoy's rate limit service",
-  command: 'node bench/serve-rls.mjs --write',
-  loadBefore,
-  body: `${markdownTable(['call', 'CPU µs'], rows)}\n\n${notes}`,
-}
-if (process.argv.includes('--write')) writeReport('serve-rls', report)
-else printReport(report)
+const title = "Envoy's rate limit service"
+const command = 'node bench/serve-rls.mjs --write'
+const body = `${markdownTable(['call', 'CPU µs'], rows)}\n\n${notes}`
+const report = { title, command, loadBefore, body }
+if (process.argv.includes('--write')) {
+  writeReport('serve-rls', report)
+  writePage('envoy', `${countedBy(command, loadBefore)}\n\n${body}`)
+} else printReport(report)
 for (const { stop } of services) await stop()
 server.stop()
 process.exit()

@@ -5,10 +5,19 @@
 // node bench/serve.mjs --quick                     a try, of half a minute
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { startServer } from './redis-server.mjs'
-import { countedBy, load, markdownTable, median, number, printReport, spread, writeReport } from './report.mjs'
+import {
+  countedBy,
+  load,
+  markdownTable,
+  median,
+  number,
+  printReport,
+  spread,
+  writePage,
+  writeReport,
+} from './report.mjs'
 import { subjects, TOKEN } from './serve/subjects.mjs'
 
 const isQuick = process.argv.includes('--quick')
@@ -22,8 +31,6 @@ const REQUESTS = [
   { title: '`/v1/consume`, 100 at once', route: 'consume', batch: 100 },
 ]
 const COMMAND = 'node bench/serve.mjs --write'
-const PAGE = new URL('../docs/serve.md', import.meta.url)
-const MARKED = /(?<=<!-- measured -->\n)[\s\S]*(?=<!-- \/measured -->)/
 
 const loadBefore = load()
 const server = await startServer()
@@ -33,7 +40,7 @@ try {
   const report = { title: 'Decisions over HTTP', command: COMMAND, loadBefore, body }
   if (process.argv.includes('--write')) {
     writeReport('serve', report)
-    writePage(`${countedBy(COMMAND, loadBefore)}\n\n${body}`)
+    writePage('serve', `${countedBy(COMMAND, loadBefore)}\n\n${body}`)
   } else printReport(report)
 } finally {
   server.stop()
@@ -102,13 +109,4 @@ function notes(redis) {
   return `\`GET /v1/check\` and \`POST /v1/consume\` on loopback, ${CONNECTIONS} connections with one request at a time each, from a process of its own; 1,000 keys, nothing refused;
 ${ROUNDS} rounds of ${SECONDS} s each, in turns, each with a new process and ${WARM_UP_SECONDS} s to warm up. The median of the rounds, and in brackets the least and the most.
 CPU is the time of the service's process, user and system. The bare server answers with a decision that it has made up. ${redis} on the same machine.`
-}
-
-function writePage(text) {
-  const page = readFileSync(PAGE, 'utf8')
-  if (!MARKED.test(page)) throw new Error('docs/serve.md has lost the marks around what is measured')
-  writeFileSync(
-    PAGE,
-    page.replace(MARKED, () => `\n${text}\n\n`),
-  )
 }

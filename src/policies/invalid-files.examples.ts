@@ -58,7 +58,7 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
   [
     'two documents',
     'policies: { a: { rule: fixed-window, limit: 1, window: 1s } }\n---\npolicies: {}\n',
-    ['2:1: a policies file has one document. Remove everything from this line on'],
+    ['2:1: a file has one document. Remove everything from this line on'],
   ],
   ['a tag', 'policies: !secret x\n', ['1:11: tags such as "!secret" are not supported. Remove the tag']],
   [

@@ -49,7 +49,7 @@ export function readSource(text: string, lines: LineCounter, reportProblem: Repo
   const mistakes = [...errors, ...warnings]
   for (const { message, pos } of mistakes) reportProblem(pos[0], plainly(message))
   if (another !== undefined)
-    reportProblem(another.range[0], 'a policies file has one document. Remove everything from this line on')
+    reportProblem(another.range[0], 'a file has one document. Remove everything from this line on')
   if (mistakes.length > 0 || another !== undefined || contents === null) return undefined
   return new SourceReader(reportProblem).read(contents, 0)
 }

@@ -72,8 +72,11 @@ const SPOOFED = {
     authorization: 'Bearer of-the-client',
     'x-sluice-key': 'someone',
     'x-sluice-key-user': 'someone',
+    'x-sluice-cost': '50',
     'x-forwarded-for': '198.51.100.9',
     'idempotency-key': '1',
+    // A proxy removes what this header names.
+    connection: 'x-sluice-key',
   },
 }
 const SPOOFED_PATH = '/orders?key=someone&cost=50&idempotencyKey=idempotency-key&refuse=200'
@@ -131,6 +134,15 @@ describe.each<GatewayName>(['nginx', 'caddy', 'haproxy', 'apache2'])('behind %s'
     // Each version of a proxy has an order of its own.
     const [told, shown] = [await askAsText(gateway.port), readAnswer(name)]
     expect(shown?.split('\n').toSorted()).toEqual(told.split('\n').toSorted())
+  })
+
+  it('exactly what is left passes, of many requests at once', async () => {
+    const { gateway, heard, use } = await stage(name)
+    await use(80)
+    const answers = await Promise.all(Array.from({ length: 30 }, () => ask(gateway, '/')))
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses).toEqual([...Array(20).fill(200), ...Array(10).fill(429)])
+    expect(heard).toHaveLength(20)
   })
 
   it('no client chooses its key, its cost or its idempotency key', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { LimiterError } from '../../src/core/limiter-error.ts'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
 import { upstashConnection } from '../../src/stores/redis/clients/upstash.ts'
@@ -130,16 +131,19 @@ describe('a failure on the way has a code, and no command is sent twice:', () =>
   })
 })
 
+const url =
+  'url must be the HTTP address of a database without user, path and query, such as https://eu1-example.upstash.io'
+const token = 'token must be printable ASCII characters without spaces'
+
 it.each<[unknown, string]>([
-  [{ url: 'redis://a', token: 'b' }, 'url must be the URL of a database, https://… or http://…, got "redis://a"'],
-  [{ url: 'https://a/b', token: 'b' }, 'url must be the URL of a database, https://… or http://…, got "https://a/b"'],
-  [{ token: 'b' }, 'url must be the URL of a database, https://… or http://…, got undefined'],
-  [{ url: 'https://a' }, 'token must be printable ASCII characters without spaces, got undefined'],
-  [
-    { url: 'https://a', token: 'a secret' },
-    'token must be printable ASCII characters without spaces, got "8 characters that are not all so"',
-  ],
+  [{ url: 'rediss://default:secret@a:6379', token: 'b' }, `${url}, got "rediss://…"`],
+  [{ url: 'https://default:secret@a', token: 'b' }, `${url}, got "https://…"`],
+  [{ url: 'https://a/b', token: 'b' }, `${url}, got "https://…"`],
+  [{ url: 'a', token: 'b' }, `${url}, got a string`],
+  [{ token: 'b' }, `${url}, got undefined`],
+  [{ url: 'https://a' }, `${token}, got undefined`],
+  [{ url: 'https://a', token: 'a secret' }, `${token}, got a text of 8 characters`],
   [{ url: 'https://a', token: 'b', retry: 3 }, 'upstashConnection() has no option "retry": it takes url, token'],
 ])('wrong options throw at once: %o', (options, message) => {
-  expect(() => upstashConnection(options as never)).toThrow(message)
+  expect(() => upstashConnection(options as never)).toThrow(new LimiterError('INVALID_OPTION', message))
 })

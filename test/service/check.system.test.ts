@@ -74,9 +74,13 @@ describe('a check', () => {
     expect([status, headers['retry-after'], headers.ratelimit]).toEqual([413, undefined, '"api";r=10'])
   })
 
-  it('takes the cost of the query', async () => {
+  it.each<[string, string, Record<string, string>]>([
+    ['the query', 'api?cost=4', {}],
+    ['a header', 'api', { 'X-Sluice-Cost': '4' }],
+    ['the query, beside an empty header', 'api?cost=4', { 'x-sluice-cost': '' }],
+  ])('takes the cost of %s', async (_, path, headers) => {
     const own = await stage()
-    expect((await check(own, 'api?cost=4')).headers.ratelimit).toBe('"api";r=6;t=60')
+    expect((await check(own, path, { 'x-sluice-key': 'a', ...headers })).headers.ratelimit).toBe('"api";r=6;t=60')
   })
 
   it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PROPFIND'])('is the same by %s', async (method) => {
@@ -100,6 +104,15 @@ describe('a check', () => {
     await ended
     expect(said().match(/HTTP\/1.1 200 OK/g)).toHaveLength(2)
     expect(said()).toContain('RateLimit: "api";r=8;t=60')
+  })
+
+  it('is answered once, as the last on its connection, when what follows is no request', async () => {
+    const { socket, said, ended } = await rawConnection(await stage())
+    const head = `GET /v1/check/api HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${TOKEN}\r\nX-Sluice-Key: a\r\n\r\n`
+    socket.write(`${head}no request\r\n\r\n`)
+    await ended
+    expect(said().match(/HTTP\/1.1 .*/g)).toEqual(['HTTP/1.1 200 OK'])
+    expect(said()).toContain('connection: close')
   })
 
   it('is answered while the service ends, as the last on its connection', async () => {
@@ -324,6 +337,22 @@ describe('a wrong check gets a problem that names the mistake, and counts nothin
       400,
       'INVALID_ARGUMENT',
       'cost must be a whole number of at least 1, got "1e3"',
+    ],
+    [
+      'a cost of the client beside the cost of the proxy',
+      'api',
+      { ...sent, 'x-sluice-cost': ['1', '2'] },
+      400,
+      'INVALID_ARGUMENT',
+      'cost must be a whole number of at least 1, got "1, 2"',
+    ],
+    [
+      'a cost in the query beside that in the header',
+      'api?cost=2',
+      { ...sent, 'x-sluice-cost': '1' },
+      400,
+      'INVALID_ARGUMENT',
+      'a request has one cost, which the proxy must set in the place of any that came with it, got the header X-Sluice-Cost and the parameter cost',
     ],
     ['an empty cost', 'api?cost', sent, 400, 'INVALID_ARGUMENT', 'cost must be a whole number of at least 1, got ""'],
     [

@@ -3,7 +3,7 @@ import { readFields, readPlain, refuseUnknown } from '../../policies/read-fields
 import { listRuleFields } from '../../policies/rule-fields.ts'
 import type { MappingEntry, MappingNode, ReportProblem } from '../../policies/source-node.ts'
 import { makeRule, readForm } from './rate-limit-rule.ts'
-import { readFlag, readText } from './read-scalars.ts'
+import { findEntry, readFlag, readText } from './read-scalars.ts'
 import type { RateLimit } from './rls-config.ts'
 import { UNITS, type Unit } from './units.ts'
 
@@ -46,7 +46,7 @@ export function readRateLimit(
 }
 
 function readUnit(map: MappingNode, at: number, unlimited: boolean, reportProblem: ReportProblem): Unit | undefined {
-  const given = map.entries.get('unit')
+  const given = findEntry(map, 'unit')
   if (unlimited) {
     if (given !== undefined) reportProblem(given.at, 'a limit that is unlimited has no unit')
     return undefined
@@ -70,7 +70,7 @@ function readCount(map: MappingNode, at: number, unlimited: boolean, reportProbl
 }
 
 function readReplaces(map: MappingNode, own: string, reportProblem: ReportProblem): readonly string[] {
-  const given = map.entries.get('replaces')?.value
+  const given = findEntry(map, 'replaces')?.value
   if (given === undefined) return []
   const items = given.kind === 'other' ? given.items : undefined
   if (items === undefined) reportProblem(given.at, 'replaces must be a list of names, such as [{ name: per_user }]')

@@ -92,6 +92,11 @@ descriptors:
 
   it('may have no limit at all, and names of metrics that change nothing here', () => {
     expect(read('domain: empty\n')).toEqual({})
+    expect(read('domain: empty\ndescriptors:\n#  - key: a\n')).toEqual({})
+    expect(read('domain: d\ndescriptors: [{ key: a, value: , rate_limit: , shadow_mode: , descriptors: }]\n')).toEqual(
+      {},
+    )
+    expect(read(one('{ unlimited: true, unit: , name: , replaces: }')).user).toMatchObject({ name: '', replaces: [] })
     expect(read('domain: d\ndescriptors: [{ key: a, detailed_metric: true, value_to_metric: true }]\n')).toEqual({})
   })
 })

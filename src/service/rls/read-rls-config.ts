@@ -4,7 +4,7 @@ import { readPositioned } from '../../policies/read-positioned.ts'
 import type { MappingNode, ReportProblem, SourceNode } from '../../policies/source-node.ts'
 import { escapePart } from './match-descriptor.ts'
 import { readRateLimit } from './read-rate-limit.ts'
-import { readFlag, readText } from './read-scalars.ts'
+import { findEntry, readFlag, readText } from './read-scalars.ts'
 import type { DescriptorNode, KeyNode, PrefixNode, RateLimit, RlsConfig } from './rls-config.ts'
 
 /**
@@ -63,7 +63,7 @@ class DescriptorReader {
   /** Reads the descriptors of a map, of which the path leads to. */
   readList(map: MappingNode, path: readonly PathPart[]): ReadonlyMap<string, KeyNode> {
     const keys = new Map<string, OpenKeyNode>()
-    const given = map.entries.get('descriptors')?.value
+    const given = findEntry(map, 'descriptors')?.value
     if (given === undefined) return keys
     if (given.kind !== 'other' || given.items === undefined) {
       this.#reportProblem(given.at, `descriptors must be a list, got ${show(readPlain(given))}`)
@@ -95,7 +95,7 @@ class DescriptorReader {
 
   #readLimit(item: MappingNode, path: readonly PathPart[]): RateLimit | undefined {
     const shadow = readFlag(item, 'shadow_mode', this.#reportProblem)
-    const given = item.entries.get('rate_limit')
+    const given = findEntry(item, 'rate_limit')
     if (given === undefined) return undefined
     const keys = path.map(({ key }) => key).join('/')
     const place = { path: formatPath(path), label: keys, shadow }

@@ -1,14 +1,19 @@
 import { show } from '../../core/check.ts'
 import { readPlain } from '../../policies/read-fields.ts'
-import type { MappingNode, ReportProblem } from '../../policies/source-node.ts'
+import type { MappingEntry, MappingNode, ReportProblem } from '../../policies/source-node.ts'
+
+/** What a map has under a name. A name without a value is as good as none: everything below it may be a comment. */
+export function findEntry(map: MappingNode, name: string): MappingEntry | undefined {
+  const entry = map.entries.get(name)
+  return entry === undefined || readPlain(entry.value) === null ? undefined : entry
+}
 
 /** Reads a text of a map; empty when there is none. Numbers and such are texts too. */
 export function readText(map: MappingNode, name: string, reportProblem: ReportProblem): string {
-  const node = map.entries.get(name)?.value
+  const node = findEntry(map, name)?.value
   if (node === undefined) return ''
   const plain = readPlain(node)
   if (typeof plain === 'string') return plain
-  if (plain === null) return ''
   if (typeof plain !== 'object' && node.kind === 'other') return `${node.source}`
   reportProblem(node.at, `${name} must be a text, got ${show(plain)}`)
   return ''
@@ -16,7 +21,7 @@ export function readText(map: MappingNode, name: string, reportProblem: ReportPr
 
 /** Reads a switch of a map; false when there is none. */
 export function readFlag(map: MappingNode, name: string, reportProblem: ReportProblem): boolean {
-  const node = map.entries.get(name)?.value
+  const node = findEntry(map, name)?.value
   if (node === undefined) return false
   const plain = readPlain(node)
   if (typeof plain === 'boolean') return plain

@@ -32,13 +32,20 @@ export function readCheckRequest(policies: PolicyLookup, request: IncomingMessag
   return {
     policy,
     key,
-    cost: readCost(query.get('cost')),
+    cost: readCost(readHeader(request, COST_HEADER), query.get('cost')),
     idempotencyKey: keyHeader === undefined ? undefined : readHeader(request, keyHeader),
     isForbidding: readRefuse(query.get('refuse')),
   }
 }
 
-function readCost(text: string | undefined): number | string | undefined {
+const COST_HEADER = 'X-Sluice-Cost'
+
+function readCost(header: string | undefined, parameter: string | undefined): number | string | undefined {
+  if (header !== undefined && parameter !== undefined) {
+    const rule = 'a request has one cost, which the proxy must set in the place of any that came with it'
+    throw new LimiterError('INVALID_ARGUMENT', `${rule}, got the header ${COST_HEADER} and the parameter cost`)
+  }
+  const text = header ?? parameter
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : text
 }
 

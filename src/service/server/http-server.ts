@@ -36,9 +36,8 @@ const IDLE_GRACE_MS = 1_000
 export class HttpServer {
   readonly #server: Server
   readonly #router: Router
-  readonly #connections = new Set<Socket>()
-  /** Requests that have no answer yet, by their connections. */
-  readonly #underWay = new Map<Socket, Set<IncomingMessage>>()
+  /** Open connections, and the requests on each that have no answer yet. */
+  readonly #connections = new Map<Socket, Set<IncomingMessage>>()
   /** Connections on which no further request can be understood. */
   readonly #broken = new WeakSet<Socket>()
   /** What is sent at the end of this turn of the event loop. */
@@ -55,7 +54,7 @@ export class HttpServer {
     this.#server.maxConnections = MOST_CONNECTIONS
     this.#server.on('checkContinue', (request, response) => this.#handle(request, response, true))
     this.#server.on('connection', (socket) => {
-      this.#connections.add(socket)
+      this.#connections.set(socket, new Set())
       socket.once('close', () => this.#connections.delete(socket))
     })
     this.#server.on('clientError', (error, socket) => this.#refuse(error, socket as Socket))
@@ -94,7 +93,7 @@ export class HttpServer {
     // Ends idle connections, and the timer by which Node looks at all of them.
     this.#server.close()
     // Browsers connect ahead of what they will ask, and Node does not take such a connection for idle.
-    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy()
+    for (const socket of this.#connections.keys()) if (socket.bytesRead === 0) socket.destroy()
   }
 
   #handle(request: IncomingMessage, response: ServerResponse, isWaiting: boolean): void {
@@ -102,27 +101,27 @@ export class HttpServer {
       if (isWaiting) response.writeContinue()
     }
     const content = this.#router.handle(request, { isLocal: this.#isLocal, proceed })
-    if (content instanceof Promise) this.#sendLater(request, response, content)
-    else sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: false })
+    const respond = this.#begin(request, response)
+    if (content instanceof Promise) void content.then(respond)
+    else respond(content)
   }
 
   /**
-   * The server sends the responses of one turn of the event loop together at its end. A client that waits for several of them wakes up
-   * once, and waking up takes longer than a decision.
+   * Notes that a request has no answer yet, and returns the function that answers it. The server sends the responses of one turn of the
+   * event loop together at its end. A client that waits for several of them wakes up once, and waking up takes longer than a decision.
    */
-  #sendLater(request: IncomingMessage, response: ServerResponse, later: Promise<ServiceResponse>): void {
+  #begin(request: IncomingMessage, response: ServerResponse): (content: ServiceResponse) => void {
     const { socket } = request
-    const requests = this.#underWay.get(socket) ?? new Set()
-    this.#underWay.set(socket, requests.add(request))
-    void later.then((content) => {
+    const underWay = this.#connections.get(socket)
+    underWay?.add(request)
+    return (content) => {
       const send = (): void => {
-        requests.delete(request)
-        if (requests.size === 0) this.#underWay.delete(socket)
+        underWay?.delete(request)
         if (response.destroyed) return
         sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
       }
       if (this.#ready.push(send) === 1) setImmediate(this.#sendReady)
-    })
+    }
   }
 
   readonly #sendReady = (): void => {
@@ -138,10 +137,10 @@ export class HttpServer {
   #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     const isKnown = this.#broken.has(socket)
     this.#broken.add(socket)
-    const underWay = this.#underWay.get(socket)
+    const underWay = this.#connections.get(socket) ?? new Set()
     const problem = describeConnectionError(error)
-    for (const request of underWay ?? []) giveUpBody(request, problem)
-    if (isKnown || underWay !== undefined) return
+    for (const request of underWay) giveUpBody(request, problem)
+    if (isKnown || underWay.size > 0) return
     if (!socket.writable) {
       socket.destroy()
       return

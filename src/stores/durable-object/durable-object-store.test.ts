@@ -66,19 +66,21 @@ describe.each(outlivingKinds)('when the object sleeps after each call and the nu
     },
   )
 
-  it('decides as memory does', () => {
+  it.each([
+    ['resolveRule', true],
+    ['a deployment', false],
+  ])('by %s, decides as memory does', (_, rulesVary) => {
     fc.assert(
       fc.property(kind, kind, turns, starts, (first, second, list, startMs) => {
-        const given = { limiter: 'api', rule: first, rulesVary: true }
-        const [seen, expected] = [openLimit(evictedStore(), given), openLimit(memoryStore(), given)]
+        const stores = [evictedStore(), memoryStore()]
         let [nowMs, holdId] = [startMs, 0]
         for (const { action, isFirst, waitMs } of list) {
           nowMs += waitMs
           if (action.type === 'reserve') holdId++
-          const rule = isFirst ? first : second
-          const told = [seen, expected].map(
-            ({ decide }) => decide('ann', { ...action, holdId } as Action, nowMs, rule) as LimitResult,
-          )
+          const given = { limiter: 'api', rule: isFirst ? first : second, rulesVary }
+          const told = stores.map((store) => {
+            return openLimit(store, given).decide('ann', { ...action, holdId } as Action, nowMs) as LimitResult
+          })
           expect(pickNumbers(told[0])).toEqual(pickNumbers(told[1]))
         }
       }),

@@ -6,6 +6,7 @@ import { ioredisConnection, isIoredis, isIoredis4 } from './ioredis.ts'
 import type { IoredisLike } from './ioredis-sender.ts'
 import { isNodeRedis, isNodeRedis3, type NodeRedisLike, nodeRedisConnection } from './node-redis.ts'
 import type { RedisConnection } from './redis-connection.ts'
+import { showAddress } from './show-address.ts'
 
 /**
  * A client of ioredis, node-redis, iovalkey or Valkey GLIDE, or your own object with `send` and `sendToAll`.
@@ -35,19 +36,13 @@ function isConnection(client: unknown): client is RedisConnection {
 }
 
 function mistake(client: unknown): string {
-  if (typeof client === 'string') return `${withoutSecrets(client)}: create the client yourself and pass that`
+  if (typeof client === 'string') return `${showAddress(client)}: create the client yourself and pass that`
   if (hasMethods(client, 'then')) return 'a promise: await it and pass what it resolves to'
   if (typeof client === 'function') return 'a function: pass the client that it creates'
   if (hasMethods(client, 'createClient')) return 'a module: pass the client that its createClient() creates'
   if (isIoredis4(client)) return 'a client of ioredis 4, which is not supported: take ioredis 5 or 6'
   if (isNodeRedis3(client)) return 'a client of node-redis 3, which is not supported: take node-redis 4, 5 or 6'
   return show(client)
-}
-
-/** An address often has a password in it, and messages end up in logs. */
-function withoutSecrets(address: string): string {
-  const scheme = /^\w+:\/\//.exec(address)?.[0]
-  return scheme === undefined ? 'a string' : show(`${scheme}…`)
 }
 
 const RULE =

@@ -1,5 +1,7 @@
-import { invalidOption, knownOptions } from '../../../core/check.ts'
+import { knownOptions, show } from '../../../core/check.ts'
+import { LimiterError } from '../../../core/limiter-error.ts'
 import type { Delivery, RedisConnection } from './redis-connection.ts'
+import { showAddress } from './show-address.ts'
 import { sweep } from './sweep.ts'
 
 /** Options of `upstashConnection`. */
@@ -59,11 +61,14 @@ function parseReply(text: string): unknown {
 /** Where commands go: as a pipeline of one, whose errors come in the words of Redis. */
 function parseAddress(url: unknown): string {
   if (typeof url === 'string' && /^https?:\/\/[^/?#@\s]+\/?$/.test(url)) return `${url.replace(/\/$/, '')}/pipeline`
-  throw invalidOption('url', 'the URL of a database, https://… or http://…', url)
+  const got = typeof url === 'string' ? showAddress(url) : show(url)
+  throw new LimiterError('INVALID_OPTION', `url must be ${ADDRESS}, got ${got}`)
 }
+
+const ADDRESS = 'the HTTP address of a database without user, path and query, such as https://eu1-example.upstash.io'
 
 function checkToken(token: unknown): string {
   if (typeof token === 'string' && /^[!-~]+$/.test(token)) return token
-  const got = typeof token === 'string' ? `${token.length} characters that are not all so` : token
-  throw invalidOption('token', 'printable ASCII characters without spaces', got)
+  const got = typeof token === 'string' ? `a text of ${token.length} characters` : show(token)
+  throw new LimiterError('INVALID_OPTION', `token must be printable ASCII characters without spaces, got ${got}`)
 }
