@@ -39,10 +39,11 @@ export interface Decide {
    */
   (call: StoreCall, reply: Reply): readonly LimitResult[] | undefined
   /**
-   * The same for one operation without an idempotency key, which is decided at once. Optional, for local stores: to make a call and a
-   * list of results takes as long as such a decision. A property of `decide`, so that what replaces one replaces both.
+   * The result of one operation without an idempotency key, if it is known now. Otherwise undefined: nothing was done, and `decide` has to
+   * be called. Optional: to make a call and a list of results takes as long as a decision that is made at once. A property of `decide`,
+   * so that what replaces one replaces both.
    */
-  readonly one?: (operation: Operation, nowMs: number) => LimitResult
+  readonly one?: (operation: Operation, nowMs: number) => LimitResult | undefined
 }
 
 /** One call to a store: operations that it decides at one instant. */

@@ -45,15 +45,6 @@ import { type OpenReservation, type Reservation, reserve, resume } from './reser
 import type { RuleResolver } from './rule-resolver.ts'
 import { type WaitHost, WaitQueues } from './wait-queues.ts'
 
-/** Consumes at once where the store decides at once. */
-export type Consume = (key: Key<string>, options?: ConsumeOptions<string>) => Decision | Promise<Decision>
-
-/** Finds the fastest way to consume. A limiter whose `consume` was replaced, such as one with spans around it, keeps that. */
-export function resolveConsume(limiter: Limiter<string>): Consume {
-  const isOwn = limiter.consume === TieredLimiter.prototype.consume
-  return isOwn ? (limiter as TieredLimiter).consumeAtOnce.bind(limiter) : limiter.consume.bind(limiter)
-}
-
 /** What a limiter is made of. Trusted: `createLimiter` has checked it. */
 export interface LimiterParts {
   readonly name: string
@@ -87,7 +78,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   readonly #parts: LimiterParts
   /** The one limit of a limiter without tiers. */
   readonly #only: Limit | undefined
-  /** Decides one operation at once, where the store can do that and no rule has to be found before. */
+  /** The result of one operation, if the store knows it now. Absent where a rule has to be found before. */
   readonly #decideOne: Decide['one']
   readonly #queues: WaitQueues
   /** Whether a limit finds the rule for each subject. */
@@ -127,15 +118,14 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   consumeAtOnce(key: Key<string>, options: ConsumeOptions<string> = NO_OPTIONS): Decision | Promise<Decision> {
     if (options !== NO_OPTIONS) knownOptions('consume()', options, CONSUME_OPTIONS, 'INVALID_ARGUMENT')
     const { cost, idempotencyKey } = options
-    const decideOne = this.#decideOne
-    if (decideOne !== undefined && idempotencyKey === undefined && !this.events.hasAny) {
-      const { store, clock } = this.#parts
-      const operation = this.#parseConsume(this.#only as Limit, key, cost)
-      const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
-      return composeOne(operation, decideOne(operation, nowMs), store.name)
+    if (this.#decideOne === undefined || idempotencyKey !== undefined || this.events.hasAny) {
+      return this.run(this.parse(key, cost, idempotencyKey), key, cost)
     }
-    const call = this.parse(key, cost, idempotencyKey)
-    return this.events.hasAny ? this.run(call, key, cost) : this.#decide(call)
+    const { store, clock, timeoutMs } = this.#parts
+    const operation = this.#parseConsume(this.#only as Limit, key, cost)
+    const result = this.#decideOne(operation, clock === undefined ? STORE_TIME : readClock(clock))
+    if (result !== undefined) return composeOne(operation, result, store.name)
+    return this.#decide(new PendingDecision([operation], undefined, timeoutMs, store.name))
   }
 
   /** Checks a consume whole. For callers that check several before `run` counts the first. */

@@ -21,6 +21,19 @@ export interface DenialCacheOptions {
  */
 export function withDenialCache(store: Store, { maxAgeMs, base = store }: DenialCacheOptions): Store {
   const cache = new DenialCache(openDenials(base), maxAgeMs)
+  const decide = (call: StoreCall, reply: Reply): readonly LimitResult[] | undefined => {
+    const askedMs = localTimeMs(call.nowMs)
+    const known = cache.find(call, askedMs)
+    if (known !== undefined) return known
+    try {
+      const results = store.decide(call, new NotingReply(cache, call, askedMs, reply))
+      if (results !== undefined) cache.note(call, results, askedMs)
+      return results
+    } catch (error) {
+      cache.forget(call.operations)
+      throw error
+    }
+  }
   return {
     name: store.name,
     isLocal: store.isLocal,
@@ -34,19 +47,7 @@ export function withDenialCache(store: Store, { maxAgeMs, base = store }: Denial
       cache.leave(limit.limiter)
       store.unregister?.(limit)
     },
-    decide(call, reply) {
-      const askedMs = localTimeMs(call.nowMs)
-      const known = cache.find(call, askedMs)
-      if (known !== undefined) return known
-      try {
-        const results = store.decide(call, new NotingReply(cache, call, askedMs, reply))
-        if (results !== undefined) cache.note(call, results, askedMs)
-        return results
-      } catch (error) {
-        cache.forget(call.operations)
-        throw error
-      }
-    },
+    decide: Object.assign(decide, { one: (operation: Operation, nowMs: number) => cache.findOne(operation, nowMs) }),
     trouble: () => store.trouble?.(),
     close: async () => store.close?.(),
   }
@@ -103,6 +104,17 @@ class DenialCache {
   leave(limiter: string): void {
     const denials = this.#byLimiter.get(limiter)
     if (denials !== undefined && --denials.limits === 0) this.#byLimiter.delete(limiter)
+  }
+
+  /** What the store would say of a consume of a limiter without tiers, as far as is known. */
+  findOne(operation: Operation, nowMs: number): LimitResult | undefined {
+    const { limit, key, type } = operation
+    const denials = this.#byLimiter.get(limit.limiter)
+    if (denials === undefined || denials.isEmpty || type !== 'consume' || limit.tier !== undefined) return undefined
+    const localMs = localTimeMs(nowMs)
+    const denial = denials.find(key, localMs, this.#maxAgeMs)
+    if (denial === undefined || !isSame(operation, denial.operations[0])) return undefined
+    return runDown(denial.results[0] as LimitResult, localMs - denial.answeredMs)
   }
 
   /** What the store would say of a call, as far as is known. A call that may change its keys makes what is known of them void. */
