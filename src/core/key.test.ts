@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../test/effort.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
-import { encodeScope, encodeSubject, type Subject } from './key.ts'
+import { encodeOnce, encodeScope, encodeSubject, type Subject } from './key.ts'
 
 describe('encodeSubject', () => {
   it.each<[Subject, string]>([
@@ -20,6 +20,13 @@ describe('encodeSubject', () => {
     ['x'.repeat(200), 'x'.repeat(200)],
   ])('writes %j as %j', (subject, key) => {
     expect(encodeSubject(subject)).toBe(key)
+  })
+
+  it('encodes a subject once, which then stays as it is', () => {
+    const subject = { kind: 'ip', name: '203.0.113.7' }
+    expect(encodeOnce(subject)).toBe(subject)
+    expect(() => Object.assign(subject, { name: '203.0.113.8' })).toThrow(TypeError)
+    expect(encodeSubject(subject)).toBe('ip~203.0.113.7')
   })
 
   it('never gives two subjects the same key, and braces never reach the key', () => {

@@ -25,7 +25,17 @@ export function encodeSubject(subject: Subject): string {
   if (typeof subject !== 'object' || subject === null || !('kind' in subject)) {
     throw new LimiterError('INVALID_KEY', `key must be a non-empty string or { kind, name }, got ${show(subject)}`)
   }
+  const known = encoded.get(subject)
+  if (known !== undefined) return known
   return `${encodeText(assertText('kind', subject.kind, LONGEST_KIND))}~${encodeText(assertText('name', subject.name))}`
+}
+
+const encoded = new WeakMap<object, string>()
+
+/** Returns the subject, which cannot change from now on: it comes with many requests, and is encoded once. */
+export function encodeOnce(subject: Exclude<Subject, string>): Subject {
+  encoded.set(subject, encodeSubject(subject))
+  return Object.freeze(subject)
 }
 
 /**

@@ -37,42 +37,47 @@ export function encodeRefusal({ status, problem }: Refusal): EncodedRefusal {
   return { status, contentType: PROBLEM_JSON, body: JSON.stringify(problem) }
 }
 
+/** What an answer says: status, type, title and detail. */
+type Words = readonly [status: Refusal['status'], type: string, title: string, detail: string]
+
+const TOO_LARGE: Words = [
+  413,
+  'about:blank',
+  'Content Too Large',
+  'The request costs more than could ever pass at once.',
+]
+const UNAVAILABLE: Words = [
+  503,
+  `${TYPES}temporary-reduced-capacity`,
+  'Service Unavailable',
+  'Requests cannot be counted at the moment.',
+]
+const USED_UP: Words = [429, `${TYPES}quota-exceeded`, 'Too Many Requests', 'The quota is used up.']
+
 /** The answer to a request that has no key to be counted by. */
-export const NO_KEY: Refusal = {
-  status: 403,
-  retryAfterSeconds: undefined,
-  problem: {
-    type: 'about:blank',
-    title: 'Forbidden',
-    status: 403,
-    detail: 'The request does not say whom it is to be counted for.',
-    'violated-policies': [],
-  },
-}
+export const NO_KEY: Refusal = answer(
+  [403, 'about:blank', 'Forbidden', 'The request does not say whom it is to be counted for.'],
+  [],
+  undefined,
+)
 
 /**
  * Composes the answer to a refused request: 429; 413 for a cost that can never pass, however long the client waits; 503 when the
  * store fails and `onStoreFailure` is `'refuse'`.
  */
 export function composeRefusal(decision: Decision): Refusal {
-  const { reason, retryAfterMs, limitedBy } = decision
-  const refusing = Object.entries(decision.tiers).filter(([, verdict]) => verdict !== undefined && !verdict.allowed)
-  const shadows = new Set(decision.wouldRefuse)
-  const names = refusing.map(([name]) => name).filter((name) => !shadows.has(name))
+  const { reason, retryAfterMs, limitedBy, tiers, wouldRefuse } = decision
+  const names = Object.keys(tiers).filter((name) => tiers[name]?.allowed === false && !wouldRefuse.includes(name))
   const violated = names.length > 0 || limitedBy === undefined ? names : [limitedBy]
-  const retryAfterSeconds = retryAfterMs === Number.POSITIVE_INFINITY ? undefined : roundUpToSeconds(retryAfterMs)
-  const answer = (status: Refusal['status'], type: string, title: string, detail: string): Refusal => ({
-    status,
-    retryAfterSeconds,
-    problem: { type, title, status, detail, 'violated-policies': violated },
-  })
-  if (reason === 'cost-exceeds-limit') {
-    return answer(413, 'about:blank', 'Content Too Large', 'The request costs more than could ever pass at once.')
-  }
-  const wait = retryAfterSeconds === undefined ? '' : ` Try again in ${retryAfterSeconds} s.`
-  if (reason === 'store-unavailable') {
-    const type = `${TYPES}temporary-reduced-capacity`
-    return answer(503, type, 'Service Unavailable', `Requests cannot be counted at the moment.${wait}`)
-  }
-  return answer(429, `${TYPES}quota-exceeded`, 'Too Many Requests', `The quota is used up.${wait}`)
+  const words = reason === 'cost-exceeds-limit' ? TOO_LARGE : reason === 'store-unavailable' ? UNAVAILABLE : USED_UP
+  return answer(words, violated, retryAfterMs === Number.POSITIVE_INFINITY ? undefined : roundUpToSeconds(retryAfterMs))
+}
+
+function answer(
+  [status, type, title, what]: Words,
+  violated: readonly string[],
+  retryAfterSeconds: number | undefined,
+): Refusal {
+  const detail = retryAfterSeconds === undefined ? what : `${what} Try again in ${retryAfterSeconds} s.`
+  return { status, retryAfterSeconds, problem: { type, title, status, detail, 'violated-policies': violated } }
 }

@@ -190,7 +190,7 @@ describe('a consumer', () => {
     let compiled: readonly Compiled[]
     beforeAll(async () => {
       lend('express', 'fastify', 'hono', 'koa', '@types')
-      const compilerOptions = { module: 'nodenext', skipLibCheck: true, types: ['node'], esModuleInterop: true }
+      const compilerOptions = { module: 'nodenext', ...FRAMEWORK_OPTIONS }
       const withTypes = (type: (typeof types)[number]): Project => ({
         ...{ name: `frameworks ${type}`, type, compilerOptions, source: 'frameworks' },
       })
@@ -203,6 +203,13 @@ describe('a consumer', () => {
         expect(compiled[index]?.errors).toEqual([])
       },
     )
+
+    it.each(['5.0', '5.4', '5.9'])('compiles against their types with TypeScript %s and node10', async (version) => {
+      const compilerOptions = { module: 'commonjs', moduleResolution: 'node', lib: ['es2023'], ...FRAMEWORK_OPTIONS }
+      const project: Project = { name: `node10 ${version}`, type: 'commonjs', compilerOptions, source: 'frameworks' }
+      const [old] = await compileConsumers(installed.folder, [project], `test/typescript/${version}`)
+      expect(old?.errors).toEqual([])
+    })
   })
 
   it.each(STAND_ON_PEERS)('loads %s where its peers are, with the same names for ESM and CommonJS', async (subpath) => {
@@ -212,6 +219,9 @@ describe('a consumer', () => {
     expect(cjs).toEqual(esm)
   })
 })
+
+/** The compiler options that the types of the frameworks need. */
+const FRAMEWORK_OPTIONS = { skipLibCheck: true, types: ['node'], esModuleInterop: true }
 
 /** Lets the project have packages that this repository has, under its own roof. */
 function lend(...names: string[]): void {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { invalidOption, wholeNumber } from '../../core/check.ts'
-import type { Subject } from '../../core/key.ts'
+import { encodeOnce, type Subject } from '../../core/key.ts'
 import { type AddressKeyOptions, addressKey } from '../../http/address-key.ts'
 import type { Key } from '../../limiter/options.ts'
 import type { RequestAccessor } from './request-accessor.ts'
@@ -40,7 +40,8 @@ export function byIp(options: AddressKeyOptions = {}): KeyOf<unknown> {
     if (address === undefined) return undefined
     const before = known.get(address)
     if (before !== undefined) return before
-    const key = addressKey(address, options)
+    const found = addressKey(address, options)
+    const key = typeof found === 'object' ? encodeOnce(found) : undefined
     if (known.size >= MOST_ADDRESSES) known.clear()
     known.set(address, key)
     return key
@@ -68,7 +69,7 @@ export function byUserOrIp<Request>(findUser: UserOf<Request>, options: AddressK
 
 /**
  * Counts by a secret that the client sends: in a header, or wherever the function finds it. The store gets its SHA-256 only, so
- * that a accessor of the store cannot use it.
+ * that a reader of the store cannot use it.
  * @param from the name of a header. Default `x-api-key`.
  */
 export function byApiKey<Request>(

@@ -77,27 +77,13 @@ function createFastMiddleware<Request>(
   cost: Amounts<string> | undefined,
 ): Middleware<Request> {
   const { findKey, watched, sharedKey } = setup
-  const { idempotencyKey } = setup.options
-  const { limiter, consume } = info
-  const usual = composeConsumeOptions(cost, undefined)
   return (request) => {
     if (skipsPreflight(setup, request)) return SKIPPED
     const found = findKey(request, watched)
     if (found instanceof Promise) return checkRequest(setup, request, found)
     const key = readKey(found) ?? sharedKey
-    if (key === undefined) return resolveMissingKey(setup, limiter.name)
-    const call = idempotencyKey === undefined ? usual : composeConsumeOptions(cost, idempotencyKey(request))
-    let decision: Decision | Promise<Decision>
-    try {
-      decision = consume(key, call)
-    } catch (error) {
-      return resolveUnusableKey(setup, request, info, error)
-    }
-    if (!(decision instanceof Promise)) return composeResult(setup, request, info, key, decision, undefined)
-    return decision.then(
-      (made) => composeResult(setup, request, info, key, made, undefined),
-      (error) => resolveUnusableKey(setup, request, info, error),
-    )
+    if (key === undefined) return resolveMissingKey(setup, info.limiter.name)
+    return countRequest(setup, request, info, key, cost)
   }
 }
 
@@ -107,7 +93,7 @@ async function checkRequest<Request>(
   request: Request,
   found?: unknown,
 ): Promise<MiddlewareResult> {
-  const { limiter: choice, skip, cost } = setup.options
+  const { limiter: choice, skip, cost, count, expiresIn } = setup.options
   if (skipsPreflight(setup, request)) return SKIPPED
   if (skip !== undefined && (await skip(request))) return SKIPPED
   const limiter = typeof choice === 'function' ? await choice(request) : choice
@@ -116,35 +102,41 @@ async function checkRequest<Request>(
   const key = readKey(await (found ?? setup.findKey(request, setup.watched))) ?? setup.sharedKey
   if (key === undefined) return resolveMissingKey(setup, limiter.name)
   const amounts = typeof cost === 'function' ? await cost(request) : cost
+  const counts = resolveCounts(count, request)
   try {
-    return await countRequest(setup, request, info, key, amounts)
+    if (count === false) {
+      const decision = await limiter.peek(key, amounts === undefined ? {} : { cost: amounts })
+      return composeFields(setup, request, info, key, decision, undefined)
+    }
+    if (counts !== undefined || info.isLeased) {
+      const held = await holdRequest(info, { key, cost: amounts, counts, expiresIn }, setup.warn)
+      return composeResult(setup, request, info, key, held.decision, held.finish)
+    }
   } catch (error) {
     return resolveUnusableKey(setup, request, info, error)
   }
+  return countRequest(setup, request, info, key, amounts)
 }
 
-async function countRequest<Request>(
+/** Lets the limiter count a request: at once where it decides at once. */
+function countRequest<Request>(
   setup: Setup<Request>,
   request: Request,
   info: LimiterInfo,
   key: Key<string>,
   cost: Amounts<string> | undefined,
-): Promise<MiddlewareResult> {
-  const { limiter } = info
-  const { idempotencyKey, count, expiresIn } = setup.options
-  if (count === false) {
-    const decision = await limiter.peek(key, cost === undefined ? {} : { cost })
-    return composeFields(setup, request, info, key, decision, undefined)
+): MiddlewareResult | Promise<MiddlewareResult> {
+  let decision: Decision | Promise<Decision>
+  try {
+    decision = info.consume(key, composeConsumeOptions(cost, setup.options.idempotencyKey?.(request)))
+  } catch (error) {
+    return resolveUnusableKey(setup, request, info, error)
   }
-  const counts = resolveCounts(count, request)
-  const { decision, finish } =
-    counts !== undefined || info.isLeased
-      ? await holdRequest(info, { key, cost, counts, expiresIn }, setup.warn)
-      : {
-          decision: await limiter.consume(key, composeConsumeOptions(cost, idempotencyKey?.(request))),
-          finish: undefined,
-        }
-  return composeResult(setup, request, info, key, decision, finish)
+  if (!(decision instanceof Promise)) return composeResult(setup, request, info, key, decision, undefined)
+  return decision.then(
+    (made) => composeResult(setup, request, info, key, made, undefined),
+    (error) => resolveUnusableKey(setup, request, info, error),
+  )
 }
 
 function skipsPreflight<Request>({ options, accessor }: Setup<Request>, request: Request): boolean {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { combineField } from '../../http/header-fields.ts'
+import { lowerCase } from '../../http/lower-case.ts'
 import { encodeRefusal, type Refusal } from '../../http/refusal.ts'
 import type { MiddlewareResult } from '../middleware/middleware.ts'
 
@@ -11,7 +12,9 @@ export function readHeader({ headers }: Pick<IncomingMessage, 'headers'>, name: 
 
 /** Sets the headers of a result on a Node response, and finishes the result when the response has ended. */
 export function startResponse(response: ServerResponse, { headers, finish }: MiddlewareResult): void {
-  for (const field of headers) response.setHeader(field.name, combineField(field, response.getHeader(field.name)))
+  for (const field of headers) {
+    response.setHeader(field.name, combineField(field, response.getHeader(lowerCase(field.name))))
+  }
   if (finish !== undefined) finishAfter(response, finish)
 }
 

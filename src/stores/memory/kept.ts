@@ -1,7 +1,6 @@
 import type { Rule, RuleState, StateCodec } from '../../core/rule.ts'
 import type { Holds } from '../../engine/holds.ts'
 import type { Block } from '../../engine/key-state.ts'
-import type { Table } from './table.ts'
 
 /** A block until the key as a whole is as if untouched: one that is over still tells that nothing has passed since. */
 export interface KeptBlock extends Block {
@@ -35,25 +34,4 @@ export const blockCells: StateCodec<KeptBlock> = {
     untilMs: row[at + 1] as number,
     freshMs: row[at + 2] as number,
   }),
-}
-
-/** What a table keeps of a key, after it has forgotten a little of what has expired by then. */
-export function readKept<State extends RuleState>(table: Table<State>, key: string, byMs: number): State | undefined {
-  table.reclaim(byMs)
-  const slot = table.keys.find(key)
-  return slot < 0 ? undefined : table.rows.read(slot)
-}
-
-/** Keeps a value of a key for a time, or forgets the key. */
-export function writeKept<State extends RuleState>(
-  table: Table<State>,
-  key: string,
-  value: State | undefined,
-  nowMs: number,
-  lifeMs: number,
-): void {
-  const slot = table.keys.find(key)
-  if (value === undefined) table.delete(key)
-  else if (slot >= 0) table.rows.write(slot, value)
-  else table.append(value, nowMs, lifeMs)
 }

@@ -155,28 +155,26 @@ export class KeyIndex {
     const bucket = this.#buckets++
     if (bucket > this.#mask) this.#mask = this.#mask * 2 + 1
     this.#heads.grow(this.#buckets)
-    const old = bucket & (this.#mask >>> 1)
-    let slot = this.#head(old) - 1
-    this.#setHead(old, 0)
     this.#setHead(bucket, 0)
-    while (slot >= 0) {
-      const next = this.#field(slot, NEXT) - 1
-      this.#link(slot, this.#field(slot, HASH) & this.#mask)
-      slot = next
-    }
+    this.#distribute(bucket & (this.#mask >>> 1))
   }
 
   #merge(): void {
     const bucket = --this.#buckets
-    const into = bucket & (this.#mask >>> 1)
     if (bucket === (this.#mask >>> 1) + 1) this.#mask >>>= 1
+    this.#distribute(bucket)
+    this.#heads.shrink(this.#buckets)
+  }
+
+  /** Links the keys of a bucket where they belong now. */
+  #distribute(bucket: number): void {
     let slot = this.#head(bucket) - 1
+    this.#setHead(bucket, 0)
     while (slot >= 0) {
       const next = this.#field(slot, NEXT) - 1
-      this.#link(slot, into)
+      this.#link(slot, this.#findBucket(this.#field(slot, HASH)))
       slot = next
     }
-    this.#heads.shrink(this.#buckets)
   }
 
   #move(from: number, to: number): void {

@@ -1,12 +1,11 @@
 import type { LimitResult } from '../../core/decision.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { CompactCodec, Rule, RuleState, StateCodec } from '../../core/rule.ts'
 import { composeResult, stepPlain } from '../../engine/consume.ts'
 import { decide } from '../../engine/decide.ts'
 import { freshAfterMs, type KeyState, type Transition } from '../../engine/key-state.ts'
 import { CountingLimits } from './counting-limits.ts'
-import { blockCells, type HoldList, type KeptBlock, lifeMs, readKept, writeKept } from './kept.ts'
+import { blockCells, type HoldList, type KeptBlock, lifeMs } from './kept.ts'
 import { Table } from './table.ts'
 
 /** How many keys are looked at to find one that may be forgotten. */
@@ -33,9 +32,9 @@ interface Stamped extends RuleState {
 export class Keyspace {
   /** The limits that the keys are counted by. */
   readonly limits: CountingLimits
-  #states: Table<RuleState>
-  #blocks: Table<KeptBlock>
-  #holds: Table<HoldList>
+  #states!: Table<RuleState>
+  #blocks!: Table<KeptBlock>
+  #holds!: Table<HoldList>
   readonly #maxKeys: number
   readonly #changing: boolean
   readonly #cells: StateCodec | CompactCodec | undefined
@@ -54,16 +53,14 @@ export class Keyspace {
     this.#maxKeys = maxKeys
     this.#changing = changing
     this.#cells = changing ? undefined : cells
-    this.#states = this.#newStates()
-    this.#blocks = this.#newBlocks()
-    this.#holds = this.#newHolds()
+    this.clear()
   }
 
   /** Forgets all keys. */
   clear(): void {
-    this.#states = this.#newStates()
-    this.#blocks = this.#newBlocks()
-    this.#holds = this.#newHolds()
+    this.#states = new Table(this.#maxKeys, this.#cells, (state, nowMs) => this.#stateLifeMs(state, nowMs))
+    this.#blocks = new Table(this.#maxKeys, blockCells, lifeMs)
+    this.#holds = new Table<HoldList>(this.#maxKeys, undefined, lifeMs, ({ key }) => this.#states.delete(key))
     this.#strangers = undefined
   }
 
@@ -135,7 +132,7 @@ export class Keyspace {
     const list = this.#holds.keys.size === 0 ? undefined : this.#readHolds(key, byMs)
     const slot = this.#states.keys.find(key)
     const kept = slot < 0 ? undefined : this.#states.rows.read(slot)
-    const block = this.#blocks.keys.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
+    const block = this.#blocks.keys.size === 0 ? undefined : this.#blocks.read(key, byMs)
     const { countedBy, convertedOnRefusal } = this.#readStamp(kept) ?? list ?? UNSTAMPED
     return {
       state: this.#readState(kept),
@@ -162,10 +159,10 @@ export class Keyspace {
   hasRoom(key: string, found: Found, transition: Transition, rule: Rule, nowMs: number): boolean {
     if (transition.block !== found.block && transition.block !== undefined) {
       this.#forgetBlock(nowMs)
-      this.#assertRoom(this.#blocks, key, 'blocks')
+      this.#blocks.assertRoom(key, 'blocks')
     }
     if (transition.holds !== found.holds && transition.holds !== undefined)
-      this.#assertRoom(this.#holds, key, 'keys with holds')
+      this.#holds.assertRoom(key, 'keys with holds')
     const isNew = !found.isKept && transition.state !== undefined && transition.state !== found.state
     return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
   }
@@ -183,11 +180,11 @@ export class Keyspace {
         ? resetAfterMs
         : Math.max(resetAfterMs, freshAfterMs(countedBy, state, nowMs))
     if (block !== found.block || (changed && block !== undefined)) {
-      writeKept(this.#blocks, key, block && { ...block, freshMs: nowMs + lastsMs }, nowMs, lastsMs)
+      this.#blocks.write(key, block && { ...block, freshMs: nowMs + lastsMs }, nowMs, lastsMs)
     }
     if (holds !== found.holds || (changed && holds !== undefined)) {
       const list = holds && { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
-      writeKept(this.#holds, key, list, nowMs, lastsMs)
+      this.#holds.write(key, list, nowMs, lastsMs)
     }
     if (found.shared) this.shared++
     if (!changed) return
@@ -196,23 +193,11 @@ export class Keyspace {
         ? { atMs: state.atMs, state, countedBy, convertedOnRefusal }
         : state
     if (found.shared) this.#strangers = kept
-    else writeKept(this.#states, key, kept, nowMs, resetAfterMs)
-  }
-
-  #newStates(): Table<RuleState> {
-    return new Table(this.#maxKeys, this.#cells, (state, nowMs) => this.#stateLifeMs(state, nowMs))
-  }
-
-  #newBlocks(): Table<KeptBlock> {
-    return new Table<KeptBlock>(this.#maxKeys, blockCells, lifeMs)
-  }
-
-  #newHolds(): Table<HoldList> {
-    return new Table<HoldList>(this.#maxKeys, undefined, lifeMs, ({ key }) => this.#states.delete(key))
+    else this.#states.write(key, kept, nowMs, resetAfterMs)
   }
 
   #readHolds(key: string, byMs: number): HoldList | undefined {
-    const list = readKept(this.#holds, key, byMs)
+    const list = this.#holds.read(key, byMs)
     if (list === undefined || list.freshMs > byMs) return list
     this.#holds.delete(key)
     this.#states.delete(key)
@@ -238,12 +223,6 @@ export class Keyspace {
       const slot = this.#blocks.sample()
       if (this.#blocks.rows.read(slot).untilMs <= nowMs) this.#blocks.evict(slot)
     }
-  }
-
-  #assertRoom<State extends RuleState>(table: Table<State>, key: string, what: string): void {
-    if (!table.isFull || table.keys.find(key) >= 0) return
-    const message = `the memory store is full: it has ${this.#maxKeys} ${what}, its maxKeys. Raise maxKeys; nothing was changed`
-    throw new LimiterError('STORE_FULL', message)
   }
 
   /** Forgets the least used of a few keys, unless all of them are at their limit. */

@@ -1,6 +1,5 @@
 import { STORE_TIME, systemClock } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
-import { LimiterError } from '../../core/limiter-error.ts'
 import type { Operation } from '../../core/operation.ts'
 import { optional, readOptions, whole } from '../../core/read-options.ts'
 import type { RuleState } from '../../core/rule.ts'
@@ -96,20 +95,14 @@ function decideOnce(
   nowMs: number,
   forgetsByMs: number,
 ): readonly LimitResult[] {
-  admitted.reclaim(forgetsByMs)
   // An idempotency key belongs to the first key of its call. Neither scopes nor keys contain a space.
   const first = operations[0] as Operation
   const name = `${keyspaces.find(first.limit).scope} ${first.key} ${key}`
-  const slot = admitted.keys.find(name)
-  const known = slot < 0 ? undefined : admitted.rows.read(slot)
+  const known = admitted.read(name, forgetsByMs)
   if (known !== undefined && known.untilMs > nowMs) return known.results
-  if (admitted.isFull && slot < 0) {
-    const message = `the memory store is full: it has ${admitted.keys.size} idempotency keys, its maxKeys. Raise maxKeys; nothing was changed`
-    throw new LimiterError('STORE_FULL', message)
-  }
+  admitted.assertRoom(name, 'idempotency keys')
   const { allowed, transitions } = decideJointly(operations, keyspaces, nowMs, forgetsByMs)
   if (!allowed) return transitions
-  admitted.delete(name)
-  admitted.insert(name, { atMs: nowMs, untilMs: nowMs + ttlMs, results: transitions }, nowMs, ttlMs)
+  admitted.write(name, { atMs: nowMs, untilMs: nowMs + ttlMs, results: transitions }, nowMs, ttlMs)
   return transitions
 }

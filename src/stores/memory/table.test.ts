@@ -35,10 +35,7 @@ it.each([
       let nowMs = 1_000_000
       const set = (key: string, lifeMs: number): void => {
         const state = { atMs: nowMs, untilMs: nowMs + lifeMs }
-        const slot = table.keys.find(key)
-        if (slot >= 0) table.rows.write(slot, state)
-        else if (!table.insert(key, state, nowMs, lifeMs)) return
-        model.set(key, state)
+        if (table.write(key, state, nowMs, lifeMs)) model.set(key, state)
       }
       for (const [index, { key, action, lifeMs, waitMs }] of turns.entries()) {
         nowMs += waitMs
@@ -62,8 +59,8 @@ it.each([
         table.reclaim(nowMs)
       }
       for (let key = 0; key < Math.min(maxKeys, 200); key++)
-        expect(table.insert(`last:${key}`, { atMs: nowMs, untilMs: nowMs + 9 }, nowMs, 9)).toBe(true)
-      if (maxKeys < 200) expect(table.insert('one too many', { atMs: nowMs, untilMs: nowMs + 9 }, nowMs, 9)).toBe(false)
+        expect(table.write(`last:${key}`, { atMs: nowMs, untilMs: nowMs + 9 }, nowMs, 9)).toBe(true)
+      if (maxKeys < 200) expect(table.write('one too many', { atMs: nowMs, untilMs: nowMs + 9 }, nowMs, 9)).toBe(false)
     }),
     { numRuns: runs('structure') },
   )

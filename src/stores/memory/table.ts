@@ -1,3 +1,4 @@
+import { LimiterError } from '../../core/limiter-error.ts'
 import type { CompactCodec, RuleState, StateCodec } from '../../core/rule.ts'
 import { ExpiryWheel } from './expiry-wheel.ts'
 import { KeyIndex } from './key-index.ts'
@@ -39,13 +40,30 @@ export class Table<State extends RuleState> {
     return this.keys.size === this.#maxKeys
   }
 
-  /** Stores a state that lives for `lifeMs` under a new key. Answers false, and stores nothing, when the table is full. */
-  insert(key: string, state: State, nowMs: number, lifeMs: number): boolean {
-    this.keys.find(key)
-    return this.append(state, nowMs, lifeMs)
+  /** The state of a key, after a little of what has expired by then was forgotten. */
+  read(key: string, byMs: number): State | undefined {
+    this.reclaim(byMs)
+    const slot = this.keys.find(key)
+    return slot < 0 ? undefined : this.rows.read(slot)
   }
 
-  /** Stores a state under the key that `keys` was just asked for and did not find. Otherwise as `insert`. */
+  /** Keeps the state of a key for `lifeMs`, or forgets the key. Answers false, and stores nothing, when there is no room for a new key. */
+  write(key: string, state: State | undefined, nowMs: number, lifeMs: number): boolean {
+    const slot = this.keys.find(key)
+    if (slot < 0) return state === undefined || this.append(state, nowMs, lifeMs)
+    if (state === undefined) this.evict(slot)
+    else this.rows.write(slot, state)
+    return true
+  }
+
+  /** Throws where a new key would find no room. `what` names what the table holds. */
+  assertRoom(key: string, what: string): void {
+    if (!this.isFull || this.keys.find(key) >= 0) return
+    const message = `the memory store is full: it has ${this.#maxKeys} ${what}, its maxKeys. Raise maxKeys; nothing was changed`
+    throw new LimiterError('STORE_FULL', message)
+  }
+
+  /** Keeps the state of the key that `keys` was just asked for and did not find. Answers false, and stores nothing, when the table is full. */
   append(state: State, nowMs: number, lifeMs: number): boolean {
     if (this.isFull) return false
     const slot = this.keys.add()
