@@ -75,7 +75,7 @@ describe.each([
     )
   })
 
-  it('tells of what it allows when more than remaining passes', () => {
+  it('says of what it allows when more than remaining passes', () => {
     fc.assert(
       fc.property(rules, turnList, starts, (rule, turns, startMs) => {
         play(rule, turns, startMs, (ruling, nowMs) => {

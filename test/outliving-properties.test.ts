@@ -56,7 +56,7 @@ describe.each(plainKinds)('when the numbers of a %s change', (_, kind, { knowsTi
 })
 
 describe.each(plainKinds)('when the numbers of a %s change', (_, kind) => {
-  it('a charge counts beside what is used, and a refund gives back no more than it says', () => {
+  it('a charge counts beside what is used, and a refund returns no more than it says', () => {
     const amounts = fc.integer({ min: 1, max: 9 })
     fc.assert(
       fc.property(kind, kind, takes, fc.nat(300), amounts, starts, (before, after, turns, laterMs, amount, startMs) => {
@@ -95,7 +95,7 @@ describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind) => {
     )
   })
 
-  it('what is allowed tells when more than remaining passes', () => {
+  it('what is allowed says when more than remaining passes', () => {
     fc.assert(
       fc.property(kind, kind, takes, fc.integer({ min: 1, max: 5 }), starts, (before, after, turns, cost, startMs) => {
         const { entry, nowMs } = played(before, turns, startMs)

@@ -34,7 +34,7 @@ describe('expiry', () => {
 
   it.each([
     ['PERSIST', 1],
-    // A give-back that comes after the key has expired creates it; a cost of 3 then steps over the count of 1.
+    // A refund that comes after the key has expired creates it; a cost of 3 then steps over the count of 1.
     ['DECR', 0],
   ])('EXPIRE only at count 1 never mends a key that %s left without TTL, PTTL < 0 does', async (loss, count) => {
     const hit = (isNew: string) => `

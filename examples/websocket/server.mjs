@@ -56,10 +56,10 @@ async function admit(request, socket, head) {
     const { status, retryAfterSeconds, problem } = composeRefusal(lease.decision)
     return answer(socket, status, problem, [`Retry-After: ${retryAfterSeconds}`])
   }
-  // The socket below tells of every end, also of one before or during the handshake.
+  // The socket below reports every end, also of one before or during the handshake.
   const leave = () => {
     leases.delete(lease)
-    lease.release().catch((error) => console.error(error.message)) // after 30 s the place is free in any case
+    lease.release().catch((error) => console.error(error.message)) // after 30 s the permit is free in any case
   }
   leases.add(lease)
   if (socket.destroyed) return leave()

@@ -22,7 +22,7 @@ function hear(limiter: Pick<Limiter, 'on'>): Told[] {
 }
 
 describe('the event nearLimit', () => {
-  it('tells once that four fifths are used, and again when a new window is', async () => {
+  it('says once that four fifths are used, and again when a new window is', async () => {
     const clock = manualClock()
     const limiter = createLimiter({ name: 'api', rule: ten, clock })
     const told = hear(limiter)

@@ -41,7 +41,7 @@ describe('nextAfterMs of a decision', () => {
     expect((await limiter.consume('b', { cost: 4 })).nextAfterMs).toBe(0)
   })
 
-  it('tells nothing of a refusal, whether the rule, a block or the cost refuses', async () => {
+  it('says nothing of a refusal, whether the rule, a block or the cost refuses', async () => {
     const limiter = createLimiter({ name: 'api', rule: minute, clock: manualClock() })
     expect((await limiter.consume('a', { cost: 4 })).nextAfterMs).toBeUndefined()
     await limiter.consume('a', { cost: 3 })

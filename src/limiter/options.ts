@@ -51,7 +51,7 @@ export interface CommonOptions extends FailureOptions {
    */
   readonly denialCache?: Duration | false
   /**
-   * The share of a limit at which the event `nearLimit` tells that it is nearly used up, above 0 and at most 1.
+   * The share of a limit at which the event `nearLimit` says that it is nearly used up, above 0 and at most 1.
    * @default 0.8
    */
   readonly nearLimitAt?: number

@@ -15,7 +15,7 @@ import { type AmountRule, composeKey, parseAmounts, parseOperations } from './pa
 export interface OpenReservation<Tier extends string = never> extends AsyncDisposable {
   /**
    * Ends the hold: what was not used goes back, what was used beyond the estimate is charged, down to the rule's `maxDebt`.
-   * A tier that is not named has used what was estimated; places of a `concurrency()` rule are released.
+   * A tier that is not named has used what was estimated; permits of a `concurrency()` rule are released.
    *
    * Answers with the key's standing. `allowed: false` with the reason `reservation-ended`: the hold had expired or was settled before,
    * and nothing was changed.
@@ -47,7 +47,7 @@ export interface LimiterHost {
   assertOpen(): void
   parseKey(key: unknown): readonly LimitKey[]
   decide(operations: readonly Operation[]): Decision | Promise<Decision>
-  /** Something of these keys was given back. */
+  /** Something of these keys was refunded. */
   wake(keys: readonly LimitKey[]): void
 }
 

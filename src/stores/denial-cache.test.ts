@@ -257,7 +257,7 @@ it('asks for a request with an id, which may have been admitted before', async (
   })
 })
 
-it('asks about places, which may come free at any time, and in shadow mode, where no request is refused', async () => {
+it('asks about permits, which may come free at any time, and in shadow mode, where no request is refused', async () => {
   const clock = manualClock(0)
   const places = createLimiter({
     name: 'work',

@@ -41,7 +41,7 @@ describe('the live view', () => {
     expect(await page.getByRole('img', { name: /Requests per second/ }).getAttribute('aria-label')).toContain('api')
   })
 
-  it('asks a question and tells the decision in words', async () => {
+  it('asks a question and reports the decision in words', async () => {
     const service = await startService({ env: { SLUICE_TOKEN: '' } })
     expect(service.token).not.toBe(TOKEN)
     const { page } = await open(`${service.url}/#token=${service.token}`)

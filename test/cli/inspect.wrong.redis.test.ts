@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-describe('inspect tells what is wrong', () => {
+describe('inspect says what is wrong', () => {
   it.each([
     [
       ['--policy', 'fixed'],

@@ -4,14 +4,14 @@ import { waitUntil } from '../servers/wait-until.ts'
 import type { Stage } from './adapter-suite.ts'
 import { burst, countOf } from './asking.ts'
 
-/** What counts, and what is given back. */
+/** What counts, and what is refunded. */
 export function counting<Request>(stage: Stage<Request>): void {
   const { limiter, name } = stage
   const daily = (limit: number) =>
     limiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000, anchor: 'first-hit' }) })
   const key = (): string => 'user:42'
 
-  /** Waits until so much is left: what is given back is given back after the answer. */
+  /** Waits until so much is left: what is refunded is refunded after the answer. */
   const settled = (one: ReturnType<typeof daily>, remaining: number): Promise<void> =>
     waitUntil(async () => {
       const left = (await one.peek('user:42')).remaining
@@ -59,7 +59,7 @@ export function counting<Request>(stage: Stage<Request>): void {
       expect((await fetch(counted.url)).status).toBe(429)
     })
 
-    it('holds a place for as long as a request is answered, streams and those who hang up included', async () => {
+    it('holds a permit for as long as a request is answered, streams and those who hang up included', async () => {
       const places = limiter({ name: name(), rule: concurrency({ limit: 2, lease: 60_000 }) })
       let go = (): void => {}
       const gone = new Promise<void>((resolve) => {

@@ -147,7 +147,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
       expect([response.status, await response.text()]).toEqual([503, 'LIMITER_CLOSED'])
     })
 
-    it('that are injected give their places back', async () => {
+    it('that are injected release their permits', async () => {
       const app = make()
       const places = createLimiter({ name: `${title} places`, rule: concurrency({ limit: 1, lease: 60_000 }) })
       await app.register(rateLimit, { limiter: places })

@@ -69,7 +69,7 @@ describe('headers on answers of fetch', () => {
   })
 })
 
-describe('a place that is taken for an answer of fetch', () => {
+describe('a permit that is taken for an answer of fetch', () => {
   const stage = (limit = 1) => {
     const places = createLimiter({ name: name(), rule: concurrency({ limit, lease: 60_000 }) })
     const free = async () => (await places.peek('a')).remaining

@@ -58,7 +58,7 @@ it('counts messages by the key that a function finds, and refuses with an except
   })
 })
 
-it('tells no time to try again for a cost that never passes', async () => {
+it('reports no time to try again for a cost that never passes', async () => {
   const handle = await handlerOf({ limiter: daily('rpc', 1), key: () => 'all', cost: 2 })
   const refused = (await handle({}, {}).catch((error: unknown) => error)) as RateLimitException
   expect([refused.getStatus(), refused.extensions]).toEqual([413, { code: 'CONTENT_TOO_LARGE' }])

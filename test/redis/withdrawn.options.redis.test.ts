@@ -100,7 +100,7 @@ describe.each([
 })
 
 describe.each(redisClients.filter(({ topology }) => topology === 'single'))('$title', ({ open }) => {
-  it('still tells whose reply is whose after one that came too late', async () => {
+  it('still says whose reply is whose after one that came too late', async () => {
     const { client, close } = await open({ single: proxy } as unknown as SharedServers)
     onTestFinished(close)
     const [hasty, oneLimit] = [openOneLimit(client, 200), openOneLimit(client, 5_000)]

@@ -21,7 +21,7 @@ const told = (fields: readonly { name: string; value: string }[]) =>
 afterEach(() => vi.restoreAllMocks())
 
 describe('middleware', () => {
-  it('tells units and whose quota it is, without telling who', async () => {
+  it('reports units and whose quota it is, without telling who', async () => {
     const limiter = createLimiter({
       name: 'chat',
       tiers: { requests: fixedWindow({ limit: 5, ...day }), tokens: fixedWindow({ limit: 1_000, ...day }) },
@@ -50,7 +50,7 @@ describe('middleware', () => {
     )
   })
 
-  it('tells the numbers that a policy gave, window and all', async () => {
+  it('reports the numbers that a policy gave, window and all', async () => {
     const plans = createLimiter({
       name: 'plans',
       rule: fixedWindow({ limit: 5, ...day }),
@@ -157,7 +157,7 @@ describe('middleware', () => {
     expect((await middleware({})).refusal?.problem['violated-policies']).toEqual(['one', 'two'])
   })
 
-  it('holds places of some tiers and counts others, at their costs', async () => {
+  it('holds permits of some tiers and counts others, at their costs', async () => {
     const limiter = createLimiter({
       name: 'work',
       tiers: { places: concurrency({ limit: 2, lease: 60_000 }), day: fixedWindow({ limit: 10, ...day }) },

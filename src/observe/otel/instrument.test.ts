@@ -215,7 +215,7 @@ describe('metrics', () => {
   describe('of a store', () => {
     beforeEach(remoteStage)
 
-    it('tell that it is not asked', async () => {
+    it('say that it is not asked', async () => {
       const limiter = instrument(limiterWith(), providers())
       await lose(limiter)
       expect(await seen.values('sluice.store.healthy')).toEqual([[api, 0]])

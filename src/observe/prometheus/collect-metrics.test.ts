@@ -95,7 +95,7 @@ describe('metrics', () => {
     expect(await register.metrics()).not.toMatch(/ada|203\.0\.113\.7/)
   })
 
-  it('tell of policies that fail', async () => {
+  it('report policies that fail', async () => {
     const policy = (): never => {
       throw new Error('no database')
     }
@@ -110,7 +110,7 @@ describe('metrics', () => {
   describe('of a store', () => {
     beforeEach(remoteStage)
 
-    it('tell of its failures, and whether it is asked', async () => {
+    it('report its failures, and whether it is asked', async () => {
       const limiter = limiterWith()
       collectMetrics([limiter, createLimiter({ name: 'here', rule: two })], { register })
       const failures = async (): Promise<string[]> => lines('sluice_store_failures_total{limiter="api"}')

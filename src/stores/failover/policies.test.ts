@@ -72,7 +72,7 @@ describe('a store that fails', () => {
     expect(limiter.health.state).toBe('healthy')
   })
 
-  it('tells who listens what went wrong with each decision', async () => {
+  it('tells listeners what went wrong with each decision', async () => {
     const limiter = limiterWith()
     const errors: unknown[] = []
     limiter.on('storeFailed', ({ error }) => errors.push(error))

@@ -252,7 +252,7 @@ describe('what is done to a key during an outage', () => {
     expect(await remaining('reset', log)).toBe(100)
   })
 
-  it('and given back is not charged', async () => {
+  it('and refunded is not charged', async () => {
     const limiter = limiterWith({ rule: log })
     await outage(limiter, async () => {
       await limiter.consume('a', { cost: 20 })
