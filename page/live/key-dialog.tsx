@@ -67,7 +67,7 @@ function KeyReport({ policy, report }: { policy: LivePolicy; report: KeyJson }):
       </p>
       <KeyLimits policy={policy} decision={decision} />
       <h3>Last refusals</h3>
-      {refusals.length === 0 ? <p class="note">The service remembers no refusal of this key.</p> : null}
+      {refusals.length === 0 ? <p class="note">The service has no recent refusal of this key.</p> : null}
       <ol class="refusals-of-key">
         {refusals.map((refusal, index) => (
           <li key={index}>

@@ -59,7 +59,7 @@ describe('the live view', () => {
     await panel.getByLabel('Key of ip').fill('203.0.113.7')
     await panel.getByLabel('Cost').fill('6')
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => readText(panel), PATIENT).toContain('In the shadow ip would have refused.')
+    await expect.poll(() => readText(panel), PATIENT).toContain('In shadow mode ip would have refused it.')
   })
 
   it('opens a key: what is stored, why it was refused, and reset and block with the token', async () => {
@@ -122,7 +122,7 @@ describe('the live view', () => {
   it('is empty in words before anything has happened', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`)
-    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No key has come lately.')
+    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No requests in this time.')
     expect(await readText(page.locator('main'))).toContain('No outage since the service started.')
   })
 })
@@ -154,7 +154,7 @@ describe('the token', () => {
     const { page } = await open(`${url}/`, { mayLoseService: true })
     await expect.poll(() => connection(page), PATIENT).toBe('Locked')
     expect(await readText(page.getByRole('alert'))).toContain(
-      'The service asks for its token. Others can reach this service, directly or through a proxy: it shows keys and policies only to those who have the token.',
+      'The service needs its token. Other machines can reach this service, directly or through a proxy. It shows keys and policies only with the token.',
     )
     expect(await page.getByRole('heading', { name: 'Policies' }).count()).toBe(0)
     await page.getByLabel('Token').fill('wrong')
