@@ -45,7 +45,7 @@ export const NO_KEY: Refusal = {
     type: 'about:blank',
     title: 'Forbidden',
     status: 403,
-    detail: 'The request does not say whom it is to be counted for.',
+    detail: 'The request does not identify its client.',
     'violated-policies': [],
   },
 }

@@ -41,7 +41,7 @@ it('has no key for a message of a microservice unless a function finds one', asy
   const handle = await handlerOf({ limiter: daily('rpc', 9) })
   await expect(handle({ user: 'ann' }, {})).rejects.toThrow('a request has no key for the limiter "rpc"')
   const byHeader = await handlerOf({ limiter: daily('rpc', 9), key: byApiKey('x-api-key'), onMissingKey: 'refuse' })
-  await expect(byHeader({ user: 'ann' }, {})).rejects.toThrow('The request does not say whom it is to be counted for.')
+  await expect(byHeader({ user: 'ann' }, {})).rejects.toThrow('The request does not identify its client.')
 })
 
 it('counts messages by the key that a function finds, and refuses with an exception that has the decision', async () => {

@@ -110,7 +110,7 @@ describe('a gateway on socket.io', () => {
     expect(await ann('ping')).toEqual({
       status: 'error',
       code: 'FORBIDDEN',
-      message: 'The request does not say whom it is to be counted for.',
+      message: 'The request does not identify its client.',
     })
   })
 
