@@ -12,7 +12,7 @@ export function TokenForm(props: { why: string; wasGiven: boolean; keepToken: (t
   return (
     <form class="token-form" onSubmit={submit}>
       <p role="alert">
-        {props.wasGiven ? 'The service did not accept this token.' : 'The service needs its token.'} {props.why} The
+        {props.wasGiven ? 'The service did not accept this token.' : 'The service asks for its token.'} {props.why} The
         token is the one of <code>--token-file</code> or <code>SLUICE_TOKEN</code>, or what <code>sluice serve</code>{' '}
         printed when it started.
       </p>

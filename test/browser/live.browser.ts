@@ -154,7 +154,7 @@ describe('the token', () => {
     const { page } = await open(`${url}/`, { mayLoseService: true })
     await expect.poll(() => connection(page), PATIENT).toBe('Locked')
     expect(await readText(page.getByRole('alert'))).toContain(
-      'The service needs its token. Other machines can reach this service, directly or through a proxy. It shows keys and policies only with the token.',
+      'The service asks for its token. Other machines can reach this service, directly or through a proxy. It shows keys and policies only with the token.',
     )
     expect(await page.getByRole('heading', { name: 'Policies' }).count()).toBe(0)
     await page.getByLabel('Token').fill('wrong')
