@@ -77,7 +77,7 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
 /** Mistakes that middleware warns of, without stopping a request: a section each in docs/warnings.md. */
 export type WarningCode =
   | 'PROXY_NOT_TRUSTED'
-  | 'EVERYBODY_TRUSTED'
+  | 'ALL_PROXIES_TRUSTED'
   | 'COUNTED_TWICE'
   | 'LIMITER_IN_HANDLER'
   | 'NOT_SETTLED'
