@@ -25,7 +25,7 @@ describe('expiry', () => {
     ['EXPIRE', 0.5],
     ['EXPIRE', 1.5],
     ['PEXPIRE', 250.5],
-  ])('%s refuses %d after the INCR has counted, and the key stays for ever', async (command, time) => {
+  ])('%s refuses %d after the INCR has counted, and the key never expires', async (command, time) => {
     const key = freshKey()
     const count = lua(`redis.call('INCR', KEYS[1]) redis.call('${command}', KEYS[1], ${time})`, key)
     await expect(count).rejects.toThrow('ERR value is not an integer or out of range')

@@ -42,7 +42,7 @@ it.each([
   expect(findSlot(SLOTS, atMs)).toBe(slot)
 })
 
-it('has but one slot where there are no two', () => {
+it('has one slot where there are no two', () => {
   expect([findSlot([], 5), findSlot(SLOTS.slice(0, 1), 99_999)]).toEqual([0, 0])
 })
 

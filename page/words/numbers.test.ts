@@ -22,7 +22,7 @@ it('formats tenths of a rate below a hundred', () => {
   expect([formatRate(0), formatRate(0.25), formatRate(99.94), formatRate(100.4)]).toEqual(['0', '0.3', '99.9', '100'])
 })
 
-it('formats a share of something, and nothing of nothing', () => {
+it('formats a share, and a dash where there is no whole', () => {
   expect([formatShare(1, 8), formatShare(0, 3), formatShare(3, 3), formatShare(0, 0)]).toEqual([
     '12.5 %',
     '0 %',

@@ -129,7 +129,7 @@ describe('what it prints', () => {
     ])
   })
 
-  it('draws parts of a block, and something for ever so little', async () => {
+  it('draws parts of a block, and a mark for the smallest value', async () => {
     const trace = writeTrace(
       'steps.csv',
       [1, 20, 50, 100].flatMap((cost, index) => `${index * 1_000},a,${cost}`).join('\n'),

@@ -54,7 +54,7 @@ describe('nextAfterMs of a decision', () => {
     expect(refused.nextAfterMs).toBeUndefined()
   })
 
-  it('goes by the rule of a policy', async () => {
+  it('uses the rule of a policy', async () => {
     const clock = manualClock()
     const policy = (): typeof minute => fixedWindow({ limit: 3, window: 1_000 })
     const limiter = createLimiter({ name: 'api', rule: minute, resolveRule: policy, clock })

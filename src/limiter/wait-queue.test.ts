@@ -133,7 +133,7 @@ describe('a waiter that is aborted', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('hears nothing of an undo that fails', async () => {
+  it('does not see an undo that fails', async () => {
     const { log, enter, answer } = stage()
     const undo = vi.fn(() => Promise.reject(new Error('broken')))
     const leaving = [enter('a', { undo }), enter('b', { undo })]

@@ -214,7 +214,7 @@ describe('wait', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('does not punish the one who waits', async () => {
+  it('does not punish the caller that waits', async () => {
     const clock = manualClock()
     const limiter = createLimiter({ name: 'api', rule: perSecond, clock, blockFor: 60_000 })
     await limiter.wait('luis')

@@ -261,6 +261,6 @@ describe('the outages of a live board', () => {
   })
 })
 
-it('goes by the time of day without a clock', () => {
+it('uses the time of day without a clock', () => {
   expect(Math.abs(createLiveBoard().report().keysSinceMs - Date.now())).toBeLessThan(60_000)
 })

@@ -125,7 +125,7 @@ describe('a shadow report', () => {
     expect(watch.report().tiers[0]?.keys).toEqual([])
   })
 
-  it('refuses wrong options and what is no limiter', () => {
+  it('refuses wrong options, and a value that is not a limiter', () => {
     const limiter = createLimiter({ name: 'api', rule: two })
     expect(() => shadowReport(limiter, { topKeys: 1_001 })).toThrow(
       'topKeys must be a whole number from 0 to 1000, got 1001',

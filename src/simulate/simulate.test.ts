@@ -59,7 +59,7 @@ describe('worked examples', () => {
     expect(result).toMatchObject({ wronglyRefused: 1, wronglyAdmitted: 0, accuracy: 0.8 })
   })
 
-  it('counts the most that are at work at once, and releases permits when the work is done', () => {
+  it('reports the most that work at once, and releases permits when the work is done', () => {
     const rule = concurrency({ limit: 2, lease: 1_000 })
     const work = (atMs: number, workMs?: number): Arrival => ({ atMs, key: 'a', cost: 1, workMs })
     expect(one(rule, [work(0, 10), work(5, 10), work(7), work(10)])).toMatchObject({ admitted: 3, worstWindow: 2 })
@@ -98,7 +98,7 @@ describe('worked examples', () => {
   })
 })
 
-it('forgets keys that are as if untouched: what is kept is bounded by who comes within a window', () => {
+it('forgets keys that are as if untouched: the memory is bounded by the keys of one window', () => {
   const trace = Array.from({ length: 10_000 }, (_, index) => arrive(index * 10, `user:${index}`))
   const rule = slidingLog({ limit: 5, window: 100 })
   expect(one(rule, trace)).toMatchObject({ admitted: 10_000, peakKeys: 10, peakBytes: 240 })
@@ -140,7 +140,7 @@ describe('step by step', () => {
   const contestants = listRuleVariants(20, 1_000)
   const trace = poisson({ perSecond: 40, durationMs: 20_000, keys: 3, workMs: 50 })
 
-  it('comes to the same as at once, whatever the parts', () => {
+  it('gives the same result in parts of any size as at once', () => {
     const atOnce = simulate(contestants, trace)
     const { fromMs, untilMs } = trace
     for (const size of [1, 333, 7_000]) {

@@ -3,7 +3,7 @@ import { TimeLine } from './time-line.ts'
 
 const remainingAt = (nowMs: number): number => nowMs
 
-it('has nothing to show before anything has happened', () => {
+it('is empty before the first request', () => {
   expect(new TimeLine(10, undefined, undefined).slots(0, remainingAt)).toEqual([])
 })
 

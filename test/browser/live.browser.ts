@@ -177,7 +177,7 @@ describe('the token', () => {
   })
 })
 
-describe('when something is away', () => {
+describe('when something does not answer', () => {
   it('the page says so, keeps what it knows, and comes back without a reload', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`, { mayLoseService: true })
@@ -199,7 +199,7 @@ describe('when something is away', () => {
     await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No service answers here.')
   })
 
-  it('a store that is away is shown, marked on the time lines, and remembered', async () => {
+  it('an outage of the store is shown, marked on the time lines, and kept', async () => {
     const redis = await startServer()
     onTestFinished(() => redis.stop())
     const service = await startService({

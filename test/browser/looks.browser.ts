@@ -101,7 +101,7 @@ describe('the theme', () => {
     await expect.poll(shade, PATIENT).toBe('light')
   })
 
-  it.each(['light', 'dark'] as const)('tells allowed from refused for every kind of eye in %s', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('shows allowed unlike refused for every eye in %s', async (colorScheme) => {
     const page = await shown('live', { colorScheme })
     const [allowed, refused] = await page.evaluate(() =>
       ['allowed-fill', 'refused'].map((name) => {
@@ -182,7 +182,7 @@ describe('a user with only a keyboard', () => {
   })
 })
 
-it('moves little for those who want little motion', async () => {
+it('moves little where the system asks for it', async () => {
   const page = await shown('playground', { reducedMotion: 'reduce' })
   await page.evaluate(() => {
     const time = document.querySelector<HTMLInputElement>('[aria-label=Time]') as HTMLInputElement

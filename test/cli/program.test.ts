@@ -10,7 +10,7 @@ async function said(...args: string[]) {
   return { code, out: terminal.text(), err: terminal.errors() }
 }
 
-it('alone it says what there is, with examples, exit codes and environment variables', async () => {
+it('alone it lists the commands, with examples, exit codes and environment variables', async () => {
   const { code, out, err } = await said()
   expect([code, err]).toEqual([0, ''])
   expect(await said('--help')).toEqual({ code, out, err })

@@ -152,7 +152,7 @@ describe.each(['memory', 'redis'])('examples/chat on %s', (kind) => {
     expect(after.headers.get('x-ratelimit-remaining-requests')).toBe(`${REQUESTS - 1}`)
   })
 
-  it('answers 400 to what is no chat, and counts nothing', async () => {
+  it('answers 400 to a body that is not a chat, and counts nothing', async () => {
     const bodies = [{}, null, say('one', { max_tokens: 0 }), { messages: [] }, { messages: [null] }]
     for (const body of bodies) expect((await chat.ask('userZoe', body)).status).toBe(400)
     expect(await budgetOf(chat, 'userZoe')).toBe(BUDGET)

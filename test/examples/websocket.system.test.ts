@@ -92,7 +92,7 @@ describe.each(['memory', 'redis'])('examples/websocket on %s', (kind) => {
     await closeAll()
   })
 
-  it('keeps no permit for who hangs up during the handshake', async () => {
+  it('keeps no permit for a client that hangs up during the handshake', async () => {
     const { port } = new URL(url)
     // Redis answers only after they have gone.
     const client = redis && new Redis(redis.port, redis.host)
@@ -151,7 +151,7 @@ describe.each(['memory', 'redis'])('examples/websocket on %s', (kind) => {
     expect((await fetch(url)).status).toBe(426)
   })
 
-  it('ends when it is asked to, says so to those who are connected, and releases their permits', async () => {
+  it('ends when it is asked to, tells the connected clients, and releases their permits', async () => {
     const sockets = await Promise.all(Array.from({ length: AT_ONCE }, () => connected()))
     const closed = Promise.all(sockets.map((socket) => once(socket, 'close')))
     expect(await example.stop()).toBe(0)

@@ -59,7 +59,7 @@ export function counting<Request>(stage: Stage<Request>): void {
       expect((await fetch(counted.url)).status).toBe(429)
     })
 
-    it('holds a permit for as long as a request is answered, streams and those who hang up included', async () => {
+    it('holds a permit until the response has ended, also of a stream or after a hang-up', async () => {
       const places = limiter({ name: name(), rule: concurrency({ limit: 2, lease: 60_000 }) })
       let go = (): void => {}
       const gone = new Promise<void>((resolve) => {
@@ -91,7 +91,7 @@ export function counting<Request>(stage: Stage<Request>): void {
       expect((await once.peek('user:42')).remaining).toBe(8)
     })
 
-    it('charges nothing for what it refuses, however often that is tried', async () => {
+    it('charges nothing for refused requests, however often a client tries', async () => {
       const bucket = limiter({ name: name(), rule: tokenBucket({ capacity: 5, refill: 1, period: 3_600_000 }) })
       const { url } = await stage.start({ app: { limiter: bucket, key, cost: 4 } })
       const statuses = await burst(url, 30)

@@ -116,7 +116,7 @@ describe('a user without', () => {
     await expect(request(take)).rejects.toMatchObject(DENIED)
   })
 
-  it('+script|load needs it not: the text goes with the first request', async () => {
+  it('+script|load works: the text goes with the first request', async () => {
     const { request, together } = await storeWithout('+script|load')
     await ask(server, 'SCRIPT', 'FLUSH')
     await request(take)

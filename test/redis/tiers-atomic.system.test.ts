@@ -97,7 +97,7 @@ describe('eight processes on three tiers', { timeout: 120_000 }, () => {
     await expectExact(text, outcomes)
   })
 
-  it('have used exactly what they have settled, and nothing of what they have cancelled', async () => {
+  it('have used exactly what they have settled, and nothing that they have cancelled', async () => {
     const text = textOf('holds')
     // A hold on a bucket refunds whole units only, so the bucket must not be nearly full.
     const outcomes = await runAll(taskOf(text, { requests: 5 }))

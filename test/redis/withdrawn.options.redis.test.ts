@@ -77,7 +77,7 @@ describe.each([
     expect((await oneLimit.take(key)).remaining).toBe(LIMIT - 1)
   })
 
-  it('decides what was asked while it was away, when it is back before the deadline', async () => {
+  it('decides calls of an outage when it is back before the deadline', async () => {
     const client = opened()
     const oneLimit = openOneLimit(client, 5_000)
     await oneLimit.take('before')

@@ -178,7 +178,7 @@ describe('what the service says about itself', () => {
     })
   })
 
-  it('reports what has happened lately', async () => {
+  it('reports recent events', async () => {
     const time = clock()
     const { get, post } = await serving({ clock: time })
     await post('/v1/consume', { policy: 'api', key: 'a', cost: 10 })

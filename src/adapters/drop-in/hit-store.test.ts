@@ -77,7 +77,7 @@ it('counts stores of one name together only where limit and window are the same'
   expect([await same?.increment('a'), await other?.increment('a')]).toMatchObject([{ totalHits: 2 }, { totalHits: 1 }])
 })
 
-it('reports dates of the machine, also when it goes by another clock', async () => {
+it('reports dates of the machine, also with another clock', async () => {
   const clock = manualClock(5)
   const store = storeOf({ clock })
   store.init({ limit: 1, windowMs: 60_000 })

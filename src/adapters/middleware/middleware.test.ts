@@ -190,7 +190,7 @@ describe('middleware', () => {
     expect((await unlimited({})).decision).toBeUndefined()
   })
 
-  it('counts what took longer than its hold, once', async () => {
+  it('counts work that took longer than its reservation once', async () => {
     const clock = manualClock(0)
     const limiter = createLimiter({ name: 'slow', rule: fixedWindow({ limit: 10, ...day }), clock })
     const middleware = createMiddleware('x', { limiter, key, cost: 3, count: 'failed', expiresIn: 1_000 }, accessor)

@@ -20,7 +20,7 @@ const stage = async (name = 'limits.yaml') => {
   return { folder, file, watching, changes: () => changes }
 }
 
-it('reports a file that was written, replaced, removed and made anew', async () => {
+it('reports a file that was written, replaced, removed and created again', async () => {
   const { file, watching, changes } = await stage()
   await writeFile(file, '1')
   watching()

@@ -257,7 +257,7 @@ describe('instrument()', () => {
     expect(() => instrument(createLimiter({ name: 'api', rule: two }), options as never)).toThrow(message)
   })
 
-  it('refuses what is no limiter', () => {
+  it('refuses a value that is not a limiter', () => {
     expect(() => instrument({} as never)).toThrow('instrument() takes a limiter, got an object')
   })
 })

@@ -169,7 +169,7 @@ describe('collecting', () => {
     expect(await decided(limiter)).toEqual([`${line} 2`])
   })
 
-  it('starts anew in a registry that was cleared', async () => {
+  it('starts again in a registry that was cleared', async () => {
     const limiter = createLimiter({ name: 'api', rule: ten })
     collectMetrics(limiter, { register })()
     register.clear()
@@ -207,7 +207,7 @@ describe('collecting', () => {
     expect(() => collectMetrics(limiter, options as never)).toThrow(message)
   })
 
-  it('refuses what is no limiter', () => {
+  it('refuses a value that is not a limiter', () => {
     expect(() => collectMetrics([{}] as never, { register })).toThrow('collectMetrics() takes a limiter, got an object')
     expect(() => collectMetrics(null as never, { register })).toThrow('collectMetrics() takes a limiter, got null')
   })

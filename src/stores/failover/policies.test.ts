@@ -213,7 +213,7 @@ describe('policies of tiers', () => {
 })
 
 describe('a cost that only the whole limit could let pass', () => {
-  it('is refused until the store is back, and not for ever', async () => {
+  it('is refused until the store is back, and not longer', async () => {
     const limiter = limiterWith({ instances: 5 })
     store.behaviour = 'fails'
     expect(await limiter.consume('a', { cost: 3 })).toMatchObject({
