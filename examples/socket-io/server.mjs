@@ -30,7 +30,7 @@ const patience = createLimiter({
 })
 
 const server = createServer()
-// Who is refused but stays without a word is sent away after 5 s.
+// A rejected client that stays silent is disconnected after 5 s.
 const io = new Server(server, { maxHttpBufferSize: 16 * 1024, serveClient: false, connectTimeout: 5_000 })
 
 io.use(async (socket, next) => {

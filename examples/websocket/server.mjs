@@ -76,7 +76,7 @@ function serve(client, sender) {
   client.on('error', () => {}) // too long a message, or a broken one: ws closes the connection
   client.on('message', async (data) => {
     if (client.readyState !== client.OPEN) return
-    // Who sends faster than the store answers would fill our memory.
+    // A client that sends faster than the store answers would fill our memory.
     if (++undecided > 100) return client.close(1008, 'too many messages')
     try {
       await receive(client, sender, `${data}`)

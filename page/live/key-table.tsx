@@ -8,7 +8,7 @@ import { formatCount } from '../words/numbers.ts'
 /** How many keys are shown before the reader asks for all. */
 const FEW = 6
 
-/** Keys and what was decided about them lately. */
+/** Keys and the recent decisions about them. */
 export function KeyTable(props: {
   title: string
   since: string

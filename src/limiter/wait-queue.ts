@@ -24,7 +24,7 @@ export interface WaitQueueOptions {
   readonly maxQueue: number
   /**
    * The head of the line tries again after this long even when the refusal named a longer time: for permits that other processes may
-   * release early. A waiter then stays until its time is over, because no refusal says that it waits in vain.
+   * release early. A waiter then stays until its time is over, because no refusal says that it cannot pass.
    * @default Infinity
    */
   readonly longestSleepMs?: number | undefined

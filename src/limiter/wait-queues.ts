@@ -24,7 +24,7 @@ const OPTIONS = {
 
 /** What waiting needs of its limiter. */
 export interface WaitHost extends LimiterHost {
-  /** The names of the limits that only watch. */
+  /** The names of the limits in shadow mode. */
   readonly shadows: readonly string[]
 }
 

@@ -68,7 +68,7 @@ export function byUserOrIp<Request>(findUser: UserOf<Request>, options: AddressK
 
 /**
  * Counts by a secret that the client sends: in a header, or wherever the function finds it. The store gets its SHA-256 only, so
- * that a accessor of the store cannot use it.
+ * that a reader of the store cannot use it.
  * @param from the name of a header. Default `x-api-key`.
  */
 export function byApiKey<Request>(
