@@ -96,11 +96,11 @@ function Report(props: {
           open={open}
         />
         <KeyTable
-          title="Most refused keys"
+          title="Most rejected keys"
           since="in the last minute or two"
           keys={report.mostRefused}
           allowed="Allowed since"
-          empty="No request was refused in this time."
+          empty="No request was rejected in this time."
           open={open}
         />
         <PoliciesPanel policies={report.policies} select={select} />

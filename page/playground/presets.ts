@@ -51,7 +51,7 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: 'Webhook fan-out',
-    about: 'One event becomes hundreds of calls, which leave evenly instead of being refused.',
+    about: 'One event becomes hundreds of calls, which leave evenly instead of being rejected.',
     rules: [
       { rule: 'leaky-bucket', values: { capacity: '200', leak: '10', period: '1s', mode: 'shape' } },
       { rule: 'token-bucket', values: { capacity: '20', refill: '10', period: '1s' } },

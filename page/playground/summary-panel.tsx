@@ -31,7 +31,7 @@ export function SummaryPanel({ rule, trace }: { rule: Rule; trace: Trace }): JSX
 function SummaryTable({ results }: { results: readonly Result[] }): JSX.Element {
   return (
     <table class="stacked" aria-label="Every rule">
-      <ColumnHeads of="Rule" numbers={['Admitted', 'Refused', 'Worst window', 'Memory']} />
+      <ColumnHeads of="Rule" numbers={['Admitted', 'Rejected', 'Worst window', 'Memory']} />
       <tbody>
         {results.map(({ name, admitted, refused, offered, worstWindow, worstOverLimit, peakBytes }) => (
           <tr key={name}>

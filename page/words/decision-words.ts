@@ -39,11 +39,11 @@ function describeAllowed({ limit, remaining, resetAfterMs, delayMs }: Tellable):
 function describeRefused({ limit, remaining, retryAfterMs, reason, limitedBy }: Tellable): string {
   const by = limitedBy === undefined || limitedBy === null ? '' : ` by ${limitedBy}`
   const why = WHY[reason ?? 'limit'](formatCount(remaining), formatCount(limit))
-  return `Refused${by}: ${why}. ${describeRetry(retryAfterMs)}`
+  return `Rejected${by}: ${why}. ${describeRetry(retryAfterMs)}`
 }
 
 function describeShadow(names: readonly string[]): string {
-  return names.length === 0 ? '' : ` In shadow mode ${names.join(' and ')} would have refused it.`
+  return names.length === 0 ? '' : ` In shadow mode ${names.join(' and ')} would have rejected it.`
 }
 
 const WHY: Readonly<Record<Reason, (remaining: string, limit: string) => string>> = {

@@ -24,10 +24,10 @@ describe('the live view', () => {
     await expect.poll(() => cells(page, '.policies', 'api'), PATIENT).toEqual(['102', '30', expect.any(String)])
     const messages = async () => (await cells(page, '.policies', 'messages')).slice(0, 2)
     await expect.poll(messages, PATIENT).toEqual(['8', '0'])
-    await expect.poll(() => readText(page.locator('.policies')), PATIENT).toContain('would have refused 3')
+    await expect.poll(() => readText(page.locator('.policies')), PATIENT).toContain('would have rejected 3')
     await expect.poll(() => cells(page, '[aria-label="Busiest keys"]', 'user:42'), PATIENT).toEqual(['100', '30'])
     expect(await cells(page, '[aria-label="Busiest keys"]', 'user:7')).toEqual(['2', '0'])
-    expect(await cells(page, '[aria-label="Most refused keys"]', 'user:42')).toEqual(['0', '30'])
+    expect(await cells(page, '[aria-label="Most rejected keys"]', 'user:42')).toEqual(['0', '30'])
     expect(await readText(page.locator('[aria-label="Busiest keys"]'))).toContain('user=1, ip=203.0.113.7')
 
     // The seconds of the chart, as its table tells them.
@@ -51,7 +51,7 @@ describe('the live view', () => {
     await panel.getByRole('button', { name: 'Consume' }).click()
     await expect.poll(() => readText(panel), PATIENT).toMatch(/Allowed\. 1 of 100 remains; all of it is back in/)
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => readText(panel), PATIENT).toMatch(/Refused by api: only 1 of 100 is left\. Try again in/)
+    await expect.poll(() => readText(panel), PATIENT).toMatch(/Rejected by api: only 1 of 100 is left\. Try again in/)
     // The token is out of the address, so that it is not shared by mistake.
     expect(new URL(page.url()).hash).toBe('#/live')
     await panel.getByLabel('Policy').selectOption('messages')
@@ -59,16 +59,16 @@ describe('the live view', () => {
     await panel.getByLabel('Key of ip').fill('203.0.113.7')
     await panel.getByLabel('Cost').fill('6')
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => readText(panel), PATIENT).toContain('In shadow mode ip would have refused it.')
+    await expect.poll(() => readText(panel), PATIENT).toContain('In shadow mode ip would have rejected it.')
   })
 
   it('opens a key: what is stored, why it was refused, and reset and block with the token', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`, { mayLoseService: true })
     await service.consume({ policy: 'api', key: 'a b~{c}' }, 103)
-    await page.locator('[aria-label="Most refused keys"]').getByRole('button', { name: 'a%20b%7E%7Bc%7D' }).click()
+    await page.locator('[aria-label="Most rejected keys"]').getByRole('button', { name: 'a%20b%7E%7Bc%7D' }).click()
     const dialog = page.getByRole('dialog')
-    await expect.poll(() => readText(dialog), PATIENT).toMatch(/Refused by api: nothing is left of 100\. Try again in/)
+    await expect.poll(() => readText(dialog), PATIENT).toMatch(/Rejected by api: nothing is left of 100\. Try again in/)
     expect(await dialog.locator('tbody td').allInnerTexts()).toEqual(['100', '0', expect.stringMatching(/ (h|min)/)])
     expect(await readText(dialog)).toContain('api 100 per hour')
     expect(await dialog.locator('.refusals-of-key li').count()).toBe(3)
@@ -85,7 +85,7 @@ describe('the live view', () => {
     await dialog.getByRole('button', { name: 'Block', exact: true }).click()
     await expect
       .poll(() => readText(dialog), PATIENT)
-      .toMatch(/Refused by api: the key is blocked\. Try again in (10|9) min/)
+      .toMatch(/Rejected by api: the key is blocked\. Try again in (10|9) min/)
     expect(await service.consume({ policy: 'api', key: 'a b~{c}' })).toMatchObject([{ reason: 'blocked' }])
     await dialog.getByRole('button', { name: 'Unblock' }).click()
     await expect.poll(() => readText(dialog), PATIENT).toContain('The next request passes.')
@@ -105,7 +105,7 @@ describe('the live view', () => {
     const rows = page.getByRole('dialog').locator('tbody tr')
     await expect.poll(() => rows.count(), PATIENT).toBe(2)
     expect(await rows.nth(0).locator('td').allInnerTexts()).toEqual(['20', '0', expect.any(String)])
-    expect(await readText(page.getByRole('dialog').locator('.refusals-of-key'))).toContain('Refused by user')
+    expect(await readText(page.getByRole('dialog').locator('.refusals-of-key'))).toContain('Rejected by user')
   })
 
   it('starts its time lines with the service, and says limits with their windows', async () => {
