@@ -88,7 +88,7 @@ async function honoRateLimiter() {
 
 async function fastifyRateLimit() {
   const { default: LocalStore } = await import('@fastify/rate-limit/store/LocalStore.js')
-  // Its cache holds 5,000 keys unless told otherwise, and forgets only when it is full.
+  // Its cache holds 5,000 keys unless set otherwise, and forgets only when it is full.
   const store = new LocalStore(false, false, 1_000_000)
   const ignore = () => {}
   return {

@@ -46,7 +46,7 @@ export interface Tally {
   readonly errors: Readonly<Record<string, number>>
   readonly unhandled: readonly string[]
   readonly admitted: { readonly count: number; readonly hot: readonly Admission[] }
-  /** How often the limiter told of these. */
+  /** How often the limiter reported these. */
   readonly degraded: number
   readonly recovered: number
   /** With `freshKeys`, all of them. */

@@ -38,7 +38,7 @@ export function expectFairness({ even, passes = (_, asked) => asked }: Fairness)
   )
 }
 
-/** How many of `asked` requests pass. A place is held until as many others have come as there are places. */
+/** How many of `asked` requests pass. A permit is held until as many others have come as there are permits. */
 export function countPassed(rule: Rule, asked: number, timeMs: (request: number) => number): number {
   let entry: KeyState = UNTOUCHED
   let passed = 0

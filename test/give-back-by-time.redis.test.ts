@@ -25,7 +25,7 @@ afterAll(async () => {
 const described = everyMode.map((mode) => [mode.title, ruleOf(mode, GOOD), mode] as const)
 const byHand = described.filter(([, , { givesBack }]) => givesBack.length > 0)
 
-describe.each(byHand)('%s gives back', (_, rule, { givesBack }) => {
+describe.each(byHand)('%s refunds', (_, rule, { givesBack }) => {
   it.each(givesBack)('%s', async (_, takes, [nowMs, amount, takenMs], [returned, remaining, resetAfterMs]) => {
     let state: RuleState | undefined
     for (const [atMs, cost] of Object.entries(takes)) state = rule.adjust(state, Number(atMs), cost).state
@@ -36,14 +36,14 @@ describe.each(byHand)('%s gives back', (_, rule, { givesBack }) => {
   })
 })
 
-/** How a refund finds what it gives back, by the words of the Lua headers. */
+/** How a refund finds what it returns, by the words of the Lua headers. */
 const REFUNDS = { pooled: 'pool', dated: 'by-time', leased: 'lease' } as const
 
-it.each(described)('%s says in both languages how a refund finds what it gives back', (_, rule) => {
+it.each(described)('%s says in both languages how a refund finds what it returns', (_, rule) => {
   expect(REFUNDS[readRule(rule.kind).holds]).toBe(rule.refunds)
 })
 
-/** A take or a give-back, which names the time of the take as many takes ago, a millisecond beside it, or none. */
+/** A take or a refund, which names the time of the take as many takes ago, a millisecond beside it, or none. */
 interface Turn {
   readonly wait: Wait
   readonly amount: number
@@ -74,7 +74,7 @@ const numbers = {
 const arbitraries = described.map(([title, { refunds }, mode]) => [title, randomRules(mode, numbers), refunds] as const)
 
 describe.each(arbitraries)('%s on random schedules', (_, arbitrary) => {
-  it('gives back the same in both languages, and says how much, whatever the clock does', async () => {
+  it('refunds the same in both languages, and says how much, whatever the clock does', async () => {
     await fc.assert(
       fc.asyncProperty(arbitrary, turnsWith(fc.oneof(waits, steps)), starts, async (rule, turns, startMs) => {
         const moments = play(rule, turns, startMs)
@@ -91,7 +91,7 @@ describe.each(arbitraries)('%s on random schedules', (_, arbitrary) => {
 })
 
 describe.each(arbitraries.filter(([, , refunds]) => refunds !== 'pool'))('%s on random schedules', (_, arbitrary) => {
-  it('never gives back more than was taken at the time', () => {
+  it('never refunds more than was taken at the time', () => {
     fc.assert(
       fc.property(arbitrary, turnsWith(waits), starts, (rule, turns, startMs) => {
         // What is taken belongs to the window, the slice or the millisecond that its state is of.

@@ -56,7 +56,7 @@ describe.each(plainKinds)('when the numbers of a %s change', (_, kind, { knowsTi
 })
 
 describe.each(plainKinds)('when the numbers of a %s change', (_, kind) => {
-  it('a charge counts beside what is used, and a refund gives back no more than it says', () => {
+  it('a charge counts beside what is used, and a refund returns no more than it says', () => {
     const amounts = fc.integer({ min: 1, max: 9 })
     fc.assert(
       fc.property(kind, kind, takes, fc.nat(300), amounts, starts, (before, after, turns, laterMs, amount, startMs) => {
@@ -75,7 +75,7 @@ describe.each(plainKinds)('when the numbers of a %s change', (_, kind) => {
 })
 
 describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind) => {
-  it('a refusal tells the truth, however often the client tries', () => {
+  it('a refusal names the right time, however often the client tries', () => {
     fc.assert(
       fc.property(kind, kind, takes, fc.integer({ min: 1, max: 5 }), starts, (before, after, turns, cost, startMs) => {
         const { entry, nowMs } = played(before, turns, startMs)
@@ -95,7 +95,7 @@ describe.each(outlivingKinds)('when the numbers of a %s change', (_, kind) => {
     )
   })
 
-  it('what is allowed tells when more than remaining passes', () => {
+  it('what is allowed says when more than remaining passes', () => {
     fc.assert(
       fc.property(kind, kind, takes, fc.integer({ min: 1, max: 5 }), starts, (before, after, turns, cost, startMs) => {
         const { entry, nowMs } = played(before, turns, startMs)
@@ -200,7 +200,7 @@ describe('a window of another length', () => {
   const window = (windowMs: number) => rules.fixedWindow({ limit: 10, window: windowMs, anchor: 'first-hit' })
   const entry = kept(consume(window(1_000), UNTOUCHED, 4, 300))
 
-  it('counts by the old one until something is counted: a look and a refund change no time', () => {
+  it('counts by the old one until something is counted: a peek and a refund change no time', () => {
     expect(peek(window(60_000), entry, 1, 500)).toMatchObject({ remaining: 6, resetAfterMs: 800 })
     expect(adjust(window(60_000), entry, -1, 500)).toMatchObject({ remaining: 7, resetAfterMs: 800 })
     expect(adjust(window(60_000), entry, -1, 500, 300)).toMatchObject({ remaining: 7, resetAfterMs: 800 })

@@ -87,6 +87,12 @@ describe('the compiler', () => {
     expect(messages[0]).not.toContain('overload')
   })
 
+  it('offers name, rule and tiers between empty braces', () => {
+    const { messages, offers } = compile('void rule\ncreateLimiter({ })')
+    expect(offers).toEqual(expect.arrayContaining(['name', 'rule', 'tiers']))
+    expect(messages).toEqual(["Argument of type '{}' is not assignable to parameter of type 'RuleOrTiers<never>'."])
+  })
+
   it('says in one message that a limiter needs a rule or tiers', () => {
     const { messages } = compile("void rule\ncreateLimiter({ name: 'api' })")
     expect(messages).toHaveLength(1)

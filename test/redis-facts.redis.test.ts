@@ -25,7 +25,7 @@ describe('expiry', () => {
     ['EXPIRE', 0.5],
     ['EXPIRE', 1.5],
     ['PEXPIRE', 250.5],
-  ])('%s refuses %d after the INCR has counted, and the key stays for ever', async (command, time) => {
+  ])('%s refuses %d after the INCR has counted, and the key never expires', async (command, time) => {
     const key = freshKey()
     const count = lua(`redis.call('INCR', KEYS[1]) redis.call('${command}', KEYS[1], ${time})`, key)
     await expect(count).rejects.toThrow('ERR value is not an integer or out of range')
@@ -34,7 +34,7 @@ describe('expiry', () => {
 
   it.each([
     ['PERSIST', 1],
-    // A give-back that comes after the key has expired creates it; a cost of 3 then steps over the count of 1.
+    // A refund that comes after the key has expired creates it; a cost of 3 then steps over the count of 1.
     ['DECR', 0],
   ])('EXPIRE only at count 1 never mends a key that %s left without TTL, PTTL < 0 does', async (loss, count) => {
     const hit = (isNew: string) => `

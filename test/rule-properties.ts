@@ -153,7 +153,7 @@ function describePromise(promise: RulePromise): void {
       })
     })
 
-    it('gives back what was taken and never more', () => {
+    it('refunds what was taken and never more', () => {
       check(everything, (history, rule) => {
         for (const { before, nowMs } of history) {
           const start = peek(rule, before, 1, nowMs)

@@ -33,7 +33,7 @@ describe.each(everyRule)('the folder of $name', ({ name, forms, examples, promis
     }
   })
 
-  it('has examples by hand: of decisions, of what is given back, and of when more would pass', () => {
+  it('has examples by hand: of decisions, of what is refunded, and of when more would pass', () => {
     const file = `src/rules/${name}/${name}`
     expect(examples.length, `${file}.examples.ts needs two examples or more`).toBeGreaterThanOrEqual(2)
     for (const { rule } of examples) expect(rule.kind).toBe(name)

@@ -24,11 +24,11 @@ export interface RuleMode {
   readonly worstOf50: number
   /** A time in the middle of a window of the clock, for tests that must not cross the edge of one. Absent: it has no such edges. */
   readonly aroundMs?: number
-  /** Whether a key goes on until the end of its window even when everything was given back. */
+  /** Whether a key goes on until the end of its window even when everything was refunded. */
   readonly staysOpen?: boolean
   /** Whether a state knows when each part was taken, so that another length of time sorts it anew. */
   readonly knowsTimes?: boolean
-  /** What it gives back, by hand, with a limit of 10 in 1,000 ms, a rate of 10 and 10 parts. */
+  /** What it refunds, by hand, with a limit of 10 in 1,000 ms, a rate of 10 and 10 parts. */
   readonly givesBack: readonly GiveBackExample[]
 }
 
@@ -49,7 +49,7 @@ export interface SampleNumbers {
 /** The factory, how its message names the product, and the two options that make it. */
 type Product = readonly [factory: string, product: string, count: string, time: string]
 
-/** What was taken, by its time, forced; what is given back then; and what the rule says to that. */
+/** What was taken, by its time, forced; what is refunded then; and what the rule says to that. */
 type GiveBackExample = readonly [
   title: string,
   takes: Readonly<Record<number, number>>,

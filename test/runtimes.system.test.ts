@@ -34,7 +34,7 @@ beforeEach(() => {
 afterEach(() => vi.unstubAllGlobals())
 
 describe('where a timer is a number', () => {
-  it('places are taken, renewed and given back', async () => {
+  it('permits are taken, renewed and released', async () => {
     numberTimers()
     const limiter = createLimiter({ name: 'places', rule: concurrency({ limit: 1, lease: 300 }) })
     const lease = await limiter.acquire('door')

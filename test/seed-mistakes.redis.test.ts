@@ -111,7 +111,7 @@ describe.each<[string, () => Store]>([
     expect(admitted).toBe(6)
   })
 
-  it('blocks no key for ever after a refund: a window ends whatever happened in it', async () => {
+  it('never blocks a key without end after a refund: every window ends', async () => {
     const { clock, limiter, consume } = limit(fixedWindow({ limit: 1, window: 1_000, anchor: 'first-hit' }))
     await limiter.refund('client')
     await consume()
@@ -171,7 +171,7 @@ it('keeps counting a log on a server that was restarted, with nothing that repea
   await other.stop()
 })
 
-it('blocks no key for ever when it has lost its TTL', async () => {
+it('never blocks a key without end when it has lost its TTL', async () => {
   for (const anchor of ['clock', 'first-hit'] as const) {
     const rule = fixedWindow({ limit: 1, window: 1_000, anchor })
     const clock = manualClock(1_000_000)

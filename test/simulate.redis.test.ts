@@ -106,14 +106,14 @@ async function expectSame(contestant: Contestant, trace: readonly Arrival[], sto
   expect(result).toMatchObject(judged(contestant.rule, trace, decided))
 }
 
-/** What the library decides. Who says how long its work takes gets a lease where the rule has places. */
+/** What the library decides. Who says how long its work takes gets a lease where the rule has permits. */
 async function played(
   { rule, blockForMs }: Contestant,
   trace: readonly Arrival[],
   store: Store,
 ): Promise<LimitResult[]> {
   const clock = manualClock(trace[0]?.atMs ?? 0)
-  // Every decision by the server: what is known to be refused would tell what remained when that was learnt.
+  // Every decision by the server: what is known to be refused would say what remained when that was learnt.
   const options = { name: `simulated ${count++}`, rule, store, clock, denialCache: false } as const
   const limiter = createLimiter(blockForMs === undefined ? options : { ...options, blockFor: blockForMs })
   const leases: { lease: Lease; endMs: number }[] = []

@@ -13,7 +13,7 @@ export interface Call {
   readonly takenMs: number | undefined
 }
 
-/** What a step in Lua says: it also charges and gives back, which are `adjust` in TypeScript. */
+/** What a step in Lua says: it also charges and refunds, which are `adjust` in TypeScript. */
 export type LuaResult = StepResult & Pick<AdjustResult, 'returned'>
 
 /** What the rule's own TypeScript says to a call, in the words of its Lua. */
@@ -33,7 +33,7 @@ export async function stepInLua(redis: Redis, { rule, state, nowMs, cost, force,
   return rule.codec === undefined ? [...numbers.slice(0, 6), ...costsOf(numbers.slice(6))] : numbers
 }
 
-/** An outcome as numbers: wait, remaining, reset, delay and what was given back; unless it was refused, when more passes, and the next state. */
+/** An outcome as numbers: wait, remaining, reset, delay and what was refunded; unless it was refused, when more passes, and the next state. */
 export function rowOf(
   rule: Rule,
   { retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, returned, state }: LuaResult,

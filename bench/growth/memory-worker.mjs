@@ -1,4 +1,4 @@
-// A store in a process of its own that grows to the sizes it is given: tells what a decision takes at each, in nanoseconds.
+// A store in a process of its own that grows to the sizes it is given: says what a decision takes at each, in nanoseconds.
 const { subjectName, sizes, decisions, rounds } = JSON.parse(process.argv[2])
 // Far from one key to the next, so that no cache of the processor helps.
 const STRIDE = 7_919

@@ -51,7 +51,7 @@ async function honoRateLimiter() {
 
 async function fastifyRateLimit() {
   const { default: LocalStore } = await import('@fastify/rate-limit/store/LocalStore.js')
-  // Its cache holds 5,000 keys unless told otherwise.
+  // Its cache holds 5,000 keys unless set otherwise.
   const store = new LocalStore(false, false, 1_000_000)
   let current
   const note = (_error, counted) => {

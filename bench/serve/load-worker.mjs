@@ -1,4 +1,4 @@
-// Asks a service as fast as it answers, over some connections with one request at a time each, and tells how long it took.
+// Asks a service as fast as it answers, over some connections with one request at a time each, and says how long it took.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 

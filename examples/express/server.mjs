@@ -25,14 +25,14 @@ const userOf = (request) => /^Bearer (.+)$/.exec(request.get('authorization') ??
 const app = express()
 // Behind a proxy, say how many there are: app.set('trust proxy', 1). Otherwise all clients share the proxy's address.
 
-// Every route: by user, or by address for those who have not said who they are.
+// Every route: by user, or by address for clients that are not signed in.
 app.use(rateLimit({ limiter: everything, key: byUserOrIp(userOf) }))
 
 app.get('/', (request, response) => {
   response.json({ hello: 'world', remaining: request.rateLimit.remaining })
 })
 
-// One route more strictly. Who is not signed in has no key, and is refused.
+// One route more strictly. A client that is not signed in has no key, and gets 403.
 app.get('/me', rateLimit({ limiter: me, key: byUser(userOf), onMissingKey: 'refuse' }), (request, response) => {
   response.json({ user: userOf(request), remaining: request.rateLimit.remaining })
 })

@@ -30,7 +30,7 @@ await app.register(rateLimit, { limiter: visitors })
 
 app.get('/', async (request) => ({ hello: 'world', remaining: request.rateLimit.remaining }))
 
-// Two routes of one limiter are a group: what is asked of one is missing in the other. Who is not signed in is refused.
+// Two routes of one limiter are a group: they share one count. A client that is not signed in gets 403.
 const byName = { rateLimit: { limiter: users, key: byUser(userOf), onMissingKey: 'refuse' } }
 const answer = async (request) => ({ user: userOf(request), remaining: request.rateLimit.remaining })
 app.get('/me', { config: byName }, answer)

@@ -28,7 +28,7 @@ app.use(async (c, next) => {
 // Behind a proxy, say how many there are: rateLimit({ limiter, trustProxy: 1 }). Otherwise all clients share the proxy's address.
 app.get('/', rateLimit({ limiter: visitors }), (c) => c.json({ hello: 'world', remaining: c.var.rateLimit.remaining }))
 
-// Who is not signed in has no key, and is refused.
+// A client that is not signed in has no key, and gets 403.
 const byName = byUser((c) => c.get('user'))
 app.get('/me', rateLimit({ limiter: users, key: byName, onMissingKey: 'refuse' }), (c) =>
   c.json({ user: c.get('user'), remaining: c.var.rateLimit.remaining }),

@@ -22,10 +22,10 @@ const userOf = (ctx) => /^Bearer (.+)$/.exec(ctx.get('authorization'))?.[1]
 const app = new Koa()
 // Behind a proxy, say how many there are: new Koa({ proxy: true, maxIpsCount: 1 }). Otherwise all clients share the proxy's address.
 
-// Everything: by user, or by address for those who have not said who they are.
+// Everything: by user, or by address for clients that are not signed in.
 app.use(rateLimit({ limiter: everything, key: byUserOrIp(userOf) }))
 
-// One route more strictly. Who is not signed in has no key, and is refused. A router takes it as it is: router.get('/me', limitMe, me).
+// One route more strictly. A client that is not signed in has no key, and gets 403. A router takes it as it is: router.get('/me', limitMe, me).
 const limitMe = rateLimit({ limiter: users, key: byUser(userOf), onMissingKey: 'refuse' })
 app.use((ctx, next) => (ctx.path === '/me' ? limitMe(ctx, next) : next()))
 

@@ -34,7 +34,7 @@ class AppController {
 Controller()(AppController)
 // By address, as the module says.
 decorate(AppController, 'home', [Get()], [RateLimitDecision()])
-// By user, and more strictly. Who is not signed in has no key, and is refused.
+// By user, and more strictly. A client that is not signed in has no key, and gets 403.
 const perUser = { limiter: 'users', key: byUser((context) => userOf(getRequest(context))), onMissingKey: 'refuse' }
 decorate(AppController, 'me', [Get('me'), RateLimit(perUser)], [Req(), RateLimitDecision()])
 decorate(AppController, 'health', [Get('health'), SkipRateLimit()])

@@ -24,7 +24,7 @@ async function answer(incoming, outgoing) {
   const handler = routes[url.pathname]?.[incoming.method]
   if (handler === undefined) return new Response('no such address', { status: 404 })
   const headers = new Headers(incoming.headers)
-  // As a proxy does it: who has asked it goes to the end of what the client says.
+  // As a proxy does it: it adds the address of its client to the end of the header.
   headers.append('x-forwarded-for', incoming.socket.remoteAddress)
   const gone = new AbortController()
   outgoing.once('close', () => gone.abort())

@@ -29,7 +29,7 @@ const routes = new Map([
   ],
   [
     'GET /me',
-    // Who is not signed in has no key, and is refused.
+    // A client that is not signed in has no key, and gets 403.
     rateLimit({ limiter: users, key: byUser(userOf), onMissingKey: 'refuse' })((request, response, decision) => {
       reply(response, 200, { user: userOf(request), remaining: decision.remaining })
     }),

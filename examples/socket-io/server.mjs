@@ -30,7 +30,7 @@ const patience = createLimiter({
 })
 
 const server = createServer()
-// Who is refused but stays without a word is sent away after 5 s.
+// A rejected client that stays silent is disconnected after 5 s.
 const io = new Server(server, { maxHttpBufferSize: 16 * 1024, serveClient: false, connectTimeout: 5_000 })
 
 io.use(async (socket, next) => {
@@ -51,9 +51,9 @@ io.use(async (socket, next) => {
   }
 })
 
-// The connection below tells of every end, also of one before the socket was connected.
+// The connection below reports every end, also of one before the socket was connected.
 function keepPlace(connection, lease) {
-  // Where that fails, the place is free after 30 s.
+  // Where that fails, the permit is free after 30 s.
   const leave = () => lease.release().catch((error) => console.error(error.message))
   if (connection.readyState === 'closed') leave()
   else connection.once('close', leave)
@@ -91,7 +91,7 @@ server.listen(Number(PORT), '127.0.0.1', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
-    await io.close() // ends all connections, which gives their places back
+    await io.close() // ends all connections, which releases their permits
     for (const limiter of [connections, events, patience]) await limiter.close()
     await redis?.quit().catch(() => redis.disconnect())
   })

@@ -56,10 +56,10 @@ async function admit(request, socket, head) {
     const { status, retryAfterSeconds, problem } = composeRefusal(lease.decision)
     return answer(socket, status, problem, [`Retry-After: ${retryAfterSeconds}`])
   }
-  // The socket below tells of every end, also of one before or during the handshake.
+  // The socket below reports every end, also of one before or during the handshake.
   const leave = () => {
     leases.delete(lease)
-    lease.release().catch((error) => console.error(error.message)) // after 30 s the place is free in any case
+    lease.release().catch((error) => console.error(error.message)) // after 30 s the permit is free in any case
   }
   leases.add(lease)
   if (socket.destroyed) return leave()
@@ -76,7 +76,7 @@ function serve(client, sender) {
   client.on('error', () => {}) // too long a message, or a broken one: ws closes the connection
   client.on('message', async (data) => {
     if (client.readyState !== client.OPEN) return
-    // Who sends faster than the store answers would fill our memory.
+    // A client that sends faster than the store answers would fill our memory.
     if (++undecided > 100) return client.close(1008, 'too many messages')
     try {
       await receive(client, sender, `${data}`)

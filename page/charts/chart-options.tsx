@@ -100,10 +100,19 @@ function composeAxis(element: HTMLElement): uPlot.Axis {
 }
 
 function composeXValues({ isTimeOfDay, xWords }: ChartSettings): Partial<uPlot.Axis> {
-  if (xWords !== undefined) return { values: (_chart, splits) => splits.map(xWords) }
+  if (xWords !== undefined) return { incrs: STEPS_S, values: (_chart, splits) => splits.map(xWords) }
   // Hours and minutes by the reader's clock, without a date.
   return isTimeOfDay ? { values: (_chart, splits) => splits.map(hoursAndMinutes) } : {}
 }
+
+// Steps that are round in minutes, hours and days: every 10 min, and not every 8 min 20 s.
+const STEPS_S = [
+  ...[0.001, 0.01, 0.1].flatMap((unit) => [unit, 2 * unit, 5 * unit]),
+  ...[1, 2, 5, 10, 20, 30],
+  ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * 60),
+  ...[1, 2, 4, 6, 12].map((hours) => hours * 3_600),
+  ...[1, 2, 5, 10, 30, 100, 300, 1_000].map((days) => days * 86_400),
+]
 
 function hoursAndMinutes(atS: number): string {
   const at = new Date(atS * 1_000)
@@ -118,13 +127,20 @@ function composeSeries(element: HTMLElement, drawn: Drawn, steps: uPlot.Series.P
     label: drawn.label,
     stroke,
     width: WIDTHS[drawn.look],
-    points: { show: false },
+    points: drawn.isStepped ? { show: false } : { size: 5, fill: stroke, filter: listLoneValues },
     ...(drawn.isStepped ? { paths: steps } : {}),
     ...(drawn.look === 'area' || drawn.look === 'edged'
       ? { fill: readColour(element, SOFT[drawn.colour] ?? drawn.colour) }
       : {}),
     ...(drawn.look === 'hatched' ? { fill: (chart) => createHatching(chart.ctx, stroke, surface) } : {}),
   }
+}
+
+/** The values that no line shows, because there is none beside them. */
+function listLoneValues(chart: uPlot, series: number): number[] {
+  const values = chart.data[series] ?? []
+  const isThere = (index: number): boolean => (values[index] ?? null) !== null
+  return [...values.keys()].filter((index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1))
 }
 
 // A line around an area would be all there is to see of a narrow one.

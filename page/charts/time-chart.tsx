@@ -5,7 +5,7 @@ import { Shade } from '../frame/use-theme.tsx'
 import { type ChartSettings, composeChartOptions, type Shown } from './chart-options.tsx'
 import type { Columns } from './stacked.ts'
 
-/** Something that moves over the charts, and tells when it does. */
+/** Something that moves over the charts, and says when it does. */
 export interface Head {
   readonly atS: number
   subscribe(moved: () => void): () => void

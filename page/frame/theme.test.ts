@@ -10,6 +10,6 @@ it('follows the system until the user chooses', () => {
   ])
 })
 
-it('goes through all the choices and begins anew', () => {
+it('goes through all the choices and starts again', () => {
   expect([nextTheme('system'), nextTheme('light'), nextTheme('dark')]).toEqual(['light', 'dark', 'system'])
 })

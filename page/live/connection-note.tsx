@@ -12,7 +12,7 @@ export function ConnectionNote({ connection }: { connection: Connection }): JSX.
       {phase === 'lost' ? (
         <>
           <span class="pill bad">Stopped</span> {sentence(why)}{' '}
-          {report === undefined ? '' : 'What you see is the last it told. '}
+          {report === undefined ? '' : 'The page shows the last numbers that it got. '}
           Trying again…
         </>
       ) : null}

@@ -64,7 +64,7 @@ export function KeyActions(props: {
       {answer?.kind === 'failed' ? <p class="alert">{answer.why}</p> : null}
       {answer?.kind === 'locked' ? (
         <TokenForm
-          why="Only a request with the token changes a key."
+          why="Changes to a key need it."
           wasGiven={token !== undefined}
           keepToken={(next) => {
             setAnswer(undefined)

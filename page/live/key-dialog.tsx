@@ -66,8 +66,8 @@ function KeyReport({ policy, report }: { policy: LivePolicy; report: KeyJson }):
         {decision.allowed ? 'The next request passes.' : describeDecision(decision)}
       </p>
       <KeyLimits policy={policy} decision={decision} />
-      <h3>Last refusals</h3>
-      {refusals.length === 0 ? <p class="note">The service remembers no refusal of this key.</p> : null}
+      <h3>Last rejections</h3>
+      {refusals.length === 0 ? <p class="note">The service has no recent rejection of this key.</p> : null}
       <ol class="refusals-of-key">
         {refusals.map((refusal, index) => (
           <li key={index}>

@@ -8,7 +8,7 @@ import { formatCount } from '../words/numbers.ts'
 /** How many keys are shown before the reader asks for all. */
 const FEW = 6
 
-/** Keys and what was decided about them lately. */
+/** Keys and the recent decisions about them. */
 export function KeyTable(props: {
   title: string
   since: string
@@ -49,7 +49,7 @@ function KeyRows(props: {
   const most = Math.max(...keys.map(({ allowed, refused }) => allowed + refused))
   return (
     <table class="keys" aria-label={title}>
-      <ColumnHeads of="Key" numbers={[props.allowed, 'Refused']} />
+      <ColumnHeads of="Key" numbers={[props.allowed, 'Rejected']} />
       <tbody>
         {keys.map((entry) => (
           <KeyRow key={`${entry.policy} ${entry.key}`} entry={entry} most={most} open={() => props.open(entry)} />

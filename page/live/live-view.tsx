@@ -35,10 +35,10 @@ export function LiveView(props: { token: string | undefined; keepToken: (token: 
 }
 
 const WHY_LOCKED =
-  'Others can reach this service, directly or through a proxy: it shows keys and policies only to those who have the token.'
+  'Other machines can reach this service, directly or through a proxy. It shows keys and policies only with the token.'
 
 function ServiceLine({ report: { service } }: { report: LiveReport }): JSX.Element {
-  const reloads = service.reloads === 0 ? '' : ` · policies read anew ${service.reloads}×`
+  const reloads = service.reloads === 0 ? '' : ` · policies reloaded ${service.reloads}×`
   return (
     <p class="service-line">
       sluice {service.version} · up {formatDuration(service.nowMs - service.startedAtMs)}
@@ -52,7 +52,7 @@ function Nothing({ phase }: { phase: string }): JSX.Element | null {
   if (phase === 'locked') return null
   return (
     <p class="empty">
-      No service answers here. Start it with <code>sluice serve</code>; this page then connects on its own. The{' '}
+      No service answers here. Start it with <code>sluice serve</code>; this page then connects. The{' '}
       <a href="#/playground">playground</a> needs no service.
     </p>
   )
@@ -92,15 +92,15 @@ function Report(props: {
           since={`in the last ${formatDuration(report.service.nowMs - report.keysSinceMs)}`}
           keys={report.busiest}
           allowed="Allowed"
-          empty="No key has come lately."
+          empty="No requests in this time."
           open={open}
         />
         <KeyTable
-          title="Most refused keys"
+          title="Most rejected keys"
           since="in the last minute or two"
           keys={report.mostRefused}
           allowed="Allowed since"
-          empty="No key was refused lately."
+          empty="No request was rejected in this time."
           open={open}
         />
         <PoliciesPanel policies={report.policies} select={select} />

@@ -17,7 +17,7 @@ export function PoliciesPanel(props: {
       {policies.length === 0 ? <p class="empty">There are no policies.</p> : null}
       {policies.length === 0 ? null : (
         <table class="policies stacked">
-          <ColumnHeads of="Policy" numbers={['Allowed', 'Refused', 'Near limit']} />
+          <ColumnHeads of="Policy" numbers={['Allowed', 'Rejected', 'Near limit']} />
           {policies.map((policy) => (
             <PolicyRows
               key={policy.name}
@@ -74,7 +74,7 @@ function describeRule(tier: LiveTier): string {
 
 function Shadow({ tier }: { tier: LiveTier }): JSX.Element | null {
   if (!tier.isShadow) return null
-  return <span class="pill shadow">shadow mode: would have refused {formatCount(tier.refused)}</span>
+  return <span class="pill shadow">shadow mode: would have rejected {formatCount(tier.refused)}</span>
 }
 
 function findChoice(policies: readonly LivePolicy[], name: string): string {

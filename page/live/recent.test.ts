@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { listMinutes, sumRecent } from './recent.ts'
 import { exampleSecond } from './report.examples.ts'
 
-it('tells what the last seconds came to', () => {
+it('says what the last seconds came to', () => {
   const seconds = [
     exampleSecond({ allowed: 1_000 }),
     exampleSecond({ allowed: 6, refused: 1, wouldRefuse: 2, withoutStore: 3, p50Ms: 0.3, p99Ms: 2 }),
@@ -20,7 +20,7 @@ it('tells what the last seconds came to', () => {
   expect(sumRecent(seconds, 3, { policy: 'quiet' }).allowedPerSecond).toBe(0)
 })
 
-it('tells nothing of nothing', () => {
+it('returns nothing for nothing', () => {
   const nothing = {
     allowedPerSecond: 0,
     refusedPerSecond: 0,

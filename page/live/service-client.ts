@@ -43,7 +43,7 @@ export type DecisionJson = Pick<
   readonly wouldRefuse?: readonly string[]
 }
 
-/** What the service tells of a key: what its next request would get, and its last refusals, the newest first. */
+/** What the service knows of a key: what its next request would get, and its last refusals, the newest first. */
 export interface KeyJson {
   readonly decision: DecisionJson
   readonly refusals: readonly LiveRefusal[]

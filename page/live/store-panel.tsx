@@ -22,7 +22,7 @@ export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
       <dl class="facts">
         <dt>Kind</dt>
         <dd>{store.kind === 'redis' ? 'Redis' : 'Memory'}</dd>
-        <dt>Place</dt>
+        <dt>Address</dt>
         <dd class="place">{store.place}</dd>
         {isHealthy ? null : (
           <>

@@ -15,7 +15,7 @@ export function Tiles({ report }: { report: LiveReport }): JSX.Element {
     <dl class="tiles">
       <Tile name="Allowed" value={formatRate(now.allowedPerSecond)} unit="/s" mark="allowed" />
       <Tile
-        name="Refused"
+        name="Rejected"
         value={formatRate(now.refusedPerSecond)}
         unit="/s"
         mark="refused"
@@ -23,7 +23,7 @@ export function Tiles({ report }: { report: LiveReport }): JSX.Element {
       />
       <Tile name="Latency p50" value={formatLatency(now.p50Ms)} note={`p99 ${formatLatency(now.p99Ms)}`} />
       <Tile
-        name="Would refuse"
+        name="Would reject"
         value={formatCount(lately.wouldRefuse)}
         note={`limits in shadow mode, ${describeShownTime(report)}`}
       />

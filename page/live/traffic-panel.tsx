@@ -15,7 +15,7 @@ import { composeTimeLines, describeShownTime, listOutageStretches, resolveShownS
 
 const SETTINGS: ChartSettings = {
   series: [
-    { label: 'Refused', colour: 'refused', look: 'hatched', isStepped: true },
+    { label: 'Rejected', colour: 'refused', look: 'hatched', isStepped: true },
     { label: 'Allowed', colour: 'allowed', look: 'area', isStepped: true },
   ],
   heightPx: 220,
@@ -40,7 +40,7 @@ export function TrafficPanel(props: {
   const marked = listOutageStretches(report)
   const at = pointed ?? lines.timesS.length - 1
   const lately = sumRecent(report.seconds, report.seconds.length, selection)
-  const words = `Requests per second over the last ${describeShownTime(report)}, ${label}: ${formatRate(lately.allowedPerSecond)} allowed and ${formatRate(lately.refusedPerSecond)} refused on average.`
+  const words = `Requests per second over the last ${describeShownTime(report)}, ${label}: ${formatRate(lately.allowedPerSecond)} allowed and ${formatRate(lately.refusedPerSecond)} rejected on average.`
   return (
     <Panel title="Requests per second" class="wide" aside={<Menu {...{ choices, value, select }} />}>
       <Legend entries={legend(lines, at, marked.length > 0)} />
@@ -60,7 +60,7 @@ function legend(lines: ReturnType<typeof composeTimeLines>, at: number, hasOutag
   const told = (values: readonly number[]): string => formatCount(values[at] ?? 0)
   return [
     { swatch: 'allowed', label: 'Allowed', value: told(lines.allowed) },
-    { swatch: 'refused', label: 'Refused', value: told(lines.refused) },
+    { swatch: 'refused', label: 'Rejected', value: told(lines.refused) },
     ...(hasOutage ? [{ swatch: 'degraded', label: 'Store degraded' } as const] : []),
   ]
 }
@@ -91,7 +91,7 @@ function MinutesTable({ report, selection }: { report: LiveReport; selection: Se
       <summary>Show as a table, by minute</summary>
       <div class="scroll">
         <table>
-          <ColumnHeads of="From" numbers={['Allowed', 'Refused', 'Worst p99']} />
+          <ColumnHeads of="From" numbers={['Allowed', 'Rejected', 'Worst p99']} />
           <tbody>
             {listMinutes(report.seconds, selection).map((minute) => (
               <tr key={minute.fromMs}>

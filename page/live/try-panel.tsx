@@ -77,7 +77,7 @@ export function TryPanel(props: {
       </form>
       <Result answer={answer} />
       {answer?.kind === 'locked' ? (
-        <TokenForm why="What counts needs it." wasGiven={props.token !== undefined} keepToken={keepToken} />
+        <TokenForm why="A request that counts needs it." wasGiven={props.token !== undefined} keepToken={keepToken} />
       ) : null}
     </Panel>
   )

@@ -15,7 +15,7 @@ const findFirst = (rule: Rule, ...parts: readonly (readonly Arrival[])[]): reado
 const arrivals = (howMany: number, given: Partial<Arrival> = {}): Arrival[] =>
   Array.from({ length: howMany }, () => ({ atMs: 5_000, key: 'user:1', cost: 1, ...given }))
 
-it('tells the first five rows of refusals, with what the rule said', () => {
+it('reports the first five rows of refusals, with what the rule said', () => {
   const found = findFirst(
     BUCKET,
     arrivals(5),
@@ -33,8 +33,8 @@ it('tells the first five rows of refusals, with what the rule said', () => {
   ])
 })
 
-it('does not take a place that was given back for a request', () => {
-  // The lease ends before the work, so that giving back is refused.
+it('does not take a released permit for a request', () => {
+  // The lease ends before the work, so that the release is refused.
   const works = [arrivals(1, { workMs: 200 }), arrivals(1, { atMs: 6_000, workMs: 200 })]
   expect(findFirst(concurrency({ limit: 1, lease: 100 }), ...works)).toEqual([])
 })

@@ -15,7 +15,7 @@ import { Tank } from './tank.tsx'
 
 const FLOW: ChartSettings = {
   series: [
-    { label: 'Refused', colour: 'refused', look: 'hatched', isStepped: true },
+    { label: 'Rejected', colour: 'refused', look: 'hatched', isStepped: true },
     { label: 'Admitted', colour: 'allowed', look: 'area', isStepped: true },
   ],
   heightPx: 128,
@@ -34,13 +34,13 @@ export function LaneCharts(props: { name: string; rule: Rule; played: PlayedLane
   const level = useMemo(() => composeLevelLine(result.slots, fromMs, untilMs, result.limit), [result])
   const levelSettings = useMemo(() => composeLevel(rule.limit), [rule.limit])
   const shown = useMemo(() => ({ from: 0, to: (untilMs - fromMs) / 1_000, marked: [] }), [fromMs, untilMs])
-  const words = `${name}: ${formatCount(result.admitted)} admitted and ${formatCount(result.refused)} refused over ${formatDuration(untilMs - fromMs)}.`
+  const words = `${name}: ${formatCount(result.admitted)} admitted and ${formatCount(result.refused)} rejected over ${formatDuration(untilMs - fromMs)}.`
   return (
     <div class="lane-charts">
       <Legend
         entries={[
           { swatch: 'allowed', label: 'Admitted' },
-          { swatch: 'refused', label: 'Refused' },
+          { swatch: 'refused', label: 'Rejected' },
           { swatch: 'level', label: 'Remaining' },
         ]}
       />
@@ -73,7 +73,7 @@ function composeLevel(limit: number): ChartSettings {
 function SlotTable({ played: { result, fromMs } }: { played: PlayedLane }): JSX.Element {
   return (
     <table>
-      <ColumnHeads of="From" numbers={['Admitted', 'Refused', 'Left']} />
+      <ColumnHeads of="From" numbers={['Admitted', 'Rejected', 'Left']} />
       <tbody>
         {sumUp(result.slots, 12).map((slot) => (
           <tr key={slot.fromMs}>

@@ -14,7 +14,7 @@ export function LaneNumbers(props: { rule: Rule; result: Result; decisionNs: num
       <Fact name="Admitted" id="admitted">
         <b>{formatCount(admitted)}</b> <span class="note">{formatShare(admitted, offered)}</span>
       </Fact>
-      <Fact name="Refused" id="refused">
+      <Fact name="Rejected" id="refused">
         <b>{formatCount(refused)}</b> <span class="note">{formatShare(refused, offered)}</span>
       </Fact>
       <Fact name={rule.windowMs === undefined ? 'Most at once' : 'Worst window'} id="worst">

@@ -70,10 +70,10 @@ export function Lane(props: {
 }
 
 function Refusals({ played: { refusals, fromMs } }: { played: PlayedLane }): JSX.Element {
-  if (refusals.length === 0) return <p class="quiet-note">Nothing was refused.</p>
+  if (refusals.length === 0) return <p class="quiet-note">Nothing was rejected.</p>
   return (
     <details class="refusals" open>
-      <summary>First refusals</summary>
+      <summary>First rejections</summary>
       <ol>
         {refusals.map((refusal, index) => (
           <li key={index}>{describeRefusal(refusal, fromMs)}</li>

@@ -39,7 +39,7 @@ it('stays on the time line', () => {
   expect(head.atMs).toBe(10_000)
 })
 
-it('tells those who look of every move, until they have seen enough', () => {
+it('reports every move until the listener stops', () => {
   const head = new PlayHead(10_000)
   let moves = 0
   const stop = head.subscribe(() => moves++)

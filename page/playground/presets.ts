@@ -11,7 +11,7 @@ export interface Preset extends Settings {
 export const PRESETS: readonly Preset[] = [
   {
     name: 'Login',
-    about: 'A few guesses in a minute and not many in an hour, for each account.',
+    about: 'A few guesses a minute and not many an hour, for each account.',
     rules: [
       {
         rule: 'sliding-window',
@@ -24,7 +24,7 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: 'Public API',
-    about: 'Short bursts pass, the rate over a minute stays even for each client.',
+    about: 'Short bursts pass, and each client keeps to a rate per minute.',
     rules: [
       {
         rule: 'token-bucket',
@@ -51,7 +51,7 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: 'Webhook fan-out',
-    about: 'One event becomes hundreds of calls, which leave evenly instead of being refused.',
+    about: 'One event becomes hundreds of calls, which leave evenly instead of being rejected.',
     rules: [
       { rule: 'leaky-bucket', values: { capacity: '200', leak: '10', period: '1s', mode: 'shape' } },
       { rule: 'token-bucket', values: { capacity: '20', refill: '10', period: '1s' } },
@@ -60,7 +60,7 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: 'Strict partner contract',
-    about: 'Never more than the contract says in any minute, also when the partner aims at the edge of a window.',
+    about: 'Never more than the contract says in any minute, even when the partner aims at the edge of a window.',
     rules: [
       {
         rule: 'strict-window',

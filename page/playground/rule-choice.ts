@@ -18,7 +18,7 @@ export type Made = { readonly rule: Rule } | { readonly problem: string }
 /** Every rule there is, as a form. A new rule appears here without a change. */
 export const RULE_FORMS: readonly RuleForm[] = Object.values(forms)
 
-/** The rules that can be one of several tiers: what counts who is at work cannot here. */
+/** The rules that can be one of several tiers: a rule that counts work in progress cannot here. */
 export const TIER_FORMS: readonly RuleForm[] = RULE_FORMS.filter(({ name }) => name !== 'concurrency')
 
 /** The form of a rule's name; `undefined` when there is no such rule. */

@@ -13,7 +13,7 @@ const TRACE = bursts({ durationMs: 60_000, burst: 100, burstMs: 700, pauseMs: 90
 const always = (): boolean => true
 const never = (): boolean => false
 
-it('comes to the same in parts as in one go', () => {
+it('gives the same result in parts as at once', () => {
   const run = startRun(CONTESTANTS, TRACE)
   let parts = 1
   const progress: number[] = []

@@ -17,7 +17,7 @@ it('puts slots into columns from zero to the end', () => {
   expect(composeSlotLines([], 0, 1_000)).toEqual({ timesS: [], admitted: [], refused: [] })
 })
 
-it('tells what remains at the end of every slot, from all of it on', () => {
+it('says what remains at the end of every slot, from all of it on', () => {
   expect(composeLevelLine(SLOTS, 1_000, 2_500, 8)).toEqual([
     [0, 0.5, 1, 1.5],
     [8, 3, 0, 1],
@@ -42,7 +42,7 @@ it.each([
   expect(findSlot(SLOTS, atMs)).toBe(slot)
 })
 
-it('has but one slot where there are no two', () => {
+it('has one slot where there are no two', () => {
   expect([findSlot([], 5), findSlot(SLOTS.slice(0, 1), 99_999)]).toEqual([0, 0])
 })
 

@@ -31,7 +31,7 @@ export function SummaryPanel({ rule, trace }: { rule: Rule; trace: Trace }): JSX
 function SummaryTable({ results }: { results: readonly Result[] }): JSX.Element {
   return (
     <table class="stacked" aria-label="Every rule">
-      <ColumnHeads of="Rule" numbers={['Admitted', 'Refused', 'Worst window', 'Memory']} />
+      <ColumnHeads of="Rule" numbers={['Admitted', 'Rejected', 'Worst window', 'Memory']} />
       <tbody>
         {results.map(({ name, admitted, refused, offered, worstWindow, worstOverLimit, peakBytes }) => (
           <tr key={name}>
@@ -59,7 +59,7 @@ const USES: ReadonlyMap<string, string> = new Map(RULE_FORMS.flatMap(({ uses }) 
 function useSummary(rule: Rule, trace: Trace): readonly Result[] | undefined {
   const [results, setResults] = useState<readonly Result[] | undefined>()
   useEffect(() => {
-    // Rules that count who is at work have no window to compare.
+    // Rules that count work in progress have no window to compare.
     const contestants = listRuleVariants(rule.limit, readSpanMs(rule)).filter((one) => one.rule.windowMs !== undefined)
     const run = startRun(contestants, trace)
     return playInSlices(run, SETTLED_MS, (isDone) => {

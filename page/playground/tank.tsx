@@ -22,7 +22,7 @@ export function Tank(props: { result: Result; fromMs: number; head: PlayHead }):
       </div>
       <p class="tank-words">
         <b>{formatCount(remaining)}</b> of {formatCount(result.limit)} left · {formatCount(admitted)} admitted,{' '}
-        {formatCount(refused)} refused so far
+        {formatCount(refused)} rejected so far
       </p>
     </div>
   )

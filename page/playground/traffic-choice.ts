@@ -27,10 +27,10 @@ export interface TrafficField {
 
 /** The kinds, each with what it is, in a few words. */
 export const TRAFFIC_KINDS: Readonly<Record<TrafficKind, string>> = {
-  steady: 'at even distances',
-  poisson: 'as many people who know nothing of each other',
+  steady: 'at even intervals',
+  poisson: 'independent requests of many clients',
   bursts: 'many at once, then a pause',
-  adversary: 'one who knows the first rule and aims at the edge of its window',
+  adversary: 'a client that knows the first rule and aims at the edge of its window',
 }
 
 /** All fields, in the order in which they are shown. */
@@ -60,14 +60,20 @@ const TRAFFIC_FIELDS: readonly TrafficField[] = [
     start: '5s',
     only: ['bursts'],
   },
-  { word: 'for', label: 'Duration', kind: 'duration', about: 'how long it goes on', start: '1m' },
-  { word: 'keys', label: 'Keys', kind: 'count', about: 'how many there are; the first comes most often', start: '1' },
+  { word: 'for', label: 'Duration', kind: 'duration', about: 'how long the traffic lasts', start: '1m' },
+  {
+    word: 'keys',
+    label: 'Keys',
+    kind: 'count',
+    about: 'how many there are; the first has the most requests',
+    start: '1',
+  },
   { word: 'cost', label: 'Cost', kind: 'count', about: 'of each request', start: '1' },
   {
     word: 'work',
     label: 'Work',
     kind: 'duration',
-    about: 'how long a request is at work, for rules that count that',
+    about: 'how long a request works, for concurrency rules',
     start: '500ms',
   },
   { word: 'seed', label: 'Seed', kind: 'count', about: 'the same seed gives the same requests', start: '1' },

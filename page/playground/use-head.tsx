@@ -7,7 +7,7 @@ export function useHead(head: PlayHead): void {
   useEffect(() => head.subscribe(() => redraw(undefined as never)), [head])
 }
 
-/** Moves the head while it plays: with every frame, or four times a second for those who want little motion. */
+/** Moves the head while it plays: with every frame, or four times a second where the system asks for reduced motion. */
 export function useMotion(head: PlayHead): void {
   useEffect(() => {
     const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches

@@ -19,24 +19,24 @@ it.each<[Tellable, string]>([
   [{ ...ALLOWED, resetAfterMs: 0, delayMs: 250 }, 'Allowed, after a wait of 250 ms. 999 of 1,000 remain.'],
   [
     { ...ALLOWED, resetAfterMs: 0, wouldRefuse: ['ip', 'global'] },
-    'Allowed. 999 of 1,000 remain. In the shadow ip and global would have refused.',
+    'Allowed. 999 of 1,000 remain. In shadow mode ip and global would have rejected it.',
   ],
-  [REFUSED, 'Refused: nothing is left of 1,000. Try again in 5.2 s.'],
-  [{ ...REFUSED, remaining: 3, limitedBy: 'ip' }, 'Refused by ip: only 3 of 1,000 are left. Try again in 5.2 s.'],
-  [{ ...REFUSED, remaining: 1 }, 'Refused: only 1 of 1,000 is left. Try again in 5.2 s.'],
-  [{ ...REFUSED, reason: null, limitedBy: null }, 'Refused: nothing is left of 1,000. Try again in 5.2 s.'],
+  [REFUSED, 'Rejected: nothing is left of 1,000. Try again in 5.2 s.'],
+  [{ ...REFUSED, remaining: 3, limitedBy: 'ip' }, 'Rejected by ip: only 3 of 1,000 are left. Try again in 5.2 s.'],
+  [{ ...REFUSED, remaining: 1 }, 'Rejected: only 1 of 1,000 is left. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: null, limitedBy: null }, 'Rejected: nothing is left of 1,000. Try again in 5.2 s.'],
   [
     { ...REFUSED, reason: 'cost-exceeds-limit', retryAfterMs: null },
-    'Refused: the cost is more than the limit of 1,000. It never passes.',
+    'Rejected: the cost is more than the limit of 1,000. It never passes.',
   ],
   [
     { ...REFUSED, reason: 'cost-exceeds-limit', retryAfterMs: Number.POSITIVE_INFINITY },
-    'Refused: the cost is more than the limit of 1,000. It never passes.',
+    'Rejected: the cost is more than the limit of 1,000. It never passes.',
   ],
-  [{ ...REFUSED, reason: 'blocked' }, 'Refused: the key is blocked. Try again in 5.2 s.'],
-  [{ ...REFUSED, reason: 'queue-full' }, 'Refused: too many wait for the key already. Try again in 5.2 s.'],
-  [{ ...REFUSED, reason: 'reservation-ended' }, 'Refused: the reservation has ended. Try again in 5.2 s.'],
-  [{ ...REFUSED, reason: 'store-unavailable' }, 'Refused: the store gave no answer. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: 'blocked' }, 'Rejected: the key is blocked. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: 'queue-full' }, 'Rejected: too many callers wait for the key. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: 'reservation-ended' }, 'Rejected: the reservation has ended. Try again in 5.2 s.'],
+  [{ ...REFUSED, reason: 'store-unavailable' }, 'Rejected: the store did not answer. Try again in 5.2 s.'],
 ])('tells %j', (decision, words) => {
   expect(describeDecision(decision)).toBe(words)
 })

@@ -39,11 +39,11 @@ function describeAllowed({ limit, remaining, resetAfterMs, delayMs }: Tellable):
 function describeRefused({ limit, remaining, retryAfterMs, reason, limitedBy }: Tellable): string {
   const by = limitedBy === undefined || limitedBy === null ? '' : ` by ${limitedBy}`
   const why = WHY[reason ?? 'limit'](formatCount(remaining), formatCount(limit))
-  return `Refused${by}: ${why}. ${describeRetry(retryAfterMs)}`
+  return `Rejected${by}: ${why}. ${describeRetry(retryAfterMs)}`
 }
 
 function describeShadow(names: readonly string[]): string {
-  return names.length === 0 ? '' : ` In the shadow ${names.join(' and ')} would have refused.`
+  return names.length === 0 ? '' : ` In shadow mode ${names.join(' and ')} would have rejected it.`
 }
 
 const WHY: Readonly<Record<Reason, (remaining: string, limit: string) => string>> = {
@@ -53,7 +53,7 @@ const WHY: Readonly<Record<Reason, (remaining: string, limit: string) => string>
   },
   'cost-exceeds-limit': (_remaining, limit) => `the cost is more than the limit of ${limit}`,
   blocked: () => 'the key is blocked',
-  'queue-full': () => 'too many wait for the key already',
+  'queue-full': () => 'too many callers wait for the key',
   'reservation-ended': () => 'the reservation has ended',
-  'store-unavailable': () => 'the store gave no answer',
+  'store-unavailable': () => 'the store did not answer',
 }

@@ -16,7 +16,7 @@ it.each([
   [90_000_000, '1 d 1 h'],
   [86_400_000 + 5_000, '1 d'],
   [Number.POSITIVE_INFINITY, 'never'],
-])('tells a length of %d ms as %s', (durationMs, words) => {
+])('formats a length of %d ms as %s', (durationMs, words) => {
   expect(formatDuration(durationMs)).toBe(words)
 })
 
@@ -29,7 +29,7 @@ it.each([
   [1.24, '1.2 ms'],
   [340.4, '340 ms'],
   [1_500, '1.5 s'],
-])('tells a latency of %s as %s', (durationMs, words) => {
+])('formats a latency of %s as %s', (durationMs, words) => {
   expect(formatLatency(durationMs)).toBe(words)
 })
 
@@ -42,6 +42,6 @@ it('writes every length of time so that duration() reads the same again', () => 
   expect([writeDuration(60_000), writeDuration(90_250), writeDuration(604_800_000)]).toEqual(['1m', '1m30s250ms', '1w'])
 })
 
-it('tells the time of day in two digits each', () => {
+it('formats the time of day in two digits each', () => {
   expect(formatTimeOfDay(new Date(2026, 0, 2, 3, 4, 5).getTime())).toBe('03:04:05')
 })

@@ -18,11 +18,11 @@ it('puts a noun into the plural, except after one', () => {
   ])
 })
 
-it('tells tenths of a rate below a hundred', () => {
+it('formats tenths of a rate below a hundred', () => {
   expect([formatRate(0), formatRate(0.25), formatRate(99.94), formatRate(100.4)]).toEqual(['0', '0.3', '99.9', '100'])
 })
 
-it('tells a share of something, and nothing of nothing', () => {
+it('formats a share, and a dash where there is no whole', () => {
   expect([formatShare(1, 8), formatShare(0, 3), formatShare(3, 3), formatShare(0, 0)]).toEqual([
     '12.5 %',
     '0 %',
@@ -31,7 +31,7 @@ it('tells a share of something, and nothing of nothing', () => {
   ])
 })
 
-it('tells a size in units of a thousand', () => {
+it('formats a size in units of a thousand', () => {
   expect([formatBytes(0), formatBytes(999), formatBytes(1_000), formatBytes(1_250_000), formatBytes(5e12)]).toEqual([
     '0 B',
     '999 B',

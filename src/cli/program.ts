@@ -39,7 +39,7 @@ export async function run(args: readonly string[], given: Terminal): Promise<num
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' })
     return EXIT.done
   } catch (error) {
-    // Commander has told people already.
+    // Commander has printed it already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrong
     if (error instanceof CommandFailure) return reportError(terminal, error.message, error.exitCode)
     if (error instanceof PoliciesError) return reportError(terminal, error.message, EXIT.wrong)

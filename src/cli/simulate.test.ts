@@ -42,7 +42,7 @@ describe('the traffic', () => {
     expect({ ...results[0], nanosecondsPerDecision: undefined, mostRefused: undefined }).toEqual(expected)
   })
 
-  it('tells what it was', async () => {
+  it('says what it was', async () => {
     expect((await simulatedJson(['-r', RULE])).traffic).toBe('12 requests a second at random, for 30s, one key, seed 1')
     expect((await simulatedJson(['-r', RULE, '-t', 'bursts', '--keys', '3'])).traffic).toBe(
       '8 requests within 40ms, then a pause of 500ms on average, for 30s, 3 keys, seed 1',
@@ -129,7 +129,7 @@ describe('what it prints', () => {
     ])
   })
 
-  it('draws parts of a block, and something for ever so little', async () => {
+  it('draws parts of a block, and a mark for the smallest value', async () => {
     const trace = writeTrace(
       'steps.csv',
       [1, 20, 50, 100].flatMap((cost, index) => `${index * 1_000},a,${cost}`).join('\n'),

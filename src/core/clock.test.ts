@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { manualClock } from '../testing/manual-clock.ts'
 import { readClock, startTimer, systemClock, timerNowMs } from './clock.ts'
 
-it('the system clock tells whole milliseconds since 1970', () => {
+it('the system clock reports whole milliseconds since 1970', () => {
   const before = Date.now()
   const nowMs = readClock(systemClock)
   expect(nowMs).toBeGreaterThanOrEqual(before)
@@ -131,7 +131,7 @@ describe('in real time', () => {
     [undefined, [true, true]],
     [{ keepsAlive: true }, [true, true]],
     [{ keepsAlive: false }, [false, false]],
-  ])('keeps the process alive, armed again or not, unless told otherwise: %o', (options, expected) => {
+  ])('keeps the process alive, armed again or not, unless set otherwise: %o', (options, expected) => {
     const timeouts = vi.spyOn(globalThis, 'setTimeout')
     startTimer(undefined, 100, ring, options)
     pass(100, 0.75)

@@ -103,7 +103,7 @@ export function timerNowMs(clock: Clock | undefined): number {
   return Math.floor(clock?.timer === undefined ? performance.now() : readClock(clock))
 }
 
-/** As `timerNowMs`, with the fractions of a millisecond that real time has: to tell how long something took. */
+/** As `timerNowMs`, with the fractions of a millisecond that real time has: to measure how long something took. */
 export function exactTimerNowMs(clock: Clock | undefined): number {
   return clock?.timer === undefined ? performance.now() : readClock(clock)
 }

@@ -6,13 +6,13 @@ export type Reason =
   | 'limit'
   /** The cost is greater than the rule could ever allow. */
   | 'cost-exceeds-limit'
-  /** The key is blocked, by `block()` or by an earlier refusal. */
+  /** The key is blocked, by `block()` or by an earlier rejection. */
   | 'blocked'
-  /** Too many wait for the key already. */
+  /** `maxQueue` callers already wait for the key. */
   | 'queue-full'
-  /** The hold or the lease has expired, or was settled before. */
+  /** The reservation or the lease has expired, or was settled before. */
   | 'reservation-ended'
-  /** The store gave no answer, and `onStoreFailure` is `'refuse'`. */
+  /** The store did not answer, and `onStoreFailure` is `'refuse'`. */
   | 'store-unavailable'
 
 /** The result of one operation on one limit. All times are durations in whole milliseconds, rounded up. */
@@ -29,10 +29,10 @@ export interface LimitResult {
   readonly resetAfterMs: number
   /** How long an admitted request should wait before it goes on, so that the outflow is even. Zero unless the rule queues. */
   readonly delayMs: number
-  /** Why it was refused; `undefined` when allowed. */
+  /** Why it was rejected; `undefined` when allowed. */
   readonly reason: Reason | undefined
   /**
-   * Time until more than `remaining` would pass if no other request comes, zero when nothing is used. `undefined` when refused:
+   * Time until more than `remaining` would pass if no other request comes, zero when nothing is used. `undefined` when rejected:
    * `retryAfterMs` is the time to wait then.
    */
   readonly nextAfterMs: number | undefined
@@ -45,7 +45,7 @@ export interface LimitResult {
 }
 
 /**
- * The answer to one request, narrowed by `allowed`. A refusal is an answer, never an exception.
+ * The answer to one request, narrowed by `allowed`. A rejected request is an answer, never an exception.
  *
  * Over several tiers `remaining` is the smallest, `retryAfterMs`, `resetAfterMs` and `delayMs` are the largest, and `nextAfterMs` is
  * that of the tier with the least remaining.
@@ -64,14 +64,14 @@ export interface Allowed<Tier extends string = string> extends DecisionNumbers<T
   readonly nextAfterMs: number
 }
 
-/** A decision that refuses the request. Nothing was taken. */
+/** A decision that rejects the request. Nothing was taken. */
 export interface Refused<Tier extends string = string> extends DecisionNumbers<Tier> {
   readonly allowed: false
   /** Milliseconds until the same request would be allowed, assuming no other traffic. `Infinity` when it never will. */
   readonly retryAfterMs: number
   readonly delayMs: 0
   readonly reason: Reason
-  /** The name of the limit that refused; of several, the one that will do so longest. */
+  /** The name of the limit that rejected; of several, the one that rejects longest. */
   readonly limitedBy: LimitName<Tier>
   readonly nextAfterMs: undefined
 }
@@ -79,15 +79,15 @@ export interface Refused<Tier extends string = string> extends DecisionNumbers<T
 /** A tier's name, or the limiter's own when it has no tiers. */
 export type LimitName<Tier extends string> = [Tier] extends [never] ? string : Tier
 
-/** What every decision tells. */
+/** The numbers of every decision. */
 interface DecisionNumbers<Tier extends string> {
-  /** The most that the rule lets pass at once: of the tier that refused, or else of the one with the least remaining. */
+  /** The most that the rule allows at once: of the tier that rejected, or else of the one with the least remaining. */
   readonly limit: number
   /** How many requests of cost 1 would pass right now. */
   readonly remaining: number
   /** Milliseconds until the key is untouched again. */
   readonly resetAfterMs: number
-  /** The names of the limits in shadow mode that would have refused. */
+  /** The names of the limits in shadow mode that would have rejected. */
   readonly wouldRefuse: readonly LimitName<Tier>[]
   /** The name of the store, such as `'memory'` or `'redis'`; `'denial-cache'` or `'fallback'` where one of these answered instead. */
   readonly decidedBy: string

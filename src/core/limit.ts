@@ -48,7 +48,7 @@ export function createLimit(given: Pick<Limit, 'limiter' | 'rule'> & Partial<Lim
   }
 }
 
-/** Throws for a limit that a store was never told of. */
+/** Throws for a limit that was never registered with the store. */
 export function refuseUnregistered({ name }: Limit): never {
   throw new LimiterError(
     'INVALID_ARGUMENT',

@@ -25,7 +25,7 @@ export type OperationType =
    * back anyway, and `holdMs` is its lease.
    */
   | 'reserve'
-  /** Ends a reservation: of what it took, `amount` was used. Gives back the rest, or takes what was used beyond it. */
+  /** Ends a reservation: of what it took, `amount` was used. Refunds the rest, or takes what was used beyond it. */
   | 'settle'
   /** Lets a reservation last for `holdMs` from now. */
   | 'extend'

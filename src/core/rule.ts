@@ -18,7 +18,7 @@ export interface Rule<State extends RuleState = RuleState> {
   /** A shorter row, for a store in this process. Rules of one `stateName` have the same. Absent when `codec` is as short as it gets. */
   readonly compactCodec?: CompactCodec<State>
   /**
-   * How a refund finds what it gives back. `'pool'`: everything comes from and goes back to one pool, so units taken at different
+   * How a refund finds what it returns. `'pool'`: everything comes from and goes back to one pool, so units taken at different
    * times cannot be distinguished. `'by-time'`: what was taken at a time leaves with that time. `'lease'`: the same, and what was
    * taken comes back after the lease.
    */
@@ -52,9 +52,9 @@ export interface Rule<State extends RuleState = RuleState> {
   /**
    * Adds `amount` whatever is left, into bounded debt, or gives it back when it is negative. Pure as `step` is.
    *
-   * @param takenMs only for a negative amount: gives back at most what is still counted of what was taken at this time, and
-   *   nothing once that has left. A pool caps what comes back and does not look at the time. Absent: gives back whatever
-   *   the rule gives back first.
+   * @param takenMs only for a negative amount: refunds at most what is still counted of what was taken at this time, and
+   *   nothing once that has left. A pool caps what comes back and does not look at the time. Absent: refunds whatever
+   *   the rule refunds first.
    */
   adjust(state: State | undefined, nowMs: number, amount: number, takenMs?: number): AdjustResult<State>
   /**
@@ -62,7 +62,7 @@ export interface Rule<State extends RuleState = RuleState> {
    * is fresh sooner so. That is kept even when nothing is taken. Absent: such a state is read as it is.
    */
   adopt?(state: State, nowMs: number): State | undefined
-  /** Quicker ways to give back, of a rule whose states can be long. Absent: `adjust` is quick enough. */
+  /** Quicker ways to refund, of a rule whose states can be long. Absent: `adjust` is quick enough. */
   readonly bulk?: BulkRefunds<State>
   /** The most reservations of one key at once. @default 1_000 */
   readonly mostHolds?: number
@@ -76,9 +76,9 @@ export interface Taken {
 
 /** Answers on many refunds, in the time that one refund takes. */
 export interface BulkRefunds<State extends RuleState = RuleState> {
-  /** The state after each of `taken` has been given back, as `adjust` does one after the other. */
+  /** The state after each of `taken` has been refunded, as `adjust` does one after the other. */
   refund(state: State, nowMs: number, taken: readonly Taken[]): State | undefined
-  /** How much `adjust` would give back of what was taken at `takenMs`. */
+  /** How much `adjust` would refund of what was taken at `takenMs`. */
   countTaken(state: State, nowMs: number, takenMs: number): number
   /** `retryAfterMs` of a step on the state after a refund. Absent: nothing is quicker than both. */
   retryAfterMs?(state: State, nowMs: number, cost: number, taken: readonly Taken[]): number
@@ -110,7 +110,7 @@ export interface StepResult<State extends RuleState = RuleState> {
 export interface AdjustResult<State extends RuleState = RuleState> {
   /** The state to store, absent when it is as if the key had never been used. */
   readonly state: State | undefined
-  /** How much was really given back, zero unless the amount is negative. */
+  /** How much was really refunded, zero unless the amount is negative. */
   readonly returned: number
 }
 

@@ -70,7 +70,7 @@ export interface Reply {
   failed(error: unknown): void
   /**
    * Says how the call is cancelled: `cancel` is called when the caller gives up, at its timeout, with its reply. A later one
-   * replaces it. Absent: the caller waits for ever.
+   * replaces it. Absent: the caller waits without a limit.
    */
   onTimeout?(cancel: (reason: Error) => void): void
 }
@@ -87,7 +87,7 @@ export interface LayerOptions {
   readonly events: StoreEvents
 }
 
-/** Whom to tell what happens to the store. */
+/** Listeners for the health of the store. */
 export interface StoreEvents {
   has(name: 'storeFailed' | 'degraded'): boolean
   storeFailed(error: unknown): void

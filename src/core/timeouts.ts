@@ -124,7 +124,7 @@ export class Timeouts {
   }
 
   // Where a timer need not keep the process alive it stays for the next call: to start one for each call would cost more than all the
-  // rest. Elsewhere it is stopped: in a Worker a timer ends with the request that started it, and the next call would wait in vain.
+  // rest. Elsewhere it is stopped: in a Worker a timer ends with the request that started it, and the next call would wait without end.
   #rest(): void {
     // To set the length of an array takes longer than everything else here.
     if (this.#waiting.length === 1) this.#waiting.pop()

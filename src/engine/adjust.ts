@@ -3,7 +3,7 @@ import { peek } from './consume.ts'
 import { clipHolds } from './holds.ts'
 import { blockedForMs, bringUpToDate, type CurrentState, type KeyState, type Transition } from './key-state.ts'
 
-/** Adds `amount`, negative to give back, whatever is left, and answers as `peek` of cost 1 would afterwards. */
+/** Adds `amount`, negative to refund, whatever is left, and answers as `peek` of cost 1 would afterwards. */
 export function adjust(rule: Rule, stored: KeyState, amount: number, nowMs: number, takenMs?: number): Transition {
   return peekAt(rule, addAmount(rule, bringUpToDate(rule, stored, nowMs), amount, takenMs), nowMs)
 }
@@ -23,7 +23,7 @@ export function unblock(rule: Rule, stored: KeyState, nowMs: number): Transition
   return { ...transition, state: undefined, holds: undefined }
 }
 
-/** The current state after adding `amount`, negative to give back. */
+/** The current state after adding `amount`, negative to refund. */
 export function addAmount(rule: Rule, current: CurrentState, amount: number, takenMs?: number): CurrentState {
   const { state, timeMs } = current
   const holds = amount > 0 ? clipHolds(rule, current, timeMs) : current.holds

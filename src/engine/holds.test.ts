@@ -146,7 +146,7 @@ describe('a waiting time', () => {
     expect(consume(rule, late, walked + 1, 1_000 * (walked + 1)).allowed).toBe(true)
   })
 
-  it('is the one of the rule where that is sooner, and where places are leased', () => {
+  it('is the one of the rule where that is sooner, and where permits are leased', () => {
     const bucket = tokenBucket({ capacity: 20, refill: 1, period: 100 })
     expect(consume(bucket, hold(bucket, 20), 3, 0).retryAfterMs).toBe(300)
     expect(consume(bucket, hold(bucket, 20), 12, 0).retryAfterMs).toBe(1_100)

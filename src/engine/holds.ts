@@ -31,7 +31,7 @@ export interface Held {
   readonly holds: Holds | undefined
 }
 
-/** Gives back what the expired holds took. What a lease took comes back without that. */
+/** Refunds what the expired holds took. What a lease took comes back without that. */
 export function returnExpired(rule: Rule, held: Held, timeMs: number): Held {
   const { state, holds } = held
   if (holds === undefined || (holds.list[0] as Hold).untilMs > timeMs) return held

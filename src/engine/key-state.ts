@@ -81,7 +81,7 @@ function moveBack(countedBy: Rule, stored: KeyState, nowMs: number): Omit<Curren
     holds = pullHolds(holds, nowMs, stateMs)
     moved = true
   }
-  // The key was there when a hold was taken, also if nothing else tells of that any more.
+  // The key was there when a hold was taken, even if nothing else shows it now.
   const timeMs = holds === undefined ? stateMs : Math.max(stateMs, holds.lastTakenMs)
   return { state, block, holds, timeMs, moved }
 }
@@ -154,6 +154,6 @@ function recount(countedBy: Rule, rule: Rule, { state, holds }: Held, timeMs: nu
 /** The part of the limit that is used, in requests. */
 function countUsed(rule: Rule, state: RuleState | undefined, timeMs: number): number {
   if (rule.refunds !== 'pool') return rule.limit - rule.step(state, timeMs, 0).remaining
-  // A rule that shapes has less remaining than is free: what could be given back tells.
+  // A rule that shapes has less remaining than is free: what could be refunded shows it.
   return countTaken(rule, state, timeMs, timeMs)
 }

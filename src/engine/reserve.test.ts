@@ -37,7 +37,7 @@ describe.each(kinds)('a hold on %s whose limit changes', (_, createRule) => {
     expect(settle(100, reserve(10, 3), used).remaining).toBe(remaining)
   })
 
-  it('gives back no more than the hold took: what others took stays used', () => {
+  it('refunds no more than the hold took: what others took stays used', () => {
     const taken = consume(createRule(10), reserve(10, 3), 4, 0)
     expect(settle(100, taken, 0).remaining).toBe(60)
   })
@@ -47,7 +47,7 @@ describe.each(kinds)('a hold on %s whose limit changes', (_, createRule) => {
     [100, 10],
     [10, 10],
     [7, 100],
-  ])('from %i to %i: gives back as much when nothing is used as when it expires', (before, after) => {
+  ])('from %i to %i: refunds as much when nothing is used as when it expires', (before, after) => {
     const stored = peek(after, reserve(before, 3), 0)
     expect(settle(after, stored, 0).remaining).toBe(peek(after, stored, 1_000).remaining)
   })
@@ -82,7 +82,7 @@ describe('a hold on a bucket that refills a token a second', () => {
     expect(settle(bucket(10), taken, 7, used, 1_000).remaining).toBe(remaining)
   })
 
-  it('gives back a part of a request exactly, also of a limit that was raised', () => {
+  it('refunds a part of a request exactly, also of a limit that was raised', () => {
     const taken = consume(bucket(10), reserve(UNTOUCHED, 7, 3), 1, 500)
     expect(settle(bucket(10), taken, 7, 0, 500)).toMatchObject({ remaining: 9, resetAfterMs: 1_000 })
     const raised = decideBy(bucket(100), reserve(UNTOUCHED, 7, 3), { type: 'peek', amount: 1 }, 0)
@@ -90,7 +90,7 @@ describe('a hold on a bucket that refills a token a second', () => {
     expect(settle(bucket(100), takenThen, 7, 0, 500)).toMatchObject({ remaining: 99, resetAfterMs: 1_000 })
   })
 
-  it('gives back the share that was not used of a limit that was raised, whatever came back meanwhile', () => {
+  it('refunds the share that was not used of a limit that was raised, whatever came back meanwhile', () => {
     const both = reserve(reserve(UNTOUCHED, 7, 3), 8, 1)
     // 40 of 100 are used, and after 20 seconds 20: as many as the two requests that are really used count for.
     const raised = decideBy(bucket(100), both, { type: 'peek', amount: 1 }, 0)

@@ -21,7 +21,7 @@ export function reserve(operation: Operation, stored: KeyState, nowMs: number): 
   return { ...transition, allowed: false, retryAfterMs: firstMs, delayMs: 0, reason: 'limit', nextAfterMs: undefined }
 }
 
-/** Ends a hold of which `used` was used: gives back the rest, or charges what is more than it had reserved. */
+/** Ends a hold of which `used` was used: refunds the rest, or charges what is more than it had reserved. */
 export function settle(rule: Rule, stored: KeyState, id: number, used: number, nowMs: number): Transition {
   const current = bringUpToDate(rule, stored, nowMs)
   const { holds } = current

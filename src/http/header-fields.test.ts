@@ -130,7 +130,7 @@ describe('draft-11', () => {
     for (const text of [policy, state]) expect(parseList(text)).toHaveLength(1)
   })
 
-  it('tells one item for each limit, in their order, whatever their names', () => {
+  it('formats one item for each limit, in their order, whatever their names', () => {
     const names = ['burst', 'a "quoted" \\ name', 'naïve', 'comma, semicolon;', '\ud800', 'ключ']
     const rule = slidingLog({ limit: 5, window: 60_000 })
     const fields = readFields(
@@ -157,7 +157,7 @@ describe('older forms', () => {
     limited('minute', minute, { remaining: 20, resetAfterMs: 40_000 }),
   ]
 
-  it('tells the limit with the least remaining', () => {
+  it('reports the limit with the least remaining', () => {
     expect(readFields(both, 'draft-7')).toEqual({
       'RateLimit-Policy': '1000;w=86400, 60;w=60',
       RateLimit: 'limit=60, remaining=20, reset=20',
@@ -176,7 +176,7 @@ describe('older forms', () => {
     })
   })
 
-  it('tells the limit that refuses longest', () => {
+  it('reports the limit that refuses longest', () => {
     const short = limited('minute', minute, { ...refused, retryAfterMs: 1_000 })
     const long = limited('day', day, { ...refused, retryAfterMs: 5_000 })
     const open = limited('other', minute, { remaining: 0 })
@@ -190,7 +190,7 @@ describe('older forms', () => {
     }
   })
 
-  it('tells when all is free again where no time tells more', () => {
+  it('says when all is free again where no time tells more', () => {
     const places = limited('places', concurrency({ limit: 4, lease: 30_000 }), { remaining: 1, resetAfterMs: 29_500 })
     expect(readFields([places], 'draft-7')).toEqual({
       'RateLimit-Policy': '4',
@@ -211,7 +211,7 @@ describe('listLimits', () => {
     ])
   })
 
-  it('tells nothing of nothing', () => {
+  it('returns nothing for nothing', () => {
     expect(composeHeaderFields([], 'draft-11', NOW_MS)).toEqual([])
     expect(composeHeaderFields([limited('day', day)], false, NOW_MS)).toEqual([])
   })

@@ -9,7 +9,7 @@ import {
 } from './limit-item.ts'
 
 /**
- * How headers tell a decision. `'draft-11'`: `RateLimit-Policy` and `RateLimit` as draft-ietf-httpapi-ratelimit-headers-11
+ * How headers show a decision. `'draft-11'`: `RateLimit-Policy` and `RateLimit` as draft-ietf-httpapi-ratelimit-headers-11
  * writes them, one item for each limit. `'draft-7'` and `'draft-6'`: as older revisions did. `'legacy'`: `X-RateLimit-*`.
  * `false`: not at all.
  */
@@ -23,7 +23,7 @@ export interface HeaderField {
   readonly joins: boolean
 }
 
-/** One limit of a decision as headers tell it. */
+/** One limit of a decision as headers show it. */
 export interface Limited {
   readonly name: string
   readonly rule: Rule

@@ -56,7 +56,7 @@ const USED_UP: Words = [429, `${TYPES}quota-exceeded`, 'Too Many Requests', 'The
 
 /** The answer to a request that has no key to be counted by. */
 export const NO_KEY: Refusal = answer(
-  [403, 'about:blank', 'Forbidden', 'The request does not say whom it is to be counted for.'],
+  [403, 'about:blank', 'Forbidden', 'The request does not identify its client.'],
   [],
   undefined,
 )

@@ -6,27 +6,27 @@ import type { Amounts, Key } from './options.ts'
 
 /** The events of a limiter and their fields. Keys and amounts are as they were given. */
 export interface LimiterEvents {
-  /** `consume`, `reserve`, `acquire`, `wait` or `schedule` was answered, either way. */
+  /** `consume`, `reserve`, `acquire`, `wait` or `schedule` got a decision. */
   readonly decided: Decided
-  /** One of them was answered with a refusal. */
+  /** One of them was rejected. */
   readonly refused: Decided
   /**
-   * One of them was allowed, and brought a limit from below `nearLimitAt` to it or over it. Once for each such limit, those in the
-   * shadow included.
+   * One of them was allowed, and brought a limit from below `nearLimitAt` to it or over it. Once for each such limit, also in
+   * shadow mode.
    */
   readonly nearLimit: Crossing & { readonly key: Key<string>; readonly decision: Decision }
   readonly charged: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
   readonly refunded: { readonly key: Key<string>; readonly amount: Amounts<string>; readonly decision: Decision }
-  /** A hold was settled or cancelled, or had ended before. */
+  /** A reservation was settled or cancelled, or had ended before. */
   readonly settled: { readonly key: Key<string>; readonly decision: Decision }
   readonly blocked: { readonly key: Key<string>; readonly blockMs: number; readonly decision: Decision }
   readonly unblocked: { readonly key: Key<string>; readonly decision: Decision }
   readonly reset: { readonly key: Key<string>; readonly decision: Decision }
-  /** A policy rejected, took too long or answered with no rule of the right kind: the last known rule stays in force. */
+  /** `resolveRule` threw, took too long or returned no rule of the right kind. The last known rule stays in force. */
   readonly resolveRuleFailed: { readonly subject: Subject; readonly tier: string; readonly error: unknown }
-  /** The store did not make a decision, and the policy for that did. */
+  /** The store did not make a decision, and `onStoreFailure` did. */
   readonly storeFailed: { readonly error: unknown }
-  /** The circuit breaker opened: the store failed several times, or gave no answer in time. */
+  /** The circuit breaker opened: the store failed several times, or did not answer in time. */
   readonly degraded: { readonly error: unknown }
   /** The store answers again. */
   readonly recovered: { readonly afterMs: number }

@@ -25,7 +25,7 @@ const tiered = (tiers = { requests, tokens }) => {
 const made = (parts: readonly unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url')
 
 describe('a hold is ended by its token', () => {
-  it('in another limiter of the same name, which gives back what was not used', async () => {
+  it('in another limiter of the same name, which refunds what was not used', async () => {
     const { one, other } = setUp()
     const { token } = await one.reserve('user:42', { estimate: 4_000 })
     expect(token).toMatch(/^[\w-]+$/)

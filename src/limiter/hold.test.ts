@@ -66,7 +66,7 @@ it('a hold that goes out of scope is cancelled, unless it was settled', async ()
   expect((await limiter.peek('luis')).remaining).toBe(9_000)
 })
 
-it('a hold releases its places, whatever was used, and they last as long as their lease', async () => {
+it('a hold releases its permits, whatever was used, and they last as long as their lease', async () => {
   const clock = manualClock()
   const tiers = { tokens, places: concurrency({ limit: 1, lease: 5_000 }) }
   const limiter = createLimiter({ name: 'a', tiers, clock })

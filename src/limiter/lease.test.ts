@@ -8,7 +8,7 @@ import { createLimiter } from './create-limiter.ts'
 const rule = concurrency({ limit: 2, lease: 3_000 })
 
 describe('a lease', () => {
-  it('holds a place until it is released, and renews itself meanwhile', async () => {
+  it('holds a permit until it is released, and renews itself meanwhile', async () => {
     const clock = manualClock()
     const limiter = createLimiter({ name: 'exports', rule, clock })
     const lease = await limiter.acquire('luis')
@@ -39,7 +39,7 @@ describe('a lease', () => {
     await using _ = lease
   })
 
-  it('that cannot be renewed is not given, and takes no place', async () => {
+  it('that cannot be renewed is not given, and takes no permit', async () => {
     const clock = {
       nowMs: () => 0,
       timer: () => {

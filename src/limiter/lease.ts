@@ -18,7 +18,7 @@ export interface Lease<Tier extends string = string> extends AsyncDisposable {
   readonly signal: Signal
   /** Lets the lease last for `leaseMs` from now. `allowed: false` with the reason `reservation-ended`: it was too late. */
   renew(): Promise<Decision<Tier>>
-  /** Frees the place. Releasing twice, or after the lease has ended, changes nothing. */
+  /** Frees the permit. Releasing twice, or after the lease has ended, changes nothing. */
   release(): Promise<Decision<Tier>>
 }
 
@@ -39,7 +39,7 @@ export async function acquire(host: LimiterHost, key: Key<string>, options: Acqu
 }
 
 /**
- * A lease with its heartbeat. Rejects, and frees the place, when that cannot be started.
+ * A lease with its heartbeat. Rejects, and frees the permit, when that cannot be started.
  *
  * @param blocks whether a refusal blocks the key, as its limit says.
  */

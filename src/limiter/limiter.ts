@@ -31,50 +31,50 @@ declare global {
 /**
  * Decides for every key whether a request may pass. Wrong arguments reject with a `LimiterError` and change nothing.
  *
- * `charge`, `refund`, `block`, `unblock` and `reset` answer with the key's standing: what `peek` says right afterwards.
+ * `charge`, `refund`, `block`, `unblock` and `reset` return what `peek` returns right afterwards.
  */
 export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   readonly name: string
   /** The rules by the names of their tiers; of a limiter of one rule, by its own name. */
   readonly rules: Readonly<Record<string, Rule>>
-  /** The names of the limits that only watch. */
+  /** The names of the limits in shadow mode. */
   readonly shadows: readonly string[]
   /** How the store is doing. A store in this process is always healthy. */
   readonly health: Health
-  /** Takes the cost if it passes, from all tiers or from none. A refused request takes nothing, however often it is tried. */
+  /** Consumes the cost from every tier, or from none if any tier rejects it. A rejected request takes nothing. */
   consume(key: Key<Tier>, options?: ConsumeOptions<Tier>): Promise<Decision<Tier>>
-  /** What `consume` would answer; `remaining` is what is left now. Takes nothing. */
+  /** Answers as `consume` would, and takes nothing. `remaining` is what is left now. */
   peek(key: Key<Tier>, options?: CostOptions<Tier>): Promise<Decision<Tier>>
-  /** Takes amounts even when they are not there: a penalty, or usage that is known only afterwards. Stops at the rule's `maxDebt`. */
+  /** Takes amounts even beyond the limit: a penalty, or usage that is known only afterwards. Stops at the rule's `maxDebt`. */
   charge(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision<Tier>>
   /** Returns amounts, for a request that need not count. Never returns more than was taken. */
   refund(key: Key<Tier>, amounts?: Amounts<Tier>): Promise<Decision<Tier>>
-  /** Takes the estimate if it passes, until the use is settled. An unsettled reservation is refunded after `expiresIn`. */
+  /** Takes the estimate if it fits, until you settle or cancel it. An unsettled reservation is refunded after `expiresIn`. */
   reserve(key: Key<Tier>, options: ReserveOptions<Tier>): Promise<Reservation<Tier>>
-  /** The reservation of a `token` that a limiter of this name gave, in any process, to end it here. Throws when it is none. Does not ask the store. */
+  /** Continues a reservation by its `token`, from a limiter of this name in any process. Throws for any other text. Does not ask the store. */
   resumeReservation(token: string): OpenReservation<Tier>
-  /** Takes a place of every `concurrency()` rule, to be released, and the cost from every other, if all of it passes. */
+  /** Takes a permit of every `concurrency()` rule until you release it, and the cost from every other rule. All of it, or nothing. */
   acquire(key: Key<Tier>, options?: AcquireOptions<Tier>): Promise<Lease<Tier>>
   /** As `consume`, but waits for its turn: first come, first served among the callers of this process. */
   wait(key: Key<Tier>, options?: WaitOptions<Tier>): Promise<Decision<Tier>>
-  /** Runs a function when its turn comes, and holds a place of every `concurrency()` rule while it runs. */
+  /** Runs a function when its turn comes, and holds a permit of every `concurrency()` rule while it runs. */
   schedule<Value>(
     key: Key<Tier>,
     run: () => Value | Promise<Value>,
     options?: WaitOptions<Tier>,
   ): Promise<Scheduled<Value, Tier>>
-  /** Refuses the key for this long from now, 1 ms to 10 years. An earlier block that ends later stays; counting goes on underneath. */
+  /** Rejects the key for this long from now, 1 ms to 10 years. An earlier block that ends later stays. Charges and refunds still count. */
   block(key: Key<Tier>, blockFor: Duration, options?: BlockOptions): Promise<Decision<Tier>>
   /** Ends a block. What the rule has counted stays. */
   unblock(key: Key<Tier>): Promise<Decision<Tier>>
-  /** Forgets the key: counts, debt, holds and block. */
+  /** Forgets the key: counts, debt, reservations and block. */
   reset(key: Key<Tier>): Promise<Decision<Tier>>
   /** Resolves the rule again at the next request, for one subject or for all of them, instead of when `ruleCache` has passed. */
   forgetRules(subject?: Subject): void
   /** Calls `listener` after each such event, and returns the function that stops it. */
   on<Name extends keyof LimiterEvents>(name: Name, listener: (event: LimiterEvents[Name]) => void): () => void
   /**
-   * Ends the limiter: later calls reject with `LIMITER_CLOSED`. Resolves when everything that was asked has its answer, after twice
+   * Ends the limiter: later calls reject with `LIMITER_CLOSED`. Resolves when all running calls have ended, after twice
    * `timeout` at the latest. A store that was passed in stays open.
    */
   close(): Promise<void>

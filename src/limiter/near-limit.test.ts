@@ -22,7 +22,7 @@ function hear(limiter: Pick<Limiter, 'on'>): Told[] {
 }
 
 describe('the event nearLimit', () => {
-  it('tells once that four fifths are used, and again when a new window is', async () => {
+  it('says once that four fifths are used, and again when a new window is', async () => {
     const clock = manualClock()
     const limiter = createLimiter({ name: 'api', rule: ten, clock })
     const told = hear(limiter)
@@ -94,7 +94,7 @@ describe('the event nearLimit', () => {
     ])
   })
 
-  it('comes back with a rule that comes back steadily, each time it is crossed anew', async () => {
+  it('fires each time the share is crossed again, with a rule that refills steadily', async () => {
     const clock = manualClock()
     const limiter = createLimiter({
       name: 'api',
@@ -114,7 +114,7 @@ describe('the event nearLimit', () => {
     expect(told).toHaveLength(4)
   })
 
-  it('goes by the share of the option, exactly', () => {
+  it('uses the share of the option, exactly', () => {
     const shares = fc.integer({ min: 1, max: 100 })
     return fc.assert(
       fc.asyncProperty(shares, fc.constantFrom(100, 200, 700), async (percent, limit) => {

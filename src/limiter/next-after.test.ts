@@ -41,7 +41,7 @@ describe('nextAfterMs of a decision', () => {
     expect((await limiter.consume('b', { cost: 4 })).nextAfterMs).toBe(0)
   })
 
-  it('tells nothing of a refusal, whether the rule, a block or the cost refuses', async () => {
+  it('says nothing of a refusal, whether the rule, a block or the cost refuses', async () => {
     const limiter = createLimiter({ name: 'api', rule: minute, clock: manualClock() })
     expect((await limiter.consume('a', { cost: 4 })).nextAfterMs).toBeUndefined()
     await limiter.consume('a', { cost: 3 })
@@ -54,7 +54,7 @@ describe('nextAfterMs of a decision', () => {
     expect(refused.nextAfterMs).toBeUndefined()
   })
 
-  it('goes by the rule of a policy', async () => {
+  it('uses the rule of a policy', async () => {
     const clock = manualClock()
     const policy = (): typeof minute => fixedWindow({ limit: 3, window: 1_000 })
     const limiter = createLimiter({ name: 'api', rule: minute, resolveRule: policy, clock })

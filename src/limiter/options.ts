@@ -30,7 +30,7 @@ export interface CommonOptions extends FailureOptions {
    */
   readonly idempotencyTtl?: Duration
   /**
-   * How many may wait for one key in this process, at least 1. One more is refused with the reason `queue-full`.
+   * How many may wait for one key in this process, at least 1. One more is rejected with the reason `queue-full`.
    * @default 1_000
    */
   readonly maxQueue?: number
@@ -45,13 +45,13 @@ export interface CommonOptions extends FailureOptions {
    */
   readonly ruleCacheSize?: number
   /**
-   * How long a key that a shared store refused is refused from memory: until its `retryAfterMs`, but no longer than this. It is how
-   * late this process notices what another one does to the key. `false` asks the store every time.
+   * How long a key that a shared store rejected is rejected from memory: until its `retryAfterMs`, but no longer than this. So late
+   * does this process notice what another one does to the key. `false` asks the store every time.
    * @default '1s'
    */
   readonly denialCache?: Duration | false
   /**
-   * The share of a limit at which the event `nearLimit` tells that it is nearly used up, above 0 and at most 1.
+   * The share of a limit at which the event `nearLimit` fires, because it is nearly used up, above 0 and at most 1.
    * @default 0.8
    */
   readonly nearLimitAt?: number
@@ -98,12 +98,12 @@ export interface LimitOptions {
   /** How much may pass: `slidingWindow()`, `tokenBucket()` or another rule. */
   readonly rule: Rule
   /**
-   * Counts and reports, in `wouldRefuse`, but never refuses.
+   * Counts and reports, in `wouldRefuse`, but never rejects.
    * @default false
    */
   readonly shadow?: boolean
   /**
-   * Blocks a key for this long when this limit refuses it, 1 ms to 10 years. Retries do not make it longer.
+   * Blocks a key for this long when this limit rejects it, 1 ms to 10 years. Retries do not make it longer.
    * @default no block
    */
   readonly blockFor?: Duration
@@ -113,7 +113,7 @@ export interface LimitOptions {
    */
   readonly resolveRule?: ResolveRule
   /**
-   * What to do for this limit when the store gives no answer.
+   * What to do for this limit when the store does not answer.
    * @default that of the limiter
    */
   readonly onStoreFailure?: OnStoreFailure
@@ -127,14 +127,14 @@ export interface FailureOptions {
    */
   readonly timeout?: Duration
   /**
-   * What to do when the store gives no answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`:
-   * let it pass, uncounted. `'refuse'`: refuse it with the reason `store-unavailable`. `'throw'`: reject with the error.
+   * What to do when the store does not answer. `'fallback'`: decide here, by the same rule with this instance's share. `'allow'`:
+   * let it pass, uncounted. `'refuse'`: reject it with the reason `store-unavailable`. `'throw'`: throw the error.
    * @default 'fallback'
    */
   readonly onStoreFailure?: OnStoreFailure
   /**
    * Among how many instances a limit is shared while each of them decides without the store, 1 to 1,000,000.
-   * @default counted on the store: the most that asked it for a decision within 30 seconds of late; 1 where it was never there
+   * @default counted on the store: the most instances within the last 30 seconds that it answered; 1 where it was never there
    */
   readonly instances?: number
 }
@@ -165,7 +165,7 @@ export interface CostOptions<Tier extends string = never> {
 export interface ConsumeOptions<Tier extends string = never> extends CostOptions<Tier> {
   /**
    * Names the request, up to 200 characters. A repeated request with the same key and idempotency key within `idempotencyTtl` gets
-   * the first decision and is not counted again. A refusal is not remembered: nothing was counted, and the request may try again.
+   * the first decision and is not counted again. A rejection is not remembered: nothing was counted, and the request may try again.
    */
   readonly idempotencyKey?: string
 }
@@ -194,7 +194,7 @@ export interface AcquireOptions<Tier extends string = never> extends CostOptions
 /** Options of `block`. */
 export interface BlockOptions {
   /**
-   * Whether the block ends after its own time also when an earlier one ends later.
+   * Whether the block replaces an earlier one that ends later.
    * @default false
    */
   readonly replace?: boolean
@@ -203,11 +203,11 @@ export interface BlockOptions {
 /** Options of `wait` and `schedule`. */
 export interface WaitOptions<Tier extends string = never> extends CostOptions<Tier> {
   /**
-   * The longest to wait, from 0 on. What cannot pass by then is refused, at once where that is certain.
+   * The longest wait; 0 does not wait. A call that cannot pass in time is rejected, at once where that is certain.
    * @default Infinity
    */
   readonly maxWait?: Duration
-  /** Gives the place in the line up, and what was taken back. The call rejects with the signal's reason. */
+  /** Ends the wait, and refunds what was taken. The call rejects with the signal's reason. */
   readonly signal?: Signal
 }
 

@@ -57,7 +57,7 @@ export const COST: AmountRule = { what: 'cost', least: 1, otherwise: 1 }
 /** The cost that a peek asks about. */
 export const PEEKED_COST: AmountRule = { ...COST, least: 0 }
 
-/** An amount to charge or to give back. */
+/** An amount to charge or to refund. */
 export const AMOUNT: AmountRule = { what: 'amount', least: 1 }
 
 /** Each key's amount, `undefined` where it takes no part. */

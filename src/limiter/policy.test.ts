@@ -12,7 +12,7 @@ import { createLimiter } from './create-limiter.ts'
 const perMinute = (limit: number): Rule => slidingWindow({ limit, window: 60_000 })
 
 describe('a limiter with a policy', () => {
-  it('asks it for each subject, once in ruleCache, and goes by the default where it has none', async () => {
+  it('asks it for each subject, once in ruleCache, and uses the default where it has none', async () => {
     const clock = manualClock(60_000)
     const plans: Record<string, number> = { luis: 100 }
     const policy = vi.fn(async (subject: Subject) => {

@@ -14,25 +14,25 @@ import { type AmountRule, composeKey, parseAmounts, parseOperations } from './pa
 /** A reservation of this or another process that has not ended. Going out of scope cancels it, unless it was settled. */
 export interface OpenReservation<Tier extends string = never> extends AsyncDisposable {
   /**
-   * Ends the hold: what was not used goes back, what was used beyond the estimate is charged, down to the rule's `maxDebt`.
-   * A tier that is not named has used what was estimated; places of a `concurrency()` rule are released.
+   * Ends the reservation: refunds the unused part, and charges usage beyond the estimate, down to the rule's `maxDebt`.
+   * A tier that is not named has used its estimate. Permits of a `concurrency()` rule are released.
    *
-   * Answers with the key's standing. `allowed: false` with the reason `reservation-ended`: the hold had expired or was settled before,
-   * and nothing was changed.
+   * Returns what `peek` returns afterwards. `allowed: false` with the reason `reservation-ended`: the reservation had expired or was
+   * settled before, and nothing was changed.
    */
   settle(used: Amounts<Tier>): Promise<Decision<Tier>>
-  /** Ends the hold as if nothing had been asked: all of it goes back. */
+  /** Ends the reservation and refunds all of it. */
   cancel(): Promise<Decision<Tier>>
 }
 
-/** The result of `reserve`: settle or cancel it. Refused: nothing was taken, and there is nothing to settle. */
+/** The result of `reserve`: settle or cancel it. If it was rejected, nothing was taken and there is nothing to settle. */
 export interface Reservation<Tier extends string = never> extends OpenReservation<Tier> {
   readonly allowed: boolean
   /** The answer to the reservation. */
   readonly decision: Decision<Tier>
   /**
    * The reservation as text, to end it elsewhere or later by `resumeReservation` of a limiter of the same name on the same store;
-   * `undefined` when refused. It names the key and the estimate, and any program that has it can end the reservation.
+   * `undefined` when rejected. It names the key and the estimate, and any program that has it can end the reservation.
    */
   readonly token: string | undefined
 }
@@ -47,7 +47,7 @@ export interface LimiterHost {
   assertOpen(): void
   parseKey(key: unknown): readonly LimitKey[]
   decide(operations: readonly Operation[]): Decision | Promise<Decision>
-  /** Something of these keys was given back. */
+  /** Something of these keys was refunded. */
   wake(keys: readonly LimitKey[]): void
 }
 

@@ -130,7 +130,7 @@ describe('a policy that does not answer', () => {
     expect(policy).toHaveBeenCalledTimes(1)
   })
 
-  it('is waited for a second unless told otherwise', async () => {
+  it('is waited for a second by default', async () => {
     const { cache, failures, advance } = setUp(() => new Promise(() => {}))
     const waiting = cache.ruleFor('a', 'a')
     advance(999)

@@ -80,7 +80,7 @@ describe('an answer', () => {
 })
 
 describe('a look-up', () => {
-  it('is shared by all who ask meanwhile, however many other subjects come', async () => {
+  it('is shared by all callers of that time, with any number of other subjects', async () => {
     const gate = deferred<void>()
     const { cache, policy } = setUp((subject) => gate.promise.then(() => plan(subject === 'a' ? 20 : 30)))
     const askers = [cache.ruleFor('a', 'a')]
@@ -100,7 +100,7 @@ describe('a look-up', () => {
     expect(await Promise.all(askers.map(limitOf))).toEqual([22, 22])
   })
 
-  it('that asks for its own subject gets the last known rule instead of asking itself for ever', () => {
+  it('that asks for its own subject gets the last known rule, and does not ask itself without end', () => {
     const inner: (Rule | Promise<Rule>)[] = []
     const { cache, policy, advance } = setUp((subject) => {
       inner.push(cache.ruleFor('a', subject))

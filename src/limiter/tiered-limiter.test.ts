@@ -11,7 +11,7 @@ import { createLimiter } from './create-limiter.ts'
 const rule = tokenBucket({ capacity: 3, refill: 1, period: 1_000 })
 
 describe('events', () => {
-  it('tell what happened, after it did, to every listener', async () => {
+  it('say what happened, after it did, to every listener', async () => {
     const limiter = createLimiter({ name: 'api', rule, clock: manualClock() })
     const seen: unknown[] = []
     for (const name of ['decided', 'refused', 'charged', 'refunded', 'blocked', 'unblocked', 'reset'] as const) {

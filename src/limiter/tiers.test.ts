@@ -99,7 +99,7 @@ describe('a decision over tiers', () => {
     expect(Object.keys(anonymous.tiers)).toEqual(['ip'])
   })
 
-  it('charges and gives back what is named, and only that', async () => {
+  it('charges and refunds what is named, and only that', async () => {
     const limiter = messages()
     expect((await limiter.charge('a', { ip: 20 })).tiers).toMatchObject({ ip: { remaining: 30 } })
     expect(Object.keys((await limiter.refund('a', { ip: 5 })).tiers)).toEqual(['ip'])
@@ -187,7 +187,7 @@ it('a request that comes again with other tiers is another request', async () =>
   })
 })
 
-it('places count among tiers, and are not scaled when a policy changes their number', async () => {
+it('permits count among tiers, and are not scaled when a policy changes their number', async () => {
   let limit = 4
   const places = {
     rule: concurrency({ limit: 1, lease: 60_000 }),

@@ -67,7 +67,7 @@ describe('in front of a limiter', () => {
   it.each([
     [750, ['250: a passes', '250: b passes', '1000: c passes', '1000: d passes', '1000: e refused limit 1000']],
     [749, ['250: a passes', '250: b passes', ...['c', 'd', 'e'].map((name) => `250: ${name} refused limit 750`)]],
-  ])('lets pass at the last moment, and refuses at once who would wait in vain: %i ms', async (maxWaitMs, expected) => {
+  ])('allows at the last moment, and refuses a wait that cannot end in time: %i ms', async (maxWaitMs, expected) => {
     const { clock, log, enter } = stage()
     const { asking } = at(fixedWindow({ limit: 2, window: 1_000 }), clock)
     clock.advance(250)

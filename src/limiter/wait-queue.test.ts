@@ -119,7 +119,7 @@ describe('a waiter that is aborted', () => {
     expect(log).toEqual(['0: a tries', '10: a fails: gone', ...then, '25: b passes'])
   })
 
-  it('during its delay gives back, and the head tries at once', async () => {
+  it('during its delay refunds the cost, and the head tries at once', async () => {
     const { clock, log, enter, answer } = stage()
     const leaving = enter('a', { maxWaitMs: 90 })
     enter('b')
@@ -133,7 +133,7 @@ describe('a waiter that is aborted', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('hears nothing of an undo that fails', async () => {
+  it('does not see an undo that fails', async () => {
     const { log, enter, answer } = stage()
     const undo = vi.fn(() => Promise.reject(new Error('broken')))
     const leaving = [enter('a', { undo }), enter('b', { undo })]
@@ -144,7 +144,7 @@ describe('a waiter that is aborted', () => {
     expect(undo).toHaveBeenCalledTimes(2)
   })
 
-  it('while too long a delay is undone, or while it is being refused, gives back no second time', async () => {
+  it('while too long a delay is undone, or while it is being refused, refunds nothing twice', async () => {
     const { clock, log, enter, answer, slowly, left } = stage({ maxQueue: 1 })
     const refused = enter('a', { maxWaitMs: 5, undo: slowly('a undoes', 10) })
     const full = enter('b', { peek: slowly('b peeks', 10) })
@@ -236,7 +236,7 @@ describe('the head of the line', () => {
     expect(left()).toEqual([0, 0, 1])
   })
 
-  it('gives back what it took when nothing can tell it that its delay is over', async () => {
+  it('refunds what it took when nothing can tell it that its delay is over', async () => {
     const { log, enter, answer, left } = stage({ timer: () => expect.fail('no timers here') })
     enter('a')
     await answer({ ...PASSES, delayMs: 6 })

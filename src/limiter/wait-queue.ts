@@ -5,7 +5,7 @@ import { onAbort } from '../core/signal.ts'
 export interface Waiter {
   /** One try. A refusal says in `retryAfterMs` exactly when to try again. */
   attempt(): Promise<Decision>
-  /** Gives back what an allowed attempt took. The line wakes itself afterwards. */
+  /** Refunds what an allowed attempt took. The line wakes itself afterwards. */
   undo(decision: Decision): Promise<unknown>
   /** What `attempt` would answer: the numbers for a refusal of a caller whose turn never came. */
   peek(): Promise<Decision>
@@ -23,8 +23,8 @@ export interface WaitQueueOptions {
   /** How many may be in line, at least 1. One more is refused at once with the reason `queue-full`. */
   readonly maxQueue: number
   /**
-   * The head of the line tries again after this long even when the refusal named a longer time: for places that other processes may give
-   * back early. A waiter then stays until its time is over, because no refusal says that it waits in vain.
+   * The head of the line tries again after this long even when the refusal named a longer time: for permits that other processes may
+   * release early. A waiter then stays until its time is over, because no refusal says that it cannot pass.
    * @default Infinity
    */
   readonly longestSleepMs?: number | undefined
@@ -64,7 +64,7 @@ export class WaitQueue {
    * clear that it will not pass in time. Whose turn never came is refused with the numbers of a `peek` and a `retryAfterMs` not before
    * the next try of the head. `maxWaitMs` bounds the waiting: an attempt that began in time counts however long its answer takes.
    *
-   * Rejects at once with the signal's reason when it is aborted, whatever was taken being given back, and with the error of the
+   * Rejects at once with the signal's reason when it is aborted, whatever was taken being refunded, and with the error of the
    * waiter's own functions when they fail, which no other caller in line notices.
    */
   async wait(waiter: Waiter): Promise<Decision> {
@@ -78,7 +78,7 @@ export class WaitQueue {
     return visit.answer
   }
 
-  /** Something was given back: the head tries at once, and once more when it is just being refused. */
+  /** Something was refunded: the head tries at once, and once more when it is just being refused. */
   wake(): void {
     this.#woken = true
     this.#sleep?.end()

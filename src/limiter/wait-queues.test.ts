@@ -110,7 +110,7 @@ describe('wait', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('runs nothing for a key that was blocked while it sat out the delay, and gives its place back', async () => {
+  it('runs nothing for a key that was blocked while it sat out the delay, and releases its permit', async () => {
     const clock = manualClock()
     const shape = leakyBucket({ capacity: 4, leak: 10, period: 1_000, mode: 'shape' })
     const places = concurrency({ limit: 1, lease: 60_000 })
@@ -151,7 +151,7 @@ describe('wait', () => {
     expect((await blocked).allowed).toBe(true)
   })
 
-  it('gives back what was taken when it is aborted in its delay, and rejects with the reason', async () => {
+  it('refunds what was taken when it is aborted in its delay, and rejects with the reason', async () => {
     const rule = leakyBucket({ capacity: 10, leak: 1, period: 1_000, mode: 'shape' })
     const clock = manualClock()
     const limiter = createLimiter({ name: 'api', rule, clock })
@@ -166,7 +166,7 @@ describe('wait', () => {
     expect((await limiter.peek('luis')).remaining).toBe(before + 1)
   })
 
-  it('gives back the 1 of a tier that its cost does not name, when it is aborted in its delay', async () => {
+  it('refunds the 1 of a tier that its cost does not name, when it is aborted in its delay', async () => {
     const clock = manualClock()
     const out = leakyBucket({ capacity: 10, leak: 1, period: 1_000, mode: 'shape' })
     const limiter = createLimiter({
@@ -184,7 +184,7 @@ describe('wait', () => {
     expect((await limiter.peek('luis')).tiers).toMatchObject({ out: { remaining: 8 }, day: { remaining: 8 } })
   })
 
-  it('goes on at once when something of one of its tiers is given back by another key', async () => {
+  it('goes on at once when something of one of its tiers is refunded by another key', async () => {
     const clock = manualClock()
     const tiers = { user: fixedWindow({ limit: 9, window: 60_000 }), all: perSecond }
     const limiter = createLimiter({ name: 'api', tiers, clock })
@@ -214,7 +214,7 @@ describe('wait', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('does not punish the one who waits', async () => {
+  it('does not punish the caller that waits', async () => {
     const clock = manualClock()
     const limiter = createLimiter({ name: 'api', rule: perSecond, clock, blockFor: 60_000 })
     await limiter.wait('luis')
@@ -278,7 +278,7 @@ describe('schedule', () => {
     await expect(limiter.schedule('luis', () => Promise.reject(new Error('broke')))).rejects.toThrow('broke')
   })
 
-  it('holds a place while the function runs, and the next goes on when it ends, even with an error', async () => {
+  it('holds a permit while the function runs, and the next goes on when it ends, even with an error', async () => {
     const clock = manualClock()
     const tiers = {
       places: concurrency({ limit: 1, lease: 60_000 }),
@@ -303,7 +303,7 @@ describe('schedule', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('rejects with what the function throws also when its place cannot be released', async () => {
+  it('rejects with what the function throws also when its permit cannot be released', async () => {
     const store = failingStore()
     const limiter = createLimiter({
       name: 'api',
@@ -320,7 +320,7 @@ describe('schedule', () => {
     expect((await limiter.peek('luis')).remaining).toBe(0)
   })
 
-  it('releases the place when it is aborted while it is being taken, and is refused when too many wait', async () => {
+  it('releases the permit when it is aborted while it is being taken, and is refused when too many wait', async () => {
     const clock = manualClock()
     const limiter = createLimiter({
       name: 'api',
@@ -343,7 +343,7 @@ describe('schedule', () => {
     expect((await waiting).value).toBe(2)
   })
 
-  it('finds a place that another process has released', async () => {
+  it('finds a permit that another process has released', async () => {
     const clock = manualClock()
     const store = memoryStore()
     const rule = concurrency({ limit: 1, lease: 60_000 })

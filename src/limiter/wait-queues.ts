@@ -13,7 +13,7 @@ import { COST, createOfType, PEEKED_COST, parseOperations } from './parse-call.t
 import { isLeased, type LimiterHost } from './reservation.ts'
 import { type Waiter, WaitQueue } from './wait-queue.ts'
 
-/** How long to sleep at most where a place may be released, in another process, sooner than any rule can tell. */
+/** How long to sleep at most where a permit may be released, in another process, sooner than any rule can tell. */
 const PLACE_POLL_MS = 250
 
 const OPTIONS = {
@@ -24,7 +24,7 @@ const OPTIONS = {
 
 /** What waiting needs of its limiter. */
 export interface WaitHost extends LimiterHost {
-  /** The names of the limits that only watch. */
+  /** The names of the limits in shadow mode. */
   readonly shadows: readonly string[]
 }
 
@@ -99,7 +99,7 @@ export class WaitQueues {
     return { ran: true, value, decision }
   }
 
-  /** Something of these keys was given back in this process. */
+  /** Something of these keys was refunded in this process. */
   wake(keys: readonly LimitKey[]): void {
     if (this.#lines.size === 0) return
     for (const key of keys) for (const line of this.#linesByKey.get(nameLine(key)) ?? []) line.wake()

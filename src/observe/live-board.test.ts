@@ -73,7 +73,7 @@ describe('the policies of a live board', () => {
     expect(board.listRefusals('other', 'a%20b')).toEqual([])
   })
 
-  it('tell which tier refused, and which would have', async () => {
+  it('say which tier refused, and which would have', async () => {
     const limiter = createLimiter({
       name: 'messages',
       tiers: { user: rule, ip: { rule: fixedWindow({ limit: 2, window: HOUR }), shadow: true } },
@@ -167,7 +167,7 @@ describe('the seconds of a live board', () => {
     expect(board.report().seconds).toMatchObject([{ atMs: HOUR - 5_000, allowed: 1 }])
   })
 
-  it('tell how long decisions took, without those that waited for their turn', async () => {
+  it('say how long decisions took, without those that waited for their turn', async () => {
     const slow = manualClock()
     const limiter = createLimiter({
       name: 'api',
@@ -261,6 +261,6 @@ describe('the outages of a live board', () => {
   })
 })
 
-it('goes by the time of day without a clock', () => {
+it('uses the time of day without a clock', () => {
   expect(Math.abs(createLiveBoard().report().keysSinceMs - Date.now())).toBeLessThan(60_000)
 })

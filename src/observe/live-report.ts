@@ -1,7 +1,7 @@
 import type { Decision } from '../core/decision.ts'
 import type { Rule } from '../core/rule.ts'
 
-/** What `GET /v1/live` of the service answers with: what has happened lately, for people who look. Times are whole milliseconds since 1970. */
+/** What `GET /v1/live` of the service answers with: recent decisions, keys and outages. Times are whole milliseconds since 1970. */
 export interface LiveReport {
   readonly service: {
     readonly version: string

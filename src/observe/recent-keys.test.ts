@@ -13,7 +13,7 @@ function count(keys: RecentKeys, key: string, times: number, nowMs: number): voi
   for (let time = 0; time < times; time++) keys.count(key, true, nowMs)
 }
 
-describe('keys of lately', () => {
+describe('recent keys', () => {
   it('are counted over this span and the one before', () => {
     const keys = new RecentKeys(100, 1_000, 0)
     count(keys, 'a', 3, 0)
@@ -58,7 +58,7 @@ describe('keys of lately', () => {
     ])
   })
 
-  it('stay of lately when the clock is set back', () => {
+  it('stay recent when the clock is set back', () => {
     const keys = new RecentKeys(100, 1_000, 50_000)
     count(keys, 'a', 1, 50_000)
     count(keys, 'b', 1, 10_000)

@@ -1,6 +1,6 @@
 import { type KeyCount, TopKeys } from './top-keys.ts'
 
-/** The keys that are counted most often lately: since a time that is between one and two times `spanMs` ago. */
+/** The keys that were counted most often recently: since a time that is between one and two times `spanMs` ago. */
 export class RecentKeys {
   readonly #size: number
   readonly #spanMs: number
@@ -23,7 +23,7 @@ export class RecentKeys {
     this.#current.count(key, allowed)
   }
 
-  /** Tallies a request of a key that was counted lately, and does not count it. */
+  /** Tallies a request of a key that was counted recently, and does not count it. */
   note(key: string, allowed: boolean): void {
     this.#current.note(key, allowed)
   }

@@ -10,7 +10,7 @@ const two = fixedWindow({ limit: 2, window: HOUR })
 const four = fixedWindow({ limit: 4, window: HOUR })
 
 describe('a shadow report', () => {
-  it('tells what a limit would have refused, of how many, and whom', async () => {
+  it('says what a limit would have refused, of how many, and whom', async () => {
     const clock = manualClock(START)
     const limiter = createLimiter({ name: 'api', rule: two, shadow: true, clock })
     await limiter.consume('early')
@@ -77,7 +77,7 @@ describe('a shadow report', () => {
     ])
   })
 
-  it('tells of a limit that is enforced alone', async () => {
+  it('reports a limit that is enforced alone', async () => {
     const limiter = createLimiter({ name: 'api', rule: two })
     const watch = shadowReport(limiter)
     for (let time = 0; time < 3; time++) await limiter.consume({ kind: 'user', name: '42' })
@@ -125,7 +125,7 @@ describe('a shadow report', () => {
     expect(watch.report().tiers[0]?.keys).toEqual([])
   })
 
-  it('refuses wrong options and what is no limiter', () => {
+  it('refuses wrong options, and a value that is not a limiter', () => {
     const limiter = createLimiter({ name: 'api', rule: two })
     expect(() => shadowReport(limiter, { topKeys: 1_001 })).toThrow(
       'topKeys must be a whole number from 0 to 1000, got 1001',

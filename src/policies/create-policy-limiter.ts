@@ -10,6 +10,6 @@ export function createPolicyLimiter(
   { options }: Policy,
   surroundings: { readonly store?: Store; readonly clock?: Clock } = {},
 ): TieredLimiter {
-  // Both kinds of options are taken; the overloads only tell which tiers there are.
+  // Both kinds of options are taken; the overloads only say which tiers there are.
   return createLimiter({ ...options, ...surroundings } as TiersOptions) as TieredLimiter
 }

@@ -57,7 +57,7 @@ describe.each(withBulk)('%s in bulk', (_, rules) => {
     return current
   }
 
-  it('gives back what it gives back one after the other', () => {
+  it('refunds in bulk as one after the other', () => {
     property((rule, bulk, state, nowMs, taken) => {
       const [all, each] = [bulk.refund(state, nowMs, taken), refund(rule, state, nowMs, taken)]
       expect(all === undefined).toBe(each === undefined)
@@ -70,7 +70,7 @@ describe.each(withBulk)('%s in bulk', (_, rules) => {
     })
   })
 
-  it('counts as much of a time as it gives back of it', () => {
+  it('counts as much of a time as it would refund', () => {
     property((rule, bulk, state, nowMs, taken) => {
       for (const { takenMs } of taken) {
         const { returned } = rule.adjust(state, nowMs, -Number.MAX_SAFE_INTEGER, takenMs)
@@ -79,7 +79,7 @@ describe.each(withBulk)('%s in bulk', (_, rules) => {
     })
   })
 
-  it('tells the wait after a refund without one', () => {
+  it('reports the wait after a refund without one', () => {
     property((rule, bulk, state, nowMs, taken) => {
       const after = refund(rule, state, nowMs, taken)
       for (let cost = 1; cost <= rule.limit; cost++) {

@@ -4,7 +4,7 @@ import type { RuleState } from '../core/rule.ts'
 
 const modes = everyMode.map((mode) => [mode.title, mode] as const)
 
-describe.each(modes.filter(([, { givesBack }]) => givesBack.length > 0))('%s gives back', (_, mode) => {
+describe.each(modes.filter(([, { givesBack }]) => givesBack.length > 0))('%s refunds', (_, mode) => {
   it.each(mode.givesBack)('%s', (_, takes, [nowMs, amount, takenMs], [returned, remaining, resetAfterMs]) => {
     const rule = ruleOf(mode, GOOD)
     let state: RuleState | undefined
@@ -16,7 +16,7 @@ describe.each(modes.filter(([, { givesBack }]) => givesBack.length > 0))('%s giv
 })
 
 describe.each(modes)('%s', (_, mode) => {
-  it('gives nothing back when it adds, whatever the time, and keeps nothing of nothing', () => {
+  it('refunds nothing when it adds, at any time, and keeps nothing of nothing', () => {
     const rule = ruleOf(mode, GOOD)
     const { state } = rule.step(undefined, 10_500, 4)
     const added = rule.adjust(state, 10_500, 3)

@@ -61,7 +61,7 @@ describe.each(Object.entries(good))('%s', (name, options) => {
     }
   })
 
-  it('refuses an unknown option, a wrong debt, and what is no object', () => {
+  it('refuses an unknown option, a wrong debt, and a value that is not an object', () => {
     expect(() => factory({ ...options, color: 1 })).toThrow(`${name}() has no option "color": it takes `)
     expect(() => factory({ ...options, maxDept: 1 })).toThrow(
       `${name}() has no option "maxDept", did you mean "maxDebt"?`,

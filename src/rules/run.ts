@@ -37,7 +37,7 @@ export function findSum(run: Run, amount: number): number {
 
 /** The sum of the buffer before a pair of a run. */
 export function sumBefore({ older, from, to, sum }: Run, at: number): number {
-  // Counted from the other end, because a part of the first pair may have been given back.
+  // Counted from the other end, because a part of the first pair may have been refunded.
   return at > from ? (older[at - 1] as number) : ((older[to - 1] ?? 0) as number) - sum
 }
 

@@ -1,7 +1,7 @@
 import type { RuleState } from '../core/rule.ts'
 import { copyWithout, findAbove, findSum, moveRun, type Run, readFirstMs, readLastMs, sumBefore, TIME } from './run.ts'
 
-/** The runs before the last of a long timeline: to give back in one of them copies no other. */
+/** The runs before the last of a long timeline: to refund in one of them copies no other. */
 interface Past {
   readonly runs: readonly Run[]
   readonly sum: number

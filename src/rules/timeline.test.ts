@@ -24,7 +24,7 @@ const turns = fc.array(
   { minLength: 1, maxLength: 12, size: 'max' },
 )
 
-/** What stays of a list after giving back up to `amount` of the pairs that match, in the order of the list. */
+/** What stays of a list after refunding up to `amount` of the pairs that match, in the order of the list. */
 function giveBack(pairs: readonly Pair[], amount: number, takenMs?: number): Pair[] {
   let left = amount
   return pairs
@@ -61,7 +61,7 @@ describe.each([
     taken.push([timeMs, 1 + (timeMs % 3)])
   }
 
-  it('is what a plain list would be, whatever is taken, given back and waited for', () => {
+  it('is what a plain list would be, whatever is taken, refunded and waited for', () => {
     fc.assert(
       fc.property(turns, (turnList) => {
         let state = full

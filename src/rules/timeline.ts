@@ -19,7 +19,7 @@ export interface TimelineParameters {
   readonly limit: number
   readonly maxDebt: number
   readonly spanMs: number
-  /** Which costs a give-back removes first. */
+  /** Which costs a refund removes first. */
   readonly returns: 'newest' | 'oldest'
 }
 
@@ -62,7 +62,7 @@ const adjustTimeline: CountedAdjust<TimelineParameters, Timeline> = (parameters,
   return { state: keepUsed(next), returned: Math.max(0, live.total - next.total) }
 }
 
-/** The wait of a cost after what was taken at some times is given back, without the copy that has it given back. */
+/** The wait of a cost after what was taken at some times is refunded, without making that copy. */
 function retryAfterRefund(
   { limit, spanMs }: TimelineParameters,
   state: Timeline,
@@ -111,7 +111,7 @@ export const compactTimelineCodec: CompactCodec<Timeline> = {
   },
 }
 
-/** The view after giving back up to `amount`, of what was taken at `takenMs` only if that is given. */
+/** The view after refunding up to `amount`, of what was taken at `takenMs` only if that is given. */
 function remove(line: Timeline, amount: number, returns: 'newest' | 'oldest', takenMs: number | undefined): Timeline {
   if (takenMs !== undefined) return removeTaken(line, [{ takenMs, left: amount }])
   if (amount >= line.total) return empty(line.atMs, line.spanMs)
@@ -149,7 +149,7 @@ function removeOldest(line: Timeline, amount: number): Timeline {
   return { ...line, from, total, newestCost: from < run.to ? line.newestCost : total, past: NO_PAST }
 }
 
-/** What is given back of which time, in the order of the times. */
+/** What is refunded of which time, in the order of the times. */
 function findPieces(line: Timeline, taken: readonly Taken[]): [takenMs: number, removed: number][] {
   const pieces = new Map<number, number>()
   for (const { takenMs, left } of taken) pieces.set(takenMs, (pieces.get(takenMs) ?? 0) + left)
@@ -159,7 +159,7 @@ function findPieces(line: Timeline, taken: readonly Taken[]): [takenMs: number, 
     .sort(([one], [other]) => one - other)
 }
 
-/** The view after giving back what was taken at some times. Only the runs of those times are copied. */
+/** The view after refunding what was taken at some times. Only the runs of those times are copied. */
 function removeTaken(line: Timeline, taken: readonly Taken[]): Timeline {
   const pieces = findPieces(line, taken)
   let { total, newestCost } = line

@@ -22,7 +22,7 @@ export interface Reloads {
   error: string | null
 }
 
-/** Makes the function that tells what has happened lately. */
+/** Makes the function that reports recent decisions, keys and outages. */
 export function createLiveReports(
   { board, policies, store, place, version, clock }: LiveParts,
   reloads: Reloads,

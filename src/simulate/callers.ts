@@ -10,7 +10,7 @@ export interface CallerOptions {
   readonly keys?: number | undefined
   /** What a request costs, or from what to what. @default 1 */
   readonly cost?: number | { readonly least: number; readonly most: number } | undefined
-  /** How long the work of a request takes, for rules that count who is at work. @default the length of its lease */
+  /** How long the work of a request takes, for rules that count work in progress. @default the length of its lease */
   readonly workMs?: number | undefined
 }
 

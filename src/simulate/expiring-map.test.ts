@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { ExpiringMap } from './expiring-map.ts'
 
-it('forgets each key when it is due and not before, also when that was moved, and tells of it once', () => {
+it('forgets each key when it is due and not before, also when that was moved, and reports it once', () => {
   const turn = fc.record({ key: fc.constantFrom('a', 'b', 'c'), inMs: fc.nat(9), wait: fc.nat(4) })
   fc.assert(
     fc.property(fc.array(turn, { size: '+1' }), (turns) => {

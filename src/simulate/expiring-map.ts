@@ -32,7 +32,7 @@ export class ExpiringMap<Value> {
     this.#queue.add(dueMs, key)
   }
 
-  /** Forgets what is due by `nowMs`, and tells of each. */
+  /** Forgets what is due by `nowMs`, and reports each. */
   expire(nowMs: number, gone?: (key: string, value: Value) => void): void {
     while (this.#queue.nextMs <= nowMs) {
       const queuedMs = this.#queue.nextMs

@@ -7,7 +7,7 @@ function many(count: number, draw: () => number): number[] {
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0) / numbers.length
 
-it('gives the same numbers for the same seed, for ever: a trace is shared by its seed', () => {
+it('always gives the same numbers for the same seed: a trace is shared by its seed', () => {
   const random = randomFrom(1)
   const first = many(4, random.next)
   expect(first).toEqual(many(4, randomFrom(1).next))

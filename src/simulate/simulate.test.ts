@@ -40,7 +40,7 @@ describe('worked examples', () => {
     })
   })
 
-  it('tells how long a shaped request waits, and counts it when it passes', () => {
+  it('says how long a shaped request waits, and counts it when it passes', () => {
     const rule = leakyBucket({ capacity: 4, leak: 1, period: 100, mode: 'shape' })
     const result = one(rule, [arrive(0), arrive(0), arrive(0), arrive(0), arrive(0)])
     expect(result).toMatchObject({
@@ -59,7 +59,7 @@ describe('worked examples', () => {
     expect(result).toMatchObject({ wronglyRefused: 1, wronglyAdmitted: 0, accuracy: 0.8 })
   })
 
-  it('counts the most that are at work at once, and gives places back when the work is done', () => {
+  it('reports the most that work at once, and releases permits when the work is done', () => {
     const rule = concurrency({ limit: 2, lease: 1_000 })
     const work = (atMs: number, workMs?: number): Arrival => ({ atMs, key: 'a', cost: 1, workMs })
     expect(one(rule, [work(0, 10), work(5, 10), work(7), work(10)])).toMatchObject({ admitted: 3, worstWindow: 2 })
@@ -87,7 +87,7 @@ describe('worked examples', () => {
     expect(plain).toMatchObject({ admitted: 3, peakBytes: 24 })
   })
 
-  it('tells what remained for the watched key at the end of each slot', () => {
+  it('says what remained for the watched key at the end of each slot', () => {
     const rule = tokenBucket({ capacity: 10, refill: 10, period: 1_000 })
     const trace = Object.assign([arrive(0, 'b', 3), arrive(0, 'a', 10)], { fromMs: 0, untilMs: 1_000 })
     const remaining = (watchedKey?: string): number[] =>
@@ -98,7 +98,7 @@ describe('worked examples', () => {
   })
 })
 
-it('forgets keys that are as if untouched: what is kept is bounded by who comes within a window', () => {
+it('forgets keys that are as if untouched: the memory is bounded by the keys of one window', () => {
   const trace = Array.from({ length: 10_000 }, (_, index) => arrive(index * 10, `user:${index}`))
   const rule = slidingLog({ limit: 5, window: 100 })
   expect(one(rule, trace)).toMatchObject({ admitted: 10_000, peakKeys: 10, peakBytes: 240 })
@@ -123,7 +123,7 @@ it('measures what a decision takes by the clock that it is given', () => {
   expect(one(rule, [], { nowNs }).nanosecondsPerDecision).toBeUndefined()
 })
 
-it('tells of every decision', () => {
+it('reports every decision', () => {
   const told: [string, number, boolean][] = []
   const contestant = { name: 'one', rule: concurrency({ limit: 1, lease: 1_000 }) }
   simulate([contestant], [{ ...arrive(0), workMs: 5 }, arrive(3), arrive(5)], {
@@ -140,7 +140,7 @@ describe('step by step', () => {
   const contestants = listRuleVariants(20, 1_000)
   const trace = poisson({ perSecond: 40, durationMs: 20_000, keys: 3, workMs: 50 })
 
-  it('comes to the same as at once, whatever the parts', () => {
+  it('gives the same result in parts of any size as at once', () => {
     const atOnce = simulate(contestants, trace)
     const { fromMs, untilMs } = trace
     for (const size of [1, 333, 7_000]) {
@@ -184,7 +184,7 @@ describe('step by step', () => {
   })
 })
 
-it('has nothing to give back of a lease that has ended, though its key is forgotten', () => {
+it('has nothing to refund of a lease that has ended, though its key is forgotten', () => {
   const simulation = createSimulation([{ name: 'one', rule: concurrency({ limit: 1, lease: 1_000 }) }])
   simulation.offer([{ ...arrive(0), workMs: 1_500 }])
   simulation.passTime(1_200)

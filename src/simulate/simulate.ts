@@ -36,7 +36,7 @@ export interface Simulation {
   results(): readonly Result[]
 }
 
-/** Plays a trace through every rule and tells what came of it. */
+/** Plays a trace through every rule and says what came of it. */
 export function simulate(
   contestants: readonly Contestant[],
   trace: Trace,

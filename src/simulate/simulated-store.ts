@@ -54,7 +54,7 @@ export class SimulatedStore {
       const { id, endMs, arrival } = this.#permits.take()
       const entry = this.#entries.get(arrival.key) ?? UNTOUCHED
       const ruling = decide(createOperation(this.#createKey(arrival), 'settle', { holdId: id }), entry, endMs)
-      // A lease that has ended before its work has nothing to give back.
+      // A lease that has ended before its work has nothing to refund.
       if (ruling.allowed) this.#entries.set(arrival.key, ruling)
       steps.push({ arrival, ruling, atMs: endMs, isRelease: true })
     }

@@ -8,7 +8,7 @@ export interface Arrival {
   /** A whole number of at least 1. */
   readonly cost: number
   /**
-   * How long its work takes. A rule that counts who is at work gets the permit back then. Absent: the permit comes back when its
+   * How long its work takes. A rule that counts work in progress gets the permit back then. Absent: the permit comes back when its
    * lease ends.
    */
   readonly workMs?: number | undefined
@@ -42,7 +42,7 @@ export interface Result {
   readonly refused: number
   /**
    * The most that passed for one key in any stretch of one window, found exactly; and that by the limit. A request that has to wait
-   * its turn passes when it is its turn. Of a rule that counts who is at work: the most at once.
+   * its turn passes when it is its turn. Of a rule that counts work in progress: the most at once.
    */
   readonly worstWindow: number
   readonly worstOverLimit: number

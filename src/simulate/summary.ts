@@ -84,7 +84,7 @@ function burstsFor(limit: number, windowMs: number, durationMs: number): Trace {
 }
 
 function play(limit: number, windowMs: number, trace: Trace, nowNs?: () => number): readonly Result[] {
-  // Rules that count who is at work have no window to be exact in.
+  // Rules that count work in progress have no window to be exact in.
   const contestants = listRuleVariants(limit, windowMs).filter(({ rule }) => rule.windowMs !== undefined)
   return simulate(contestants, trace, { nowNs })
 }

@@ -56,7 +56,7 @@ export class Tally {
     this.#timeLine.add(allowed ? cost : 0, allowed ? 0 : cost)
     this.#sums.requests++
     this.#sums.offered += cost
-    // Who has to wait passes when it is its turn.
+    // A request that has to wait passes when it is its turn.
     const passesMs = atMs + delayMs
     const hasRoom = this.#admitted.sum(key, passesMs) + cost <= this.#rule.limit
     if (!allowed) {

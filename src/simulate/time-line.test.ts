@@ -3,11 +3,11 @@ import { TimeLine } from './time-line.ts'
 
 const remainingAt = (nowMs: number): number => nowMs
 
-it('has nothing to show before anything has happened', () => {
+it('is empty before the first request', () => {
   expect(new TimeLine(10, undefined, undefined).slots(0, remainingAt)).toEqual([])
 })
 
-it('cuts a known stretch of time evenly, and tells what remained at the end of each slot', () => {
+it('cuts a known stretch of time evenly, and says what remained at the end of each slot', () => {
   const line = new TimeLine(4, 1_000, 1_400)
   line.moveTo(1_050, remainingAt)
   line.add(3, 1)

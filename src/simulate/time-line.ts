@@ -2,7 +2,7 @@ import type { Slot } from './simulation.ts'
 
 type Filled = { -readonly [Name in 'admitted' | 'refused' | 'remaining']: Slot[Name] }
 
-/** Tells what remained for the watched key at a time. */
+/** Says what remained for the watched key at a time. */
 export type RemainingAt = (nowMs: number) => number
 
 /**

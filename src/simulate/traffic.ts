@@ -73,7 +73,7 @@ export function bursts(options: BurstOptions): Trace {
 }
 
 /**
- * One who knows the limit, the window and the clock, and aims at the edge between two windows: takes all in the last millisecond before
+ * A client that knows the limit, the window and the clock, and aims at the edge between two windows: takes all in the last millisecond before
  * it, all in the first one after it, and then whatever comes free, as soon as it does. Then it rests until everything is as if
  * untouched. Every other time it opens the window beforehand with one request, for windows that begin with the first.
  */

@@ -236,7 +236,7 @@ it('asks after another limiter of the same name has changed the key, until all o
   expect(await limiterWith(clock, store, 1e9).limiter.consume('ann')).toMatchObject({ decidedBy: 'redis' })
 })
 
-it('asks after a call that the store may have heard without an answer', async () => {
+it('asks after a call that the store may have received without an answer', async () => {
   const store = remoteStore()
   const limiter = createLimiter({ name: 'api', rule: minute, store, clock: manualClock(0), instances: 1 })
   await limiter.consume('ann', { cost: 5 })
@@ -257,7 +257,7 @@ it('asks for a request with an id, which may have been admitted before', async (
   })
 })
 
-it('asks about places, which may come free at any time, and in shadow mode, where no request is refused', async () => {
+it('asks about permits, which may come free at any time, and in shadow mode, where no request is refused', async () => {
   const clock = manualClock(0)
   const places = createLimiter({
     name: 'work',

@@ -12,7 +12,7 @@ it.each([
   ['memory', () => memoryStore()],
   ['durable-object', () => durableObjectStore(openSqlite())],
   ['redis', () => redisStore({ send: async () => 'unasked', sendToAll: async () => 'unasked' })],
-])('the store %s decides nothing of a limit that it was never told of', (_, createStore) => {
+])('the store %s decides nothing about a limit that was never registered', (_, createStore) => {
   const limit = createLimit({ limiter: 'api', rule: fixedWindow({ limit: 1, window: 1_000 }) })
   const operations = [operationOn(limit, 'ann', { type: 'consume', amount: 1 })]
   const call = { operations, nowMs: 0, idempotency: undefined, timeoutMs: 0 }

@@ -149,7 +149,7 @@ describe('run', () => {
     expect([clock.nowMs(), clock.pendingTimers]).toEqual([300, 0])
   })
 
-  it('goes by the time that passes when the clock is set back on the way', async () => {
+  it('counts the time that passes when the clock is set back on the way', async () => {
     const clock = manualClock(1_000)
     clock.timer(10, () => clock.set(500))
     await clock.run(100)

@@ -11,7 +11,7 @@ import type { StoreCheck } from './store-checks.ts'
 const minute = fixedWindow({ limit: 3, window: 60_000 })
 const second = tokenBucket({ capacity: 5, refill: 1, period: 1_000 })
 
-/** Every answer that passes tells when more would. */
+/** Every answer that passes says when more would. */
 export const nextChecks: readonly StoreCheck[] = [
   {
     title: 'next: every call that passes tells when more passes, and no other',

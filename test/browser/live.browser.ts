@@ -24,10 +24,10 @@ describe('the live view', () => {
     await expect.poll(() => cells(page, '.policies', 'api'), PATIENT).toEqual(['102', '30', expect.any(String)])
     const messages = async () => (await cells(page, '.policies', 'messages')).slice(0, 2)
     await expect.poll(messages, PATIENT).toEqual(['8', '0'])
-    await expect.poll(() => readText(page.locator('.policies')), PATIENT).toContain('would have refused 3')
+    await expect.poll(() => readText(page.locator('.policies')), PATIENT).toContain('would have rejected 3')
     await expect.poll(() => cells(page, '[aria-label="Busiest keys"]', 'user:42'), PATIENT).toEqual(['100', '30'])
     expect(await cells(page, '[aria-label="Busiest keys"]', 'user:7')).toEqual(['2', '0'])
-    expect(await cells(page, '[aria-label="Most refused keys"]', 'user:42')).toEqual(['0', '30'])
+    expect(await cells(page, '[aria-label="Most rejected keys"]', 'user:42')).toEqual(['0', '30'])
     expect(await readText(page.locator('[aria-label="Busiest keys"]'))).toContain('user=1, ip=203.0.113.7')
 
     // The seconds of the chart, as its table tells them.
@@ -41,7 +41,7 @@ describe('the live view', () => {
     expect(await page.getByRole('img', { name: /Requests per second/ }).getAttribute('aria-label')).toContain('api')
   })
 
-  it('asks a question and tells the decision in words', async () => {
+  it('asks a question and reports the decision in words', async () => {
     const service = await startService({ env: { SLUICE_TOKEN: '' } })
     expect(service.token).not.toBe(TOKEN)
     const { page } = await open(`${service.url}/#token=${service.token}`)
@@ -51,7 +51,7 @@ describe('the live view', () => {
     await panel.getByRole('button', { name: 'Consume' }).click()
     await expect.poll(() => readText(panel), PATIENT).toMatch(/Allowed\. 1 of 100 remains; all of it is back in/)
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => readText(panel), PATIENT).toMatch(/Refused by api: only 1 of 100 is left\. Try again in/)
+    await expect.poll(() => readText(panel), PATIENT).toMatch(/Rejected by api: only 1 of 100 is left\. Try again in/)
     // The token is out of the address, so that it is not shared by mistake.
     expect(new URL(page.url()).hash).toBe('#/live')
     await panel.getByLabel('Policy').selectOption('messages')
@@ -59,16 +59,16 @@ describe('the live view', () => {
     await panel.getByLabel('Key of ip').fill('203.0.113.7')
     await panel.getByLabel('Cost').fill('6')
     await panel.getByRole('button', { name: 'Consume' }).click()
-    await expect.poll(() => readText(panel), PATIENT).toContain('In the shadow ip would have refused.')
+    await expect.poll(() => readText(panel), PATIENT).toContain('In shadow mode ip would have rejected it.')
   })
 
   it('opens a key: what is stored, why it was refused, and reset and block with the token', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`, { mayLoseService: true })
     await service.consume({ policy: 'api', key: 'a b~{c}' }, 103)
-    await page.locator('[aria-label="Most refused keys"]').getByRole('button', { name: 'a%20b%7E%7Bc%7D' }).click()
+    await page.locator('[aria-label="Most rejected keys"]').getByRole('button', { name: 'a%20b%7E%7Bc%7D' }).click()
     const dialog = page.getByRole('dialog')
-    await expect.poll(() => readText(dialog), PATIENT).toMatch(/Refused by api: nothing is left of 100\. Try again in/)
+    await expect.poll(() => readText(dialog), PATIENT).toMatch(/Rejected by api: nothing is left of 100\. Try again in/)
     expect(await dialog.locator('tbody td').allInnerTexts()).toEqual(['100', '0', expect.stringMatching(/ (h|min)/)])
     expect(await readText(dialog)).toContain('api 100 per hour')
     expect(await dialog.locator('.refusals-of-key li').count()).toBe(3)
@@ -85,7 +85,7 @@ describe('the live view', () => {
     await dialog.getByRole('button', { name: 'Block', exact: true }).click()
     await expect
       .poll(() => readText(dialog), PATIENT)
-      .toMatch(/Refused by api: the key is blocked\. Try again in (10|9) min/)
+      .toMatch(/Rejected by api: the key is blocked\. Try again in (10|9) min/)
     expect(await service.consume({ policy: 'api', key: 'a b~{c}' })).toMatchObject([{ reason: 'blocked' }])
     await dialog.getByRole('button', { name: 'Unblock' }).click()
     await expect.poll(() => readText(dialog), PATIENT).toContain('The next request passes.')
@@ -105,7 +105,7 @@ describe('the live view', () => {
     const rows = page.getByRole('dialog').locator('tbody tr')
     await expect.poll(() => rows.count(), PATIENT).toBe(2)
     expect(await rows.nth(0).locator('td').allInnerTexts()).toEqual(['20', '0', expect.any(String)])
-    expect(await readText(page.getByRole('dialog').locator('.refusals-of-key'))).toContain('Refused by user')
+    expect(await readText(page.getByRole('dialog').locator('.refusals-of-key'))).toContain('Rejected by user')
   })
 
   it('starts its time lines with the service, and says limits with their windows', async () => {
@@ -122,7 +122,7 @@ describe('the live view', () => {
   it('is empty in words before anything has happened', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`)
-    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No key has come lately.')
+    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No requests in this time.')
     expect(await readText(page.locator('main'))).toContain('No outage since the service started.')
   })
 })
@@ -154,7 +154,7 @@ describe('the token', () => {
     const { page } = await open(`${url}/`, { mayLoseService: true })
     await expect.poll(() => connection(page), PATIENT).toBe('Locked')
     expect(await readText(page.getByRole('alert'))).toContain(
-      'The service asks for its token. Others can reach this service, directly or through a proxy: it shows keys and policies only to those who have the token.',
+      'The service asks for its token. Other machines can reach this service, directly or through a proxy. It shows keys and policies only with the token.',
     )
     expect(await page.getByRole('heading', { name: 'Policies' }).count()).toBe(0)
     await page.getByLabel('Token').fill('wrong')
@@ -177,7 +177,7 @@ describe('the token', () => {
   })
 })
 
-describe('when something is away', () => {
+describe('when something does not answer', () => {
   it('the page says so, keeps what it knows, and comes back without a reload', async () => {
     const service = await startService()
     const { page } = await open(`${service.url}/`, { mayLoseService: true })
@@ -199,7 +199,7 @@ describe('when something is away', () => {
     await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No service answers here.')
   })
 
-  it('a store that is away is shown, marked on the time lines, and remembered', async () => {
+  it('an outage of the store is shown, marked on the time lines, and kept', async () => {
     const redis = await startServer()
     onTestFinished(() => redis.stop())
     const service = await startService({

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 async function shown(view: string, how: Parameters<typeof open>[1]): Promise<Page> {
   const { page } = await open(`${service.url}/#/${view}`, how)
-  const sign = view === 'live' ? 'user:42' : 'First refusals'
+  const sign = view === 'live' ? 'user:42' : 'First rejections'
   await expect.poll(() => readText(page.locator('main')), PATIENT).toContain(sign)
   if (view === 'playground') await page.getByRole('table', { name: 'Every rule' }).waitFor()
   return page
@@ -28,8 +28,8 @@ async function shown(view: string, how: Parameters<typeof open>[1]): Promise<Pag
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
 
 async function openKey(page: Page): Promise<void> {
-  await page.locator('[aria-label="Most refused keys"]').getByRole('button', { name: 'user=1' }).click()
-  await expect.poll(() => readText(page.getByRole('dialog')), PATIENT).toContain('Refused by user')
+  await page.locator('[aria-label="Most rejected keys"]').getByRole('button', { name: 'user=1' }).click()
+  await expect.poll(() => readText(page.getByRole('dialog')), PATIENT).toContain('Rejected by user')
 }
 
 /** What reaches beyond the right edge of the screen, and how wide the page is. */
@@ -101,7 +101,7 @@ describe('the theme', () => {
     await expect.poll(shade, PATIENT).toBe('light')
   })
 
-  it.each(['light', 'dark'] as const)('tells allowed from refused for every kind of eye in %s', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('shows allowed unlike refused for every eye in %s', async (colorScheme) => {
     const page = await shown('live', { colorScheme })
     const [allowed, refused] = await page.evaluate(() =>
       ['allowed-fill', 'refused'].map((name) => {
@@ -136,7 +136,7 @@ describe('a user with only a keyboard', () => {
     const page = await shown('live', {})
     await tabTo(page, /^Playground$/)
     await page.keyboard.press('Enter')
-    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('First refusals')
+    await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('First rejections')
     await tabTo(page, /^bursts$/)
     await page.keyboard.press('ArrowLeft')
     expect(await page.getByRole('radio', { name: 'poisson' }).isChecked()).toBe(true)
@@ -152,10 +152,10 @@ describe('a user with only a keyboard', () => {
     await expect.poll(() => page.getByRole('button', { name: 'Play' }).count(), PATIENT).toBe(1)
     await page.keyboard.press('Home')
     expect(await time.getAttribute('aria-valuetext')).toBe('0 ms of 1 min')
-    await expect.poll(() => readText(page.locator('.tank-words').first()), PATIENT).toMatch(/\b0 refused so far/)
+    await expect.poll(() => readText(page.locator('.tank-words').first()), PATIENT).toMatch(/\b0 rejected so far/)
     await page.keyboard.press('End')
     const [admitted, refused] = [page.locator('[data-number=admitted] b'), page.locator('[data-number=refused] b')]
-    const sums = `${await readText(admitted.first())} admitted, ${await readText(refused.first())} refused so far`
+    const sums = `${await readText(admitted.first())} admitted, ${await readText(refused.first())} rejected so far`
     await expect.poll(() => readText(page.locator('.tank-words').first()), PATIENT).toContain(sums)
     await tabTo(page, /^Remove fixed-window$/)
     await page.keyboard.press('Enter')
@@ -182,7 +182,7 @@ describe('a user with only a keyboard', () => {
   })
 })
 
-it('moves little for those who want little motion', async () => {
+it('moves little where the system asks for it', async () => {
   const page = await shown('playground', { reducedMotion: 'reduce' })
   await page.evaluate(() => {
     const time = document.querySelector<HTMLInputElement>('[aria-label=Time]') as HTMLInputElement

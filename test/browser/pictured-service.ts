@@ -30,7 +30,7 @@ export async function picturedService(): Promise<{ url: string; stop: () => Prom
     store: faraway(store, clock),
     place: '10.0.0.5:6379',
     token: TOKEN,
-    version: '0.0.0',
+    version: '0.1.0',
     page: fileURLToPath(new URL('../../dist/page/', import.meta.url)),
     clock,
   })

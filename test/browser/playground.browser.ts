@@ -171,7 +171,7 @@ describe('a link', () => {
   })
 })
 
-describe('what is wrong is said beside it', () => {
+describe('a mistake is described beside its field', () => {
   it('for a rule, while the others go on', async () => {
     const { page } = await play()
     await lane(page, 'token-bucket').getByLabel('capacity', { exact: true }).fill('0')

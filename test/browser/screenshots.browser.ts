@@ -7,7 +7,7 @@ import { picturedService } from './pictured-service.ts'
 
 const folder = process.env.SLUICE_SCREENSHOTS as string
 
-/** Pictures of the page for people, `SLUICE_SCREENSHOTS=folder npm run test:browser`. Three of them are in docs/pictures. */
+/** Pictures of the page for people, `SLUICE_SCREENSHOTS=folder npm run test:browser`. Two of them are in docs/pictures. */
 describe('a picture', () => {
   const open = openPages()
   let service: Awaited<ReturnType<typeof picturedService>>

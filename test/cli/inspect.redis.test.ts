@@ -28,13 +28,13 @@ describe.each(names)('inspect, by %s,', (name) => {
     return (await inspected(key, '--policies', file, '--policy', name, '--redis', url, ...args))[0]
   }
 
-  it('tells of a key that is not there', async () => {
+  it('reports a key that is not there', async () => {
     const { decision, limits } = await look()
     expect(decision).toMatchObject({ allowed: true, remaining: 5, limitedBy: null, reason: null })
     expect(limits[0].stored).toMatchObject({ type: 'none', ttlMs: null, bytes: null, state: null, debt: 0, holds: [] })
   })
 
-  it('tells what is counted, held, owed and blocked, and changes nothing by that', async () => {
+  it('says what is counted, held, owed and blocked, and changes nothing by that', async () => {
     const limiter = stage.limiterNamed(RULES, name)
     await limiter.consume(key, { cost: 2 })
     await limiter.reserve(key, { estimate: 1, expiresIn: 3_000_000 })
@@ -152,7 +152,7 @@ describe('inspect for people', () => {
     expect(await inspected('other', ...at)).toMatchObject([{ policy: 'alone', decision: { remaining: 5 } }])
   })
 
-  it('tells of a log of many entries', async () => {
+  it('reports a log of many entries', async () => {
     const limit = openLimit(redisStore(stage.redis.client), {
       limiter: 'many',
       rule: slidingLog({ limit: 500, window: '1h' }),

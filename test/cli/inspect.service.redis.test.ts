@@ -44,7 +44,7 @@ describe('a running service', () => {
     expect(tiers.limits.map(({ name }: { name: string }) => name)).toEqual(['user', 'ip'])
   })
 
-  it('resets a key for who has the token, in a file or in the environment', async () => {
+  it('resets a key with the token from a file or from the environment', async () => {
     const { at, limiters } = await serve()
     const api = limiters.find(({ name }) => name === 'api') as Limiter<string>
     await api.consume('user:42')

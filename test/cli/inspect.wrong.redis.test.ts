@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.stop())
 
-describe('inspect tells what is wrong', () => {
+describe('inspect says what is wrong', () => {
   it.each([
     [
       ['--policy', 'fixed'],
@@ -84,7 +84,7 @@ describe('inspect tells what is wrong', () => {
     expect(await inspected('user=ada', ...at)).toMatchObject([{ policy: 'messages', key: 'user=ada' }])
   })
 
-  it('a Redis that is away', async () => {
+  it('a Redis that does not answer', async () => {
     const port = await freePort()
     const file = await writePolicies(TIERS)
     const result = await said('inspect', 'x', '--policies', file, '--redis', `redis://127.0.0.1:${port}`)

@@ -56,7 +56,7 @@ describe('what a terminal would obey is escaped', () => {
     expectPrintable(terminal.errors())
   })
 
-  it('in what inspect and reset tell of a service', async () => {
+  it('in what inspect and reset say of a service', async () => {
     const { url } = await serving(await writePolicies(POLICIES))
     const token = await writePolicies('correct-horse-battery-staple', 'token.txt')
     const at = ['--url', url, '--policy', NASTY, '--token-file', token]

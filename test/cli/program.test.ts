@@ -10,7 +10,7 @@ async function said(...args: string[]) {
   return { code, out: terminal.text(), err: terminal.errors() }
 }
 
-it('alone it tells what there is, with examples, exit codes and environment variables', async () => {
+it('alone it lists the commands, with examples, exit codes and environment variables', async () => {
   const { code, out, err } = await said()
   expect([code, err]).toEqual([0, ''])
   expect(await said('--help')).toEqual({ code, out, err })
@@ -42,7 +42,7 @@ it('every command has help with an example, and so has each command below it', a
   expect(paths).toContainEqual(['scripts', 'load'])
 })
 
-it('tells its version', async () => {
+it('reports its version', async () => {
   expect(await said('--version')).toEqual({ code: 0, out: `${manifest.version}\n`, err: '' })
 })
 
@@ -59,7 +59,7 @@ it('suggests what was probably meant', async () => {
   ])
 })
 
-it('ends with 2 when an argument is missing, and tells which', async () => {
+it('ends with 2 when an argument is missing, and says which', async () => {
   expect(await said('inspect')).toEqual({
     code: 2,
     out: '',
@@ -67,7 +67,7 @@ it('ends with 2 when an argument is missing, and tells which', async () => {
   })
 })
 
-it('tells all that is wrong with a file of policies, and ends with 2', async () => {
+it('reports all that is wrong with a file of policies, and ends with 2', async () => {
   const file = await writePolicies('policies:\n  api: { rule: fixed-window, limit: 0, window: 1 }\n')
   const { code, err } = await said(
     'inspect',
@@ -90,7 +90,7 @@ it('what stands behind -- is no option', async () => {
   expect(err).toBe('sluice: --policy is missing, such as --policy api\n')
 })
 
-it('a group of commands alone tells what is in it', async () => {
+it('a group of commands alone says what is in it', async () => {
   const { code, out, err } = await said('scripts')
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain('Usage: sluice scripts')

@@ -151,7 +151,7 @@ describe('when it does not work', () => {
     )
   })
 
-  it('who is patient gets a client at once, which connects as soon as there is a server', async () => {
+  it('a patient caller gets a client at once, which connects as soon as there is a server', async () => {
     const port = await freePort()
     const redis = await connectRedis(`redis://127.0.0.1:${port}`, { isPatient: true })
     onTestFinished(() => redis.close())
@@ -160,7 +160,7 @@ describe('when it does not work', () => {
     expect(await redis.client.ping()).toBe('PONG')
   })
 
-  it('who is patient may give up at any time', async () => {
+  it('a patient caller may give up at any time', async () => {
     const redis = await connectRedis(`redis://127.0.0.1:${await freePort()}`, { isPatient: true })
     const answer = redis.client.ping()
     await redis.close()

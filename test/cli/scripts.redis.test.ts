@@ -193,7 +193,9 @@ describe('scripts check warns', () => {
     const few = await said('check', '--redis', `redis://few:secret@127.0.0.1:${strict.port}`)
     expect(few.code).toBe(1)
     for (const command of ['EVAL', 'SCRIPT LOAD', 'GET', 'MGET', 'EXISTS', 'SET', 'DEL', 'TIME']) {
-      expect(few.out).toContain(`  problem  the user may not send ${command}, see docs/redis.md\n`)
+      expect(few.out).toContain(
+        `  problem  the user may not send ${command}. Grant it (npx sluice explain STORE_DENIED)\n`,
+      )
     }
     await ask(strict, 'ACL', 'SETUSER', 'none', ...rights, '-info')
     const none = await said('check', '--redis', `redis://none:secret@127.0.0.1:${strict.port}`)

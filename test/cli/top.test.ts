@@ -156,7 +156,7 @@ describe('top at a terminal', () => {
     expect(await done).toBe(0)
   })
 
-  it('goes on when the service is away for a while, with what it said last', async () => {
+  it('goes on while the service does not answer, with the last report', async () => {
     let asked = 0
     const at = await serving((request, response) => {
       asked += 1

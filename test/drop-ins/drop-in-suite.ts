@@ -132,7 +132,7 @@ export function describeDropIn(startSite: StartSite): void {
       expect(passed).toBe(30)
     })
 
-    it('tells how long to wait, and keeps to it to the millisecond', async () => {
+    it('says how long to wait, and keeps to it to the millisecond', async () => {
       const clock = manualClock(1_003_000)
       const options = { ...patient, store: createStore(), name: name(), clock }
       const site = await start({ options, limit: 2, windowMs: 10_000 })
@@ -147,7 +147,7 @@ export function describeDropIn(startSite: StartSite): void {
       expect((await ask(site)).status).toBe(200)
     })
 
-    it('tells what remains', async () => {
+    it('says what remains', async () => {
       const site = await start({
         options: { ...patient, store: createStore(), name: name() },
         limit: 3,

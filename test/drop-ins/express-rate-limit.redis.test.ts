@@ -67,7 +67,7 @@ describe.each(versions)('expressRateLimitStore and the options of %s', (_, expre
     keep(serve(express, rateLimit, { windowMs: 60_000, ...options }))
 
   describeOnStores((createStore, name) => {
-    it('gives nothing back for requests that it refused, although they count as failed', async () => {
+    it('refunds nothing for requests that it refused, although they count as failed', async () => {
       const store = expressRateLimitStore({ ...patient, store: createStore(), name: name() })
       const site = await start({ limit: 2, skipFailedRequests: true, store })
       expect(await statuses(site, 2)).toEqual([200, 200])
@@ -77,7 +77,7 @@ describe.each(versions)('expressRateLimitStore and the options of %s', (_, expre
       expect((await store.get('ada'))?.totalHits).toBe(2)
     })
 
-    it('gives nothing back for refusals that are answered with 200', async () => {
+    it('refunds nothing for refusals that are answered with 200', async () => {
       const store = expressRateLimitStore({ ...patient, store: createStore(), name: name() })
       const options = { skipSuccessfulRequests: true, statusCode: 200, message: 'slow down' }
       const site = await start({ limit: 1, store, ...options })

@@ -106,7 +106,7 @@ describe.each(versions)('fastifyRateLimitStore and the options of @fastify/rate-
       expect(await statuses(app, 3)).toEqual([200, 403, 403])
     })
 
-    it('starts the wait anew at every refusal with continueExceeding, and the count after it', async () => {
+    it('restarts the wait at every refusal with continueExceeding, and the count after it', async () => {
       const clock = manualClock(1_000_000)
       const store = fastifyRateLimitStore({ ...patient, store: createStore(), name: name(), clock })
       const app = await start({ max: 2, timeWindow: 1_000, continueExceeding: true, store })

@@ -47,7 +47,7 @@ export function describeHitStore(
       expect(await statuses(site, 3, 'ada', '/401')).toEqual([401, 401, 429])
     })
 
-    it('still gives back what failed after others were refused', async () => {
+    it('still refunds what failed after others were refused', async () => {
       const store = create({ ...patient, store: createStore(), name: name() })
       let finish = (): void => {}
       const held = new Promise<void>((resolve) => {
@@ -62,7 +62,7 @@ export function describeHitStore(
       await settled(store, 0)
     })
 
-    it('gives back into the window that it was taken from, and not into the next', async () => {
+    it('refunds into the window that it was taken from, and not into the next', async () => {
       const clock = manualClock(1_000_000)
       const options = { ...patient, store: createStore(), name: name(), clock }
       const store = create(options)
@@ -79,7 +79,7 @@ export function describeHitStore(
       expect((await store.get('ada'))?.totalHits).toBe(2)
     })
 
-    it('leaves nothing negative when a give-back comes after the end of the window', async () => {
+    it('leaves nothing negative when a refund comes after the end of the window', async () => {
       const clock = manualClock(1_000_000)
       const store = create({ ...patient, store: createStore(), name: name(), clock })
       const site = await start({ limit: 2, windowMs: 1_000, store })
@@ -156,7 +156,7 @@ export function describeHitStore(
   })
 }
 
-/** Resolves when the client has this many hits: a library may give back after it has answered. */
+/** Resolves when the client has this many hits: a library may refund after it has answered. */
 export async function settled(store: HitStore, hits: number): Promise<void> {
   await expect.poll(async () => (await store.get('ada'))?.totalHits ?? 0).toBe(hits)
 }

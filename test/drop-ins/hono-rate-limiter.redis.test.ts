@@ -55,7 +55,7 @@ describe('honoRateLimiterStore and the options of hono-rate-limiter', () => {
     )
   })
 
-  it('tells what is wrong where the limiter is made', () => {
+  it('says what is wrong where the limiter is made', () => {
     const make = () => rateLimiter({ keyGenerator, limit: 1.5, windowMs: 60_000, store: honoRateLimiterStore() })
     expect(make).toThrow('limit must be a whole number of at least 1, got 1.5')
   })

@@ -117,7 +117,7 @@ describe.each(versions)('throttlerStorage and the options of @nestjs/throttler, 
       expect(await statuses(app, 4)).toEqual([200, 200, 200, 429])
     })
 
-    it('starts one block for many refusals, and gives back nothing that was counted after it', async () => {
+    it('starts one block for many refusals, and refunds nothing that was counted after it', async () => {
       const clock = manualClock(1_000_000)
       const storage = throttlerStorage({ ...patient, store: createStore(), name: name(), clock })
       const hit = async (): Promise<boolean> => !(await storage.increment('ada', 60_000, 3, 5, 'default')).isBlocked

@@ -134,13 +134,13 @@ describe.each(['memory', 'redis'])('examples/chat on %s', (kind) => {
     expect(tokensLeft(passed)).toBe(BUDGET - 100 - 102 - 1 - 3)
   })
 
-  it('tells no time to wait for more than a day’s budget', async () => {
+  it('reports no time to wait for more than a day’s budget', async () => {
     const response = await chat.ask('userTom', say('one', { max_tokens: BUDGET }))
     expect([response.status, response.headers.get('retry-after')]).toEqual([413, null])
     expect(await budgetOf(chat, 'userTom')).toBe(BUDGET)
   })
 
-  it('gives everything back when the model fails, in one piece or in the middle of a stream', async () => {
+  it('refunds everything when the model fails, in one piece or in the middle of a stream', async () => {
     const broken = say('one two three four', { model: 'broken', max_tokens: 100 })
     const whole = await chat.ask('userKim', broken)
     expect([whole.status, (await json(whole)).error?.message]).toEqual([500, 'the model broke'])
@@ -152,7 +152,7 @@ describe.each(['memory', 'redis'])('examples/chat on %s', (kind) => {
     expect(after.headers.get('x-ratelimit-remaining-requests')).toBe(`${REQUESTS - 1}`)
   })
 
-  it('answers 400 to what is no chat, and counts nothing', async () => {
+  it('answers 400 to a body that is not a chat, and counts nothing', async () => {
     const bodies = [{}, null, say('one', { max_tokens: 0 }), { messages: [] }, { messages: [null] }]
     for (const body of bodies) expect((await chat.ask('userZoe', body)).status).toBe(400)
     expect(await budgetOf(chat, 'userZoe')).toBe(BUDGET)

@@ -86,7 +86,7 @@ describe.each(names)('examples/%s', (name) => {
       expect((await me('127.0.0.1')).status).toBe(200)
     })
 
-    it('believes no header about who the client is', async () => {
+    it('trusts no header about the client', async () => {
       await expectRefusal(
         await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.9', 'x-real-ip': '203.0.113.9' } }),
       )

@@ -21,7 +21,7 @@ describe.each(['memory', 'redis'])('POST /chat of examples/express on %s', (kind
     return fetch(`${await example.url()}/chat`, { method: 'POST', headers, body: JSON.stringify(body) })
   }
 
-  it('counts what the prompt and the answer took, and gives the rest of the estimate back', async () => {
+  it('counts what the prompt and the answer took, and refunds the rest of the estimate', async () => {
     const response = await chat('luis', { prompt: 'Hello there', maxTokens: 500 })
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ answer: 'You said: Hello there', used: 6, left: BUDGET - 6 })
@@ -29,7 +29,7 @@ describe.each(['memory', 'redis'])('POST /chat of examples/express on %s', (kind
     expect(await next.json()).toEqual({ answer: 'You', used: 2, left: BUDGET - 8 })
   })
 
-  it('tells no time to wait for more than a day’s budget, and takes nothing for it', async () => {
+  it('reports no time to wait for more than a day’s budget, and takes nothing for it', async () => {
     const response = await chat('tom', { prompt: 'one', maxTokens: BUDGET })
     expect([response.status, response.headers.get('retry-after')]).toEqual([413, null])
     expect(response.headers.get('content-type')).toContain('application/problem+json')
@@ -47,7 +47,7 @@ describe.each(['memory', 'redis'])('POST /chat of examples/express on %s', (kind
     expect(seconds).toBeLessThanOrEqual(86_400)
   })
 
-  it('gives everything back when the model fails', async () => {
+  it('refunds everything when the model fails', async () => {
     expect((await chat('kim', { prompt: 'break', maxTokens: 400 })).status).toBe(500)
     expect(await (await chat('kim', { prompt: 'one', maxTokens: 1 })).json()).toMatchObject({ left: BUDGET - 2 })
   })

@@ -50,7 +50,7 @@ describe.each(['memory', 'redis'])('examples/socket-io on %s', (kind) => {
     for (const socket of clients.splice(0)) socket.disconnect()
   }
 
-  /** Tries until it is let in: the places of those who have just gone come back a little later. */
+  /** Tries until it is let in: the permits of those who have just gone come back a little later. */
   async function connected(...how: Parameters<typeof connect>): Promise<Socket> {
     let socket: Socket | undefined
     await waitUntil(async () => {
@@ -110,7 +110,7 @@ describe.each(['memory', 'redis'])('examples/socket-io on %s', (kind) => {
     closeAll()
   })
 
-  it('ends when it is asked to, and gives the places of those who are connected back', async () => {
+  it('ends when it is asked to, and releases the permits of the open connections', async () => {
     const sockets = await Promise.all(Array.from({ length: AT_ONCE }, () => connected()))
     const closed = sockets.map((socket) => new Promise((resolve) => socket.once('disconnect', resolve)))
     expect(await example.stop()).toBe(0)

@@ -48,7 +48,7 @@ describe.each(['memory', 'redis'])('examples/websocket on %s', (kind) => {
     return socket
   }
 
-  /** Tries until it is let in: the places of those who have just gone come back a little later. */
+  /** Tries until it is let in: the permits of those who have just gone come back a little later. */
   async function connected(user?: string): Promise<WebSocket> {
     let socket: WebSocket | undefined
     await waitUntil(async () => {
@@ -92,7 +92,7 @@ describe.each(['memory', 'redis'])('examples/websocket on %s', (kind) => {
     await closeAll()
   })
 
-  it('keeps no place for who hangs up during the handshake', async () => {
+  it('keeps no permit for a client that hangs up during the handshake', async () => {
     const { port } = new URL(url)
     // Redis answers only after they have gone.
     const client = redis && new Redis(redis.port, redis.host)
@@ -151,7 +151,7 @@ describe.each(['memory', 'redis'])('examples/websocket on %s', (kind) => {
     expect((await fetch(url)).status).toBe(426)
   })
 
-  it('ends when it is asked to, says so to those who are connected, and gives their places back', async () => {
+  it('ends when it is asked to, tells the connected clients, and releases their permits', async () => {
     const sockets = await Promise.all(Array.from({ length: AT_ONCE }, () => connected()))
     const closed = Promise.all(sockets.map((socket) => once(socket, 'close')))
     expect(await example.stop()).toBe(0)

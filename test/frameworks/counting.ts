@@ -4,14 +4,14 @@ import { waitUntil } from '../servers/wait-until.ts'
 import type { Stage } from './adapter-suite.ts'
 import { burst, countOf } from './asking.ts'
 
-/** What counts, and what is given back. */
+/** What counts, and what is refunded. */
 export function counting<Request>(stage: Stage<Request>): void {
   const { limiter, name } = stage
   const daily = (limit: number) =>
     limiter({ name: name(), rule: fixedWindow({ limit, window: 86_400_000, anchor: 'first-hit' }) })
   const key = (): string => 'user:42'
 
-  /** Waits until so much is left: what is given back is given back after the answer. */
+  /** Waits until so much is left: what is refunded is refunded after the answer. */
   const settled = (one: ReturnType<typeof daily>, remaining: number): Promise<void> =>
     waitUntil(async () => {
       const left = (await one.peek('user:42')).remaining
@@ -59,7 +59,7 @@ export function counting<Request>(stage: Stage<Request>): void {
       expect((await fetch(counted.url)).status).toBe(429)
     })
 
-    it('holds a place for as long as a request is answered, streams and those who hang up included', async () => {
+    it('holds a permit until the response has ended, also of a stream or after a hang-up', async () => {
       const places = limiter({ name: name(), rule: concurrency({ limit: 2, lease: 60_000 }) })
       let go = (): void => {}
       const gone = new Promise<void>((resolve) => {
@@ -91,7 +91,7 @@ export function counting<Request>(stage: Stage<Request>): void {
       expect((await once.peek('user:42')).remaining).toBe(8)
     })
 
-    it('charges nothing for what it refuses, however often that is tried', async () => {
+    it('charges nothing for refused requests, however often a client tries', async () => {
       const bucket = limiter({ name: name(), rule: tokenBucket({ capacity: 5, refill: 1, period: 3_600_000 }) })
       const { url } = await stage.start({ app: { limiter: bucket, key, cost: 4 } })
       const statuses = await burst(url, 30)

@@ -76,7 +76,7 @@ describe.each(majors)('%s alone', (_, express) => {
     for (const _ of [1, 2]) await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.7' } })
     await close()
     expect(warnings).toEqual([
-      'EVERYBODY_TRUSTED: every proxy is trusted: a client chooses its key with X-Forwarded-For. Give the number of proxies or their networks',
+      'ALL_PROXIES_TRUSTED: every proxy is trusted: a client chooses its key with X-Forwarded-For. Give the number of proxies or their networks',
     ])
   })
 

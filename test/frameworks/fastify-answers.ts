@@ -147,7 +147,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
       expect([response.status, await response.text()]).toEqual([503, 'LIMITER_CLOSED'])
     })
 
-    it('that are injected give their places back', async () => {
+    it('that are injected release their permits', async () => {
       const app = make()
       const places = createLimiter({ name: `${title} places`, rule: concurrency({ limit: 1, lease: 60_000 }) })
       await app.register(rateLimit, { limiter: places })
@@ -172,7 +172,7 @@ export function answerTests(title: string, fastify: typeof fastify5): void {
     it('warns when no proxy is trusted, or all are', async () => {
       expect(await warned(false)).toEqual(['127.0.0.1', 'PROXY_NOT_TRUSTED'])
       expect(await warned(undefined)).toEqual(['127.0.0.1', 'PROXY_NOT_TRUSTED'])
-      expect(await warned(true)).toEqual(['198.51.100.1', 'EVERYBODY_TRUSTED'])
+      expect(await warned(true)).toEqual(['198.51.100.1', 'ALL_PROXIES_TRUSTED'])
     })
 
     it('is quiet when some are', async () => {

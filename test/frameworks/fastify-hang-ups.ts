@@ -27,7 +27,7 @@ export function hangUpTests(title: string, fastify: typeof fastify5): void {
   const portOf = ({ server }: FastifyInstance): number => (server.address() as { readonly port: number }).port
 
   withSite(`${title}: who hangs up`, fastify, ({ app: make, daily, asking }) => {
-    /** An app of one place, at whose GET / the limiter is asked for until the client has gone. */
+    /** An app of one permit, at whose GET / the limiter is asked for until the client has gone. */
     const busy = async (options: object) => {
       const app = make(options as FastifyServerOptions)
       const places = createLimiter({
@@ -49,7 +49,7 @@ export function hangUpTests(title: string, fastify: typeof fastify5): void {
     }
     const session = (app: FastifyInstance): ClientHttp2Session => connect2(`http://127.0.0.1:${portOf(app)}`)
 
-    it('while the limiter is asked leaves no place taken', async () => {
+    it('while the limiter is asked leaves no permit taken', async () => {
       const { app, asked, gone, isFree } = await busy({})
       const socket = connect(portOf(app), '127.0.0.1')
       socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -59,7 +59,7 @@ export function hangUpTests(title: string, fastify: typeof fastify5): void {
       await isFree()
     })
 
-    it('while the limiter is asked leaves no place taken on HTTP/2', async () => {
+    it('while the limiter is asked leaves no permit taken on HTTP/2', async () => {
       const { app, asked, gone, isFree } = await busy({ http2: true })
       const client = session(app)
       const stream = client.request({ ':path': '/' })

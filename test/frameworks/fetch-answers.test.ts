@@ -17,7 +17,7 @@ const daily = (limit: number) => createLimiter({ name: name(), rule: fixedWindow
 describe('headers on answers of fetch', () => {
   const policy = (limiter: { readonly name: string }) => `"${limiter.name}";q=9;w=86400`
 
-  it('go on a copy of what cannot be changed, and nothing of it is lost', async () => {
+  it('go on a copy of a response that cannot be changed, and nothing of it is lost', async () => {
     const origin = await listening(
       createServer((_, response) =>
         response.writeHead(203, 'Nearly', { 'x-origin': 'o', 'set-cookie': ['a=1', 'b=2'] }).end('fetched'),
@@ -48,7 +48,7 @@ describe('headers on answers of fetch', () => {
     expect([...always.headers]).toEqual([])
   })
 
-  it('leave alone what is no answer yet', async () => {
+  it('do not touch a value that is not a response yet', async () => {
     const failed = Response.error()
     expect(await rateLimit({ limiter: daily(9), key })(() => failed)(asked())).toBe(failed)
   })
@@ -69,7 +69,7 @@ describe('headers on answers of fetch', () => {
   })
 })
 
-describe('a place that is taken for an answer of fetch', () => {
+describe('a permit that is taken for an answer of fetch', () => {
   const stage = (limit = 1) => {
     const places = createLimiter({ name: name(), rule: concurrency({ limit, lease: 60_000 }) })
     const free = async () => (await places.peek('a')).remaining
@@ -117,7 +117,7 @@ describe('a place that is taken for an answer of fetch', () => {
     expect(happened).toEqual(['given back after 201', 'onetwo', 'given back after 204', 'nothing'])
   })
 
-  it('is free when the reader gives up, who is heard by the source', async () => {
+  it('is free when the reader gives up, and the source is cancelled', async () => {
     const { limited, free } = stage()
     const reasons: unknown[] = []
     const response = await limited(() => twoParts({ cancel: (reason) => void reasons.push(reason) }))(asked())

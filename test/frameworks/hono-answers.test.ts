@@ -173,7 +173,7 @@ describe.each(majors)('%s alone', (_, Hono, cors) => {
     expect(await ask('/networks', { 'x-forwarded-for': '192.0.2.1' })).toBeNaN()
   })
 
-  it('holds a place until the body has been read, or there is none to read', async () => {
+  it('holds a permit until the body has been read, or there is none to read', async () => {
     const app = new Hono()
     const places = createLimiter({ name: name(), rule: concurrency({ limit: 1, lease: 60_000 }) })
     const free = async () => (await places.peek('a')).remaining

@@ -58,7 +58,7 @@ export function identity<Request>(stage: Stage<Request>): void {
       expect(await ask({ 'x-forwarded-for': '2001:db8:1:300::1' })).toBe(1)
     })
 
-    it('tells opaque keys apart by every character, and keeps none of them readable', async () => {
+    it('keeps opaque keys apart by every character, and keeps none of them readable', async () => {
       const store = memoryStore()
       const keys = createLimiter({
         name: name(),

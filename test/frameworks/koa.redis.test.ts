@@ -85,7 +85,7 @@ describe.each(majors)('%s alone', (_, Koa) => {
   it('warns when no proxy is trusted, or all are, and not when some proxies are', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7', 'x-real-ip': '203.0.113.7' }
     expect(await whenTrusting({}, headers)).toEqual(['PROXY_NOT_TRUSTED'])
-    expect(await whenTrusting({ proxy: true }, headers)).toEqual(['EVERYBODY_TRUSTED'])
+    expect(await whenTrusting({ proxy: true }, headers)).toEqual(['ALL_PROXIES_TRUSTED'])
     expect(await whenTrusting({ proxy: true, maxIpsCount: 1 }, headers)).toEqual([])
     expect(await whenTrusting({ proxy: true, proxyIpHeader: 'X-Real-IP' }, headers)).toEqual([])
     expect(await whenTrusting({ proxy: true }, {})).toEqual([])

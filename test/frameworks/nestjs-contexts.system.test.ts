@@ -41,7 +41,7 @@ it('has no key for a message of a microservice unless a function finds one', asy
   const handle = await handlerOf({ limiter: daily('rpc', 9) })
   await expect(handle({ user: 'ann' }, {})).rejects.toThrow('a request has no key for the limiter "rpc"')
   const byHeader = await handlerOf({ limiter: daily('rpc', 9), key: byApiKey('x-api-key'), onMissingKey: 'refuse' })
-  await expect(byHeader({ user: 'ann' }, {})).rejects.toThrow('The request does not say whom it is to be counted for.')
+  await expect(byHeader({ user: 'ann' }, {})).rejects.toThrow('The request does not identify its client.')
 })
 
 it('counts messages by the key that a function finds, and refuses with an exception that has the decision', async () => {
@@ -58,7 +58,7 @@ it('counts messages by the key that a function finds, and refuses with an except
   })
 })
 
-it('tells no time to try again for a cost that never passes', async () => {
+it('reports no time to try again for a cost that never passes', async () => {
   const handle = await handlerOf({ limiter: daily('rpc', 1), key: () => 'all', cost: 2 })
   const refused = (await handle({}, {}).catch((error: unknown) => error)) as RateLimitException
   expect([refused.getStatus(), refused.extensions]).toEqual([413, { code: 'CONTENT_TOO_LARGE' }])

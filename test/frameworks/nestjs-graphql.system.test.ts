@@ -107,7 +107,7 @@ it('counts by the user of the HTTP request, and refuses a request without one', 
   expect(errors?.[0]?.extensions).not.toHaveProperty('retryAfterMs')
 })
 
-it('holds a place until the whole HTTP request is answered', async () => {
+it('holds a permit until the whole HTTP request is answered', async () => {
   let go = (): void => {}
   const gone = new Promise<void>((resolve) => {
     go = resolve

@@ -109,7 +109,7 @@ function ownTests(nest: Nest): void {
     expect(await limitsOn(`${url}/free`)).toEqual([])
   })
 
-  it('tells when the guard stands both before the application and on a controller', async () => {
+  it('warns when the guard stands before the application and on a controller', async () => {
     const warnings: string[] = []
     const Cats = cats('list')
     common.UseGuards(RateLimitGuard)(Cats)

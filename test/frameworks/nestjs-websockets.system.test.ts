@@ -76,7 +76,7 @@ describe('a gateway on socket.io', () => {
     expect(await ask('ping')).toBe('pong')
   })
 
-  it('tells a refusal in the words of onRefused', async () => {
+  it('reports a refusal in the words of onRefused', async () => {
     const ask = await connect(await start({ limiter: daily(1), onRefused: (_, { limit }) => ({ calm: limit }) }))
     expect(await ask('say', 'one')).toEqual({ text: 'one', remaining: 0 })
     expect(await ask('say', 'two')).toEqual({ calm: 1 })
@@ -110,7 +110,7 @@ describe('a gateway on socket.io', () => {
     expect(await ann('ping')).toEqual({
       status: 'error',
       code: 'FORBIDDEN',
-      message: 'The request does not say whom it is to be counted for.',
+      message: 'The request does not identify its client.',
     })
   })
 

@@ -20,9 +20,9 @@ function trustfulOnFastify(setting: unknown): Nest {
 }
 
 it.each([
-  ['Express trusts every proxy', trustful(true), ['EVERYBODY_TRUSTED']],
+  ['Express trusts every proxy', trustful(true), ['ALL_PROXIES_TRUSTED']],
   ['Express trusts its network', trustful('loopback'), []],
-  ['Fastify trusts every proxy', trustfulOnFastify(true), ['EVERYBODY_TRUSTED']],
+  ['Fastify trusts every proxy', trustfulOnFastify(true), ['ALL_PROXIES_TRUSTED']],
   ['Fastify trusts its network', trustfulOnFastify(['127.0.0.1']), []],
   ['Fastify trusts no proxy by a number', trustfulOnFastify(1), ['PROXY_NOT_TRUSTED']],
 ])('knows whom the platform believes: %s', async (_, nest, expected) => {

@@ -25,7 +25,7 @@ export interface Telemetry {
   values(name: string): Promise<readonly (readonly [Attributes, unknown])[]>
 }
 
-/** A new one, that tells of metrics everything so far, or only what is new. */
+/** A new one, that reports everything so far, or only what is new. */
 export function telemetry(told: 'so-far' | 'new' = 'so-far'): Telemetry {
   const { CUMULATIVE, DELTA } = AggregationTemporality
   const kept = new InMemoryMetricExporter(told === 'new' ? DELTA : CUMULATIVE)

@@ -57,7 +57,7 @@ it('Valkey GLIDE is accepted as a client, for one server and for a cluster', asy
   cluster.close()
 })
 
-it('what is no client is refused by its type already', () => {
+it('a value that is not a client is a type error', () => {
   const mistakes: RedisClient[] = [
     // @ts-expect-error
     'redis://127.0.0.1',

@@ -49,7 +49,7 @@ describe.each(everyRule)('$title, asked by eight processes at once,', { timeout:
     expect((await standing(named, job)).remaining).toBe(left)
   })
 
-  it('never has more than the limit at work, and is fresh when everything was given back', async () => {
+  it('never has more than the limit at work, and is fresh when everything was refunded', async () => {
     const job = jobOf(named, 'back', FEW, { requests: FEW, inFlight: FEW / 10, mostCost: 5, givesBack: true })
     const { admitted, mostAtWork } = await processes.run(job)
     expect(admitted[0]).toBeGreaterThan(FEW)

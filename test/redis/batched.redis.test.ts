@@ -146,7 +146,7 @@ describe('on a Cluster', () => {
   })()
   const burst = ['x', first, second, first, 'y', first]
 
-  it('they go by the slots of their keys', async () => {
+  it('they follow the slots of their keys', async () => {
     const client = new Cluster([...cluster.nodes])
     const watched = watchedConnection(client)
     const oneLimit = openLimit(redisStore(watched), { limiter: 'slots', rule })

@@ -86,7 +86,7 @@ describe('several processes on tiers in several slots', { timeout: 120_000 }, ()
 
   it('have used exactly what they have settled', async () => {
     const text = textOf('across with holds')
-    // A hold on a bucket gives back whole units only, so the bucket must not be nearly full.
+    // A hold on a bucket refunds whole units only, so the bucket must not be nearly full.
     const outcomes = await runAll(text, { requests: 10 })
     outcomes.push(...(await runAll(text, { holds: true, requests: 150 })))
     await expectExact(limiterOf(text, redisStore(client)), outcomes)

@@ -53,7 +53,7 @@ describe('tiers in several slots', () => {
     ['a bucket', bucket(5)],
     ['places', places(5)],
     ['a window', fixedWindow({ limit: 5, window: 1_000 * HOUR_MS })],
-  ])('give back to %s what a later one refuses, to the unit', async (_, rare) => {
+  ])('refund to %s what a later one refuses, to the unit', async (_, rare) => {
     const { limiter, connection } = await watchedLimiter({ rare, later: log(100) })
     await limiter.consume({ rare: 'key', later: 'free' }, { cost: { rare: 2 } })
     await limiter.charge({ later: 'full' }, 100)
@@ -78,7 +78,7 @@ describe('tiers in several slots', () => {
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(0)
   })
 
-  it('tell when more passes without what was given back', async () => {
+  it('say when more passes without what was refunded', async () => {
     const clock = manualClock(1_000_000)
     const { limiter } = await watchedLimiter({ rare: log(5), later: log(100) }, { clock })
     await limiter.consume({ rare: 'key', later: 'free' }, { cost: { rare: 2 } })
@@ -105,7 +105,7 @@ describe('tiers in several slots', () => {
     expect(remaining(await limiter.peek({ rare: 'key', other: 'key' }))).toEqual({ rare: 5, other: 6 })
   })
 
-  it('give nothing back to a window that has begun since', async () => {
+  it('refund nothing to a window that has begun since', async () => {
     const windowMs = 1_000
     const { limiter, connection } = await watchedLimiter({
       rare: fixedWindow({ limit: 5, window: windowMs }),
@@ -127,7 +127,7 @@ describe('tiers in several slots', () => {
   it.each([
     ['', undefined],
     [', with an id', 'request'],
-  ])('have all of it given back when a node fails in between%s', async (_, id) => {
+  ])('have all of it refunded when a node fails in between%s', async (_, id) => {
     const tiers = { rare: log(5), other: log(50), later: log(500) }
     // With an id it is tried again and again, until the deadline.
     const { limiter, connection } = await watchedLimiter(tiers, id === undefined ? {} : { timeout: 1_500 })
@@ -167,7 +167,7 @@ describe('tiers in several slots', () => {
     expect(remaining(await limiter.peek('key'))).toEqual({ rare: 0, other: 48, later: 498 })
   })
 
-  it('do not remember an id that a later one has refused, and each gives back what it took', async () => {
+  it('do not remember an id that a later one has refused, and each refunds what it took', async () => {
     const { limiter, connection } = await watchedLimiter({ rare: bucket(5), later: log(100) })
     await limiter.consume({ rare: 'key', later: 'free' }, { cost: { rare: 2 } })
     await limiter.charge({ later: 'full' }, 100)
@@ -189,7 +189,7 @@ describe('tiers in several slots', () => {
     expect(await limiter.consume(full, options)).toMatchObject({ allowed: true, tiers: { rare: { remaining: 2 } } })
   })
 
-  it('give back what was taken by the key’s own time when the clocks of callers differ', async () => {
+  it('refund what was taken by the key’s own time when the clocks of callers differ', async () => {
     const { limiter } = await watchedLimiter({ rare: log(5), later: log(100) }, { clock: manualClock(1_000_005) })
     await limiter.consume({ rare: 'key' })
     await limiter.charge({ later: 'full' }, 100)
@@ -204,7 +204,7 @@ describe('tiers in several slots', () => {
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(4)
   })
 
-  it('tell when something could not be given back', async () => {
+  it('say when something could not be refunded', async () => {
     const { limiter, connection } = await watchedLimiter({ rare: log(5), later: log(100) })
     await limiter.charge({ later: 'full' }, 100)
     connection.before = async ({ args }) => {

@@ -55,7 +55,7 @@ describe.each(redisClients.filter(({ topology }) => topology === 'cluster'))(
   },
 )
 
-// What is given back leaves the window open that it had opened, and leaves a state counted by the rule that it was taken by.
+// What is refunded leaves the window open that it had opened, and leaves a state counted by the rule that it was taken by.
 const comparable = tiers(fc.constant(false)).filter((tierList) =>
   tierList.every(({ rules: [rule] }) => rule.parameters.anchor !== 'first-hit'),
 )

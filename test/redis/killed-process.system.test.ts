@@ -121,7 +121,7 @@ describe.concurrent('a process with leases', () => {
     expect(await mine.release()).toMatchObject({ allowed: true, remaining: 3 })
   })
 
-  it('cannot release a place twice, nor one that has another holder by now', async () => {
+  it('cannot release a permit twice, nor one that has another holder by now', async () => {
     const limiter = limiterOf(places, redisStore(redis))
     const leases = await Promise.all(Array.from({ length: 3 }, () => limiter.acquire('twice')))
     expect((await limiter.acquire('twice')).allowed).toBe(false)
@@ -175,7 +175,7 @@ function placeOf(limiter: LimiterText) {
   return { servers: [{ host, port }], limiter }
 }
 
-/** Takes a place and gives it back at once. */
+/** Takes a permit and releases it at once. */
 async function visit(limiter: Limiter<string>, key: string): Promise<Decision> {
   await using lease = await limiter.acquire(key)
   return lease.decision

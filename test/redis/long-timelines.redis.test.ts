@@ -108,7 +108,7 @@ describe.each(rules)('a long timeline of a %s', (title, ruleOf) => {
   it.each([
     ['in a batch', false],
     ['alone', true],
-  ])('gives back what has expired over many runs, by several calls that count once, %s', async (_, rulesVary) => {
+  ])('refunds what has expired over many runs, by several calls that count once, %s', async (_, rulesVary) => {
     const { both } = openBoth(rulesVary)
     for (let entry = 0; entry < 1_800; entry++) {
       const nowMs = NOW_MS + 10 * entry

@@ -40,7 +40,7 @@ it.each<[string, () => Store]>([
   ['in memory', memoryStore],
   ['by the frame', mapStore],
   ['on Redis', () => redisStore(redis)],
-])('each tier that lets pass tells when more passes %s, also when another refuses', async (_, createStore) => {
+])('each tier that lets pass says when more passes %s, also when another refuses', async (_, createStore) => {
   const property = fc.asyncProperty(tiers, turns, starts, async (rules, turnList, startMs) => {
     const clock = manualClock(startMs)
     const named = Object.fromEntries(rules.map((rule, index) => [`tier ${index}`, rule]))

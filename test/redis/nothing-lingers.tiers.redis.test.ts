@@ -42,7 +42,7 @@ it('keeps every key of a decision over tiers for as long as its verdict says, an
   await waitUntil(async () => ((await redis.dbsize()) === 0 ? undefined : 'there are still keys'), 3_000)
 })
 
-it('keeps what an id was answered with for its time, and then counts it anew', async () => {
+it('keeps the answer to an id for its time, and then counts the id again', async () => {
   const limiter = createLimiter({
     name: 'ids',
     rule: fixedWindow({ limit: 9, window: 86_400_000 }),

@@ -15,7 +15,7 @@ export interface OneLimit {
   expectToFail(code: LimiterErrorCode, words: string, key?: string): Promise<LimiterError>
 }
 
-/** Of this limit, what is left tells how much was counted. */
+/** Of this limit, what is left says how much was counted. */
 export const LIMIT = 100
 
 const rule = fixedWindow({ limit: LIMIT, window: 3_600_000, anchor: 'first-hit' })

@@ -37,7 +37,7 @@ async function run(job) {
     if (!allowed) return
     admitted[index] += cost
     if (!job.givesBack) return
-    // One connection keeps the order: the counter goes up after the admission and down before the give-back.
+    // One connection keeps the order: the counter goes up after the admission and down before the refund.
     const atWork = `at work:${job.name}:${subject}`
     mostAtWork = Math.max(mostAtWork, await client.incrby(atWork, cost))
     await Promise.all([client.decrby(atWork, cost), limiter.refund(subject, cost)])

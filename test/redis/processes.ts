@@ -20,7 +20,7 @@ export interface Job {
   readonly pipelined: boolean
   /** Each request has a random cost from 1 to this one. */
   readonly mostCost: number
-  /** Whether everything that was admitted is given back after some work. */
+  /** Whether everything that was admitted is refunded after some work. */
   readonly givesBack: boolean
   /** Each decision has a time of its own, up to a second later than this. Absent for the server's time. */
   readonly aroundMs?: number
@@ -30,7 +30,7 @@ export interface Job {
 interface Tally {
   /** The costs that were admitted, for each subject. */
   readonly admitted: readonly number[]
-  /** With `givesBack`: the highest sum of costs that were admitted and not yet given back, on any subject. */
+  /** With `givesBack`: the highest sum of costs that were admitted and not yet refunded, on any subject. */
   readonly mostAtWork: number
 }
 

@@ -90,7 +90,7 @@ async function reserve({ key, estimates, holdMs, ...task }) {
   )
 }
 
-/** Takes places and keeps them. Says so when one is lost. */
+/** Takes permits and keeps them. Says so when one is lost. */
 async function acquire({ key, places, heartbeat, ...task }) {
   const limiter = limiterOf(task)
   const leases = await Promise.all(Array.from({ length: places }, () => limiter.acquire(key, { heartbeat })))

@@ -67,7 +67,7 @@ interface ReserveTask extends Place {
   readonly holdMs: number
 }
 
-/** Takes places, and keeps them. */
+/** Takes permits, and keeps them. */
 interface AcquireTask extends Place {
   readonly kind: 'acquire'
   readonly key: string

@@ -97,9 +97,9 @@ describe('eight processes on three tiers', { timeout: 120_000 }, () => {
     await expectExact(text, outcomes)
   })
 
-  it('have used exactly what they have settled, and nothing of what they have cancelled', async () => {
+  it('have used exactly what they have settled, and nothing that they have cancelled', async () => {
     const text = textOf('holds')
-    // A hold on a bucket gives back whole units only, so the bucket must not be nearly full.
+    // A hold on a bucket refunds whole units only, so the bucket must not be nearly full.
     const outcomes = await runAll(taskOf(text, { requests: 5 }))
     outcomes.push(...(await runAll(taskOf(text, { holds: true, requests: 100 }))))
     expect(outcomes.flatMap(({ admitted }) => admitted).length).toBeGreaterThan(500)

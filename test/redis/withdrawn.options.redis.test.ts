@@ -77,7 +77,7 @@ describe.each([
     expect((await oneLimit.take(key)).remaining).toBe(LIMIT - 1)
   })
 
-  it('decides what was asked while it was away, when it is back before the deadline', async () => {
+  it('decides calls of an outage when it is back before the deadline', async () => {
     const client = opened()
     const oneLimit = openOneLimit(client, 5_000)
     await oneLimit.take('before')
@@ -100,7 +100,7 @@ describe.each([
 })
 
 describe.each(redisClients.filter(({ topology }) => topology === 'single'))('$title', ({ open }) => {
-  it('still tells whose reply is whose after one that came too late', async () => {
+  it('still says whose reply is whose after one that came too late', async () => {
     const { client, close } = await open({ single: proxy } as unknown as SharedServers)
     onTestFinished(close)
     const [hasty, oneLimit] = [openOneLimit(client, 200), openOneLimit(client, 5_000)]

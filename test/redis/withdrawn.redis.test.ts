@@ -29,12 +29,12 @@ const BUSY_MS = 3_000
 const isGlide = ({ title }: RedisClientEntry) => title.startsWith('Valkey GLIDE')
 
 describe.each(redisClients.filter((entry) => !isGlide(entry)))('$title', (entry) => {
-  it('never counts what was asked while the server was away and given up', async () => {
+  it('never counts calls of an outage that were given up', async () => {
     const { client, primary, proxy } = await connected(entry)
     await expectNothingOfAnOutage(client, primary, proxy, randomUUID())
   })
 
-  it('decides what was asked while the server was away, if it is back before the deadline', async () => {
+  it('decides calls of an outage if the server is back before the deadline', async () => {
     const { client, primary, proxy } = await connected(entry)
     const oneLimit = openOneLimit(client, PATIENT_MS)
     await oneLimit.take('before')
@@ -54,7 +54,7 @@ describe.each(redisClients.filter((entry) => !isGlide(entry)))('$title', (entry)
 it.each([
   ['Valkey GLIDE', 'decided'],
   ['Valkey GLIDE cluster', 'Redis did not decide by fixed-window: Connection in recovery- ClientError'],
-])('%s is asked while the server is away: %s', async (title, outcome) => {
+])('%s is called while the server does not answer: %s', async (title, outcome) => {
   const { client, proxy } = await connected(redisClients.find((entry) => entry.title === title) as RedisClientEntry)
   const oneLimit = openOneLimit(client, PATIENT_MS)
   await oneLimit.take('before')

@@ -38,7 +38,7 @@ describe.each(['single', 'cluster'] as const)('after an outage of %s', (where) =
     await limiter.close()
   })
 
-  it('a charge whose reply is lost is said again, and counts once', async () => {
+  it('a charge whose reply is lost is sent again, and counts once', async () => {
     const { limiter, connection } = await limiterOn(where, counting[0] as NamedRule)
     let lost = 0
     const { send } = connection

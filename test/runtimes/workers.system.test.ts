@@ -35,7 +35,7 @@ it.each(['/fetch', '/hono'])('a Worker limits requests through %s', async (path)
   expect(answers[2]?.headers.get('retry-after')).toMatch(/^\d+$/)
 })
 
-it('a Worker takes places and gives them back', async () => {
+it('a Worker takes permits and releases them', async () => {
   expect(await (await ask('/acquire')).json()).toEqual([true, false, true, false, true, false])
 })
 

@@ -86,7 +86,7 @@ describe.each(modes)('the hot script of %s hands over', (_, rule, mode) => {
     await expectHandedOver(rule)
   })
 
-  it('what is no state', async () => {
+  it('a value that is not a state', async () => {
     const values = ['', 'a session', 'x'.repeat(24), 'x'.repeat(32), 'x'.repeat(40), doubles(-1.5, 1, 1, 1, 1, 1)]
     for (const value of values) {
       await redis.set('a', value)
@@ -123,7 +123,7 @@ describe.each(modes)('the hot script of %s hands over', (_, rule, mode) => {
     expect(await errorOf(runHot(rule, ['a'], ['1']))).toMatch(/^WRONGTYPE /)
   })
 
-  it('what is no cost, and a cost that never passes', async () => {
+  it('a value that is not a cost, and a cost that never passes', async () => {
     const costs = [
       '0',
       '-0',

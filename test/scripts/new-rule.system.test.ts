@@ -74,7 +74,7 @@ describe('npm run new-rule quiet-time', () => {
     expect(names).toEqual([...ruleFolders(copy), 'sluice', 'tiers'])
   })
 
-  it('tells what is left to write, file by file', () => {
+  it('says what is left to write, file by file', () => {
     const left = missingIn('quiet-time', copy)
     for (const place of left) expect(said.out).toContain(`  ${place}\n`)
     const files = left.map((place) => /quiet-time\/quiet-time(\.[a-z.]+):\d+: /.exec(place)?.[1])

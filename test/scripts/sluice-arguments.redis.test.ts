@@ -229,7 +229,7 @@ it('takes costs that are spelt in another way from all tiers or from none', asyn
   }
 })
 
-it('tells when more passes, however the cost is spelt', async () => {
+it('says when more passes, however the cost is spelt', async () => {
   for (const cost of ['2', '+2', '0x2', '2:blockFor:1', 'reserve:2:1:90000']) {
     await redis.flushall()
     const refused = await run(['a', 'b'], `${BUCKET} ${cost} ${WINDOW} 101`)

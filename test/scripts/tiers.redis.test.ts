@@ -52,13 +52,13 @@ it('blocks the key of the limit that refuses, and honours that', async () => {
   expect(await redis.pttl('i')).toBeGreaterThan(100_000)
 })
 
-it('tells of a wait', async () => {
+it('reports a wait', async () => {
   const shape = 'leaky-bucket 5 1 500 shape 9000 5 0'
   await run(['u', 'i'], `${NOW} 1 ${shape} ${WINDOW} 1 1`)
   expect((await run(['u', 'i'], `${NOW} 1 ${shape} ${WINDOW} 1 1`)).slice(0, 4)).toEqual([-503, 3, 1_000, 500])
 })
 
-it('goes by the time of the server', async () => {
+it('uses the time of the server', async () => {
   const [remaining, resetAfterMs] = await run(['u', 'i'], `-1 1 fixed-window 5 60000 first-hit 0 ${WINDOW} 1 1`)
   expect([remaining, resetAfterMs]).toEqual([4, 60_000])
   await run(['u', 'i'], `-1 1 fixed-window 5 60000 first-hit 0 ${WINDOW} 1 1`)

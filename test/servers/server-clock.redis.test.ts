@@ -21,7 +21,7 @@ describe.runIf(found)('a server by a clock of its own', () => {
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
   }
 
-  it('goes by it, ahead and back, while it runs', async () => {
+  it('follows it, ahead and back, while it runs', async () => {
     const aheadSeconds = async () => ((await nowMs()) - Date.now()) / 1_000
     expect(await aheadSeconds()).toBeCloseTo(0, -1)
     await clock.step(3_600)

@@ -53,7 +53,7 @@ it('a service that ends does not wait for idle connections', async () => {
   await idle.ended
 })
 
-it('a service that ends waits no longer than it says for those who send slowly', async () => {
+it('a service that ends waits for slow clients, and no longer than it says', async () => {
   const stage = await serving()
   const slow = await rawConnection(stage)
   const head = ['POST /v1/consume HTTP/1.1', 'Host: localhost', `Authorization: Bearer ${TOKEN}`, 'Content-Length: 99']

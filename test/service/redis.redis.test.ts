@@ -68,7 +68,7 @@ describe.each<Topology>(['single', 'sentinel', 'cluster'])('on Redis: %s', (topo
   })
 })
 
-describe('when Redis is away', () => {
+describe('when Redis does not answer', () => {
   const yaml = `policies:
   shared: { rule: fixed-window, limit: 10, window: 1d, timeout: 200ms, instances: 2 }
   open: { rule: fixed-window, limit: 10, window: 1d, timeout: 200ms, onStoreFailure: allow }

@@ -9,7 +9,7 @@ const api = (limit: number) => `  api: { rule: fixed-window, limit: ${limit}, wi
 const other = '  other: { rule: fixed-window, limit: 3, window: 1m }\n'
 const yaml = `policies:\n${api(10)}${other}`
 
-describe('policies that are read anew', () => {
+describe('policies that are reloaded', () => {
   it('decide from then on, and what was counted stays counted', async () => {
     const { service, post, get, remaining } = await serving({ yaml, clock: manualClock(0) })
     await post('/v1/consume', { policy: 'api', key: 'a', cost: 4 })

@@ -20,7 +20,7 @@ async function start(timeoutMs: number) {
   return { store, service, server, errors, client: openRlsClient(`127.0.0.1:${server.port}`) }
 }
 
-it('answers what it cannot decide with an error that says nothing of why, and tells its owner', async () => {
+it('answers with an error without a reason where it cannot decide, and logs the reason', async () => {
   const { client, service, server, errors } = await start(500)
   await service.close()
   await expect(client.ask('d', { user: 'ann' })).rejects.toThrow('13 INTERNAL: the request could not be decided')

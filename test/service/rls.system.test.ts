@@ -121,7 +121,7 @@ describe("Envoy's rate limit service, asked by a real client with the real proto
 })
 
 describe('the file of rate limits', () => {
-  it('is read anew when it changes; with a mistake in it, those before stay in force and keep their counts', async () => {
+  it('is read again when it changes; with a mistake in it, the limits before stay in force and keep their counts', async () => {
     const { client, file, tells } = await serveRls(SHOP)
     const address = { remote_address: '192.0.2.1' }
     await client.ask('shop', address)
@@ -134,7 +134,7 @@ describe('the file of rate limits', () => {
     expect(summarize(await client.ask('shop', address))).toEqual(['OK', 'OK 27'])
   })
 
-  it('is read anew on SIGHUP too', async () => {
+  it('is read again on SIGHUP too', async () => {
     const { client, file, tells } = await serveRls(SHOP, '--no-watch')
     await writeFile(file, SHOP.replace('requests_per_unit: 3', 'requests_per_unit: 30'))
     process.emit('SIGHUP')

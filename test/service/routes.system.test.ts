@@ -34,7 +34,7 @@ describe('POST /v1/consume', () => {
     expect(await remaining('api', 'user:42')).toBe(0)
   })
 
-  it('tells null as the time of what can never pass', async () => {
+  it('reports null as the time of what can never pass', async () => {
     const { post } = await serving({ clock: clock() })
     const { body } = await post('/v1/consume', { policy: 'api', key: 'user:42', cost: 11 })
     expect(body).toMatchObject({ allowed: false, retryAfterMs: null, reason: 'cost-exceeds-limit' })
@@ -61,7 +61,7 @@ describe('POST /v1/consume', () => {
     expect(answers.map(({ body }) => body.remaining)).toEqual([9, 9])
   })
 
-  it('tells when more passes', async () => {
+  it('says when more passes', async () => {
     const { post } = await serving({ clock: clock() })
     const { body } = await post('/v1/consume', { policy: 'api', key: 'user:42' })
     expect(body.nextAfterMs).toBe(60_000)
@@ -101,7 +101,7 @@ describe('a batch', () => {
 })
 
 describe('what changes a key', () => {
-  it('gives back and charges', async () => {
+  it('refunds and charges', async () => {
     const { post } = await serving({ clock: clock() })
     await post('/v1/consume', { policy: 'api', key: 'a', cost: 5 })
     expect((await post('/v1/refund', { policy: 'api', key: 'a', amount: 3 })).body.remaining).toBe(8)
@@ -178,7 +178,7 @@ describe('what the service says about itself', () => {
     })
   })
 
-  it('reports what has happened lately', async () => {
+  it('reports recent events', async () => {
     const time = clock()
     const { get, post } = await serving({ clock: time })
     await post('/v1/consume', { policy: 'api', key: 'a', cost: 10 })

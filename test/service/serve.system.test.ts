@@ -235,7 +235,7 @@ describe('asked wrongly, sluice serve ends with 2 and says why:', () => {
   })
 })
 
-describe('sluice serve reads its policies anew', () => {
+describe('sluice serve reloads its policies', () => {
   const limit = async ({ post }: Awaited<ReturnType<typeof served>>) => {
     return (await post('/v1/peek', { policy: 'api', key: 'a' })).body.limit
   }

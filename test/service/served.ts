@@ -13,7 +13,7 @@ export interface Served {
   readonly token: string
   /** What it has told so far. */
   lines(): readonly Line[]
-  /** Waits until it has told of such an event, `count` times. */
+  /** Waits until it has reported such an event, `count` times. */
   tells(event: string, count?: number): Promise<Line>
   /** Asks it to end, and resolves with its exit code. */
   stop(): Promise<number>

@@ -77,7 +77,7 @@ it('counts stores of one name together only where limit and window are the same'
   expect([await same?.increment('a'), await other?.increment('a')]).toMatchObject([{ totalHits: 2 }, { totalHits: 1 }])
 })
 
-it('tells dates of the machine, also when it goes by another clock', async () => {
+it('reports dates of the machine, also with another clock', async () => {
   const clock = manualClock(5)
   const store = storeOf({ clock })
   store.init({ limit: 1, windowMs: 60_000 })
@@ -89,7 +89,7 @@ it('tells dates of the machine, also when it goes by another clock', async () =>
   expect(await inMs(store.get('a'))).toBe(40_000)
 })
 
-it('tells when the store fails, and has counted nothing', async () => {
+it('says when the store fails, and has counted nothing', async () => {
   const failing = failingStore()
   const store = storeOf({ store: failing })
   store.init({ limit: 2, windowMs: 60_000, skipFailedRequests: true })

@@ -71,7 +71,7 @@ describe('a subject', () => {
   })
 })
 
-it('tells what is used and when it is over, and of a refusal one more and when to come back', async () => {
+it('says what is used and when it is over, and of a refusal one more and when to come back', async () => {
   const clock = manualClock(1_000)
   const limiter = createLimiter({ name: 'x', rule: fixedWindow({ limit: 2, window: 1_000 }), clock })
   const told: unknown[] = []

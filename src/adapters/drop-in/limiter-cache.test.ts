@@ -46,7 +46,7 @@ it('counts without refusing, apart from the limits', async () => {
   expect(await cache.count('ada', 1_000)).toBe(1)
 })
 
-it('makes limiters anew after its end, and ends only a store of its own', async () => {
+it('makes new limiters after its end, and closes only its own store', async () => {
   let ended = 0
   const watched = { ...memoryStore(), close: async () => void ended++ }
   const cache = cacheOf({ store: watched })

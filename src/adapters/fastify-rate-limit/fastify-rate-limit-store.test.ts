@@ -9,7 +9,7 @@ function call(store: FastifyRateLimitStore, method: 'incr' | 'read', max: number
   })
 }
 
-it('tells what is used and when it is over, and of a refusal one more and when to come back', async () => {
+it('says what is used and when it is over, and of a refusal one more and when to come back', async () => {
   const clock = manualClock(0)
   const store = new (fastifyRateLimitStore({ clock }))({})
   expect(await call(store, 'read', 2)).toEqual({ current: 0, ttl: 0 })

@@ -1,4 +1,4 @@
-// No event tells that a body is left unread: its request ends when the garbage collector finds the body.
+// No event says that a body is left unread: its request ends when the garbage collector finds the body.
 const forgotten = new FinalizationRegistry<() => Promise<void>>((end) => void end())
 
 /**

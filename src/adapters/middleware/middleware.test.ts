@@ -21,7 +21,7 @@ const told = (fields: readonly { name: string; value: string }[]) =>
 afterEach(() => vi.restoreAllMocks())
 
 describe('middleware', () => {
-  it('tells units and whose quota it is, without telling who', async () => {
+  it('reports units and whose quota it is, without telling who', async () => {
     const limiter = createLimiter({
       name: 'chat',
       tiers: { requests: fixedWindow({ limit: 5, ...day }), tokens: fixedWindow({ limit: 1_000, ...day }) },
@@ -50,7 +50,7 @@ describe('middleware', () => {
     )
   })
 
-  it('tells the numbers that a policy gave, window and all', async () => {
+  it('reports the numbers that a policy gave, window and all', async () => {
     const plans = createLimiter({
       name: 'plans',
       rule: fixedWindow({ limit: 5, ...day }),
@@ -157,7 +157,7 @@ describe('middleware', () => {
     expect((await middleware({})).refusal?.problem['violated-policies']).toEqual(['one', 'two'])
   })
 
-  it('holds places of some tiers and counts others, at their costs', async () => {
+  it('holds permits of some tiers and counts others, at their costs', async () => {
     const limiter = createLimiter({
       name: 'work',
       tiers: { places: concurrency({ limit: 2, lease: 60_000 }), day: fixedWindow({ limit: 10, ...day }) },
@@ -190,7 +190,7 @@ describe('middleware', () => {
     expect((await unlimited({})).decision).toBeUndefined()
   })
 
-  it('counts what took longer than its hold, once', async () => {
+  it('counts work that took longer than its reservation once', async () => {
     const clock = manualClock(0)
     const limiter = createLimiter({ name: 'slow', rule: fixedWindow({ limit: 10, ...day }), clock })
     const middleware = createMiddleware('x', { limiter, key, cost: 3, count: 'failed', expiresIn: 1_000 }, accessor)

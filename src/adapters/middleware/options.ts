@@ -35,7 +35,7 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
   /**
    * Which requests count. `'failed'`: those whose response has status 400 and above. `'successful'`: the others. A function decides
    * by the status. Each request is reserved while it runs, so a burst does not pass the limit; those that do not count are refunded.
-   * A response that the client did not wait for counts. `false` looks: it refuses as if the request counted, and takes nothing.
+   * A response that the client did not wait for counts. `false` only looks: it rejects as if the request counted, and takes nothing.
    * @default every request counts
    */
   readonly count?: false | 'failed' | 'successful' | ((status: number, request: Request) => boolean)
@@ -68,16 +68,16 @@ export interface MiddlewareOptions<Request, Tier extends string = never> {
    */
   readonly countPreflight?: boolean
   /**
-   * Gets each mistake in how the limiter is used once: its message, and its code in docs/warnings.md.
+   * Gets each warning once: its message, and its code, which `npx sluice explain` explains.
    * @default console.warn
    */
   readonly onWarning?: (message: string, code: WarningCode) => void
 }
 
-/** Mistakes that middleware warns of, without stopping a request: a section each in docs/warnings.md. */
+/** Misconfiguration that middleware warns of, without stopping a request. `npx sluice explain` explains each code. */
 export type WarningCode =
   | 'PROXY_NOT_TRUSTED'
-  | 'EVERYBODY_TRUSTED'
+  | 'ALL_PROXIES_TRUSTED'
   | 'COUNTED_TWICE'
   | 'LIMITER_IN_HANDLER'
   | 'NOT_SETTLED'

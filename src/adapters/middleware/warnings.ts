@@ -41,7 +41,7 @@ export function watchProxies<Request>(accessor: RequestAccessor<Request>, warn: 
           )
         } else if (trusted === 'all') {
           const wrong = 'every proxy is trusted: a client chooses its key with X-Forwarded-For'
-          warn('EVERYBODY_TRUSTED', `${wrong}. Give the number of proxies or their networks`)
+          warn('ALL_PROXIES_TRUSTED', `${wrong}. Give the number of proxies or their networks`)
         }
       }
       return accessor.clientAddress(request)

@@ -7,7 +7,7 @@ import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { manualClock } from '../../testing/manual-clock.ts'
 import { throttlerStorage } from './throttler-storage.ts'
 
-it('tells whole seconds, rounded up, and restarts at 1 after a block', async () => {
+it('reports whole seconds, rounded up, and restarts at 1 after a block', async () => {
   const clock = manualClock(0)
   const storage = throttlerStorage({ clock })
   const hit = () => storage.increment('key', 10_000, 2, 2_500, 'default')

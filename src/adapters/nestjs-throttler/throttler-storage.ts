@@ -112,7 +112,7 @@ async function countHit(
 
 // A block shorter than the ttl is set right by a second step. Until then it is as long as the ttl, so that the one refusal that has
 // started it is the only one that does so, and that nothing passes meanwhile. A window would go on under it and end soon after it,
-// with the limit let in before and after that end; a log that was given back has nothing left.
+// with the limit let in before and after that end; a log that was refunded in full has nothing left.
 function resolvePunishment(ttl: number, blockMs: number): Punishment | undefined {
   if (blockMs === 0) return undefined
   return blockMs < ttl ? { blockForMs: ttl, changes: true, rule: hitLog } : { blockForMs: blockMs, changes: false }

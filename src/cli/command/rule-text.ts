@@ -6,7 +6,7 @@ import * as forms from '../../rules/forms.ts'
 import type { RuleForm } from '../../rules/rule-form.ts'
 import { type CommandFailure, UsageError } from '../terminal/command-failure.ts'
 
-/** Reads a rule as it is said on a command line: `sliding-window limit=100 window=1m`. */
+/** Reads a rule as it is written on a command line: `sliding-window limit=100 window=1m`. */
 export function parseRule(text: string): Rule {
   const [name = '', ...options] = splitWords(text)
   const form = RULES.find((candidate) => candidate.name === name)

@@ -23,7 +23,7 @@ it.each<[string, RequestListener]>([
   await expect(service.get('/v1/live')).rejects.toThrow(`no service answers at ${at}: no answer within 50 ms`)
 })
 
-it('who wants it to end does not wait for an answer', async () => {
+it('ends without waiting for an answer', async () => {
   const at = await serving(() => ending.abort(new Error('enough')))
   const ending = new AbortController()
   const service = createServiceClient(at, undefined, ending.signal)

@@ -75,7 +75,7 @@ it.each([
   ['redis://h/1/2', 'the database at the end of a Redis URL must be a number'],
   ['redis-cluster://h:1/1', 'a Cluster has no databases'],
   ['redis-sentinel://h:1', "a URL of Sentinels ends with the primary's name"],
-])('refuses %s with the rule, and shows nothing of it', (url, reason) => {
+])('refuses %s with the rule, and does not print it', (url, reason) => {
   expect(() => parseRedisUrl(url)).toThrow(reason)
   expect(() => parseRedisUrl(url)).toThrow(expect.objectContaining({ exitCode: 2 }))
   expect(() => parseRedisUrl(url)).not.toThrow('hunter2')

@@ -24,7 +24,7 @@ export interface ConnectOptions {
    */
   readonly withinMs?: number
   /**
-   * Whether to resolve at once, with or without a server, and to keep trying: for what runs on when Redis is away.
+   * Whether to resolve at once, with or without a server, and to keep trying: for what runs on when Redis does not answer.
    * @default false
    */
   readonly isPatient?: boolean

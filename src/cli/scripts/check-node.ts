@@ -27,7 +27,9 @@ export async function checkNode({ place, client }: Primary, scripts: readonly Sc
   })
   const missing = scripts.filter((_, index) => (known as number[])[index] !== 1).map(formatLabel)
   const { isSeen, denied } = await findDeniedCommands(client)
-  const problems = denied.map((command) => `the user may not send ${command}, see docs/redis.md`)
+  const problems = denied.map(
+    (command) => `the user may not send ${command}. Grant it (npx sluice explain STORE_DENIED)`,
+  )
   const warnings = isSeen ? [] : ['the rights of the user are unknown: ACL DRYRUN needs Redis 7 and an admin']
   if (info === undefined) {
     return { place, engine: 'unknown', missing, problems, warnings: ['the user may not send INFO', ...warnings] }

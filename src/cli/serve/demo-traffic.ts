@@ -39,7 +39,7 @@ async function ask(limiter: Limiter<string>, random: () => number): Promise<void
     await limiter.consume(key)
     return
   }
-  // Places and budgets are taken for a time.
+  // Permits and budgets are taken for a time.
   const smallest = Math.min(...rules.map(({ limit }) => limit))
   const estimate = Math.max(1, Math.floor((random() * smallest) / 50))
   const hold = await limiter.reserve(key, { estimate, expiresIn: 2_000 })

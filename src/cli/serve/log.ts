@@ -6,7 +6,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { composeGreeting } from './greeting.ts'
 import type { Started } from './started.ts'
 
-/** Tells what happens to the service, a line each: never what happens to a request, and never the token but when it starts. */
+/** Says what happens to the service, a line each: never what happens to a request, and never the token but when it starts. */
 export interface ServeLog {
   started(what: Started): void
   /** Envoy's rate limit service has started too. */

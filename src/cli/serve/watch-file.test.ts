@@ -20,7 +20,7 @@ const stage = async (name = 'limits.yaml') => {
   return { folder, file, watching, changes: () => changes }
 }
 
-it('tells of a file that was written, replaced, removed and made anew', async () => {
+it('reports a file that was written, replaced, removed and created again', async () => {
   const { file, watching, changes } = await stage()
   await writeFile(file, '1')
   watching()
@@ -37,7 +37,7 @@ it('tells of a file that was written, replaced, removed and made anew', async ()
   await expectTold(() => writeFile(file, '22'))
 })
 
-it('tells once of what was written in steps', async () => {
+it('reports once what was written in steps', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const { file, watching, changes } = await stage()

@@ -34,7 +34,7 @@ export function watchFile(path: string, onChange: () => void): () => void {
   }
 }
 
-/** Tells of changes sooner. The folder, because a file that was replaced is another one. */
+/** Reports changes sooner. The folder, because a file that was replaced is another one. */
 function watchFolder(folder: string, onChange: () => void): FSWatcher | undefined {
   try {
     // It may fail later too; looking goes on.

@@ -7,7 +7,7 @@ it.each([
   [90_000, '1m30s'],
   [1_800_000, '30m'],
   [90_061_001, '1d1h'],
-])('tells %i ms in few words', (ms, text) => {
+])('formats %i ms in few words', (ms, text) => {
   expect(writeDuration(ms)).toBe(text)
 })
 

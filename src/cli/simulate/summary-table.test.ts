@@ -17,7 +17,7 @@ const rule: ShownSummary = {
   nanosecondsPerDecision: [250.4, 250.2],
 }
 
-it('tells one number where the limit makes no difference, and two where it does', () => {
+it('reports one number where the limit makes no difference, and two where it does', () => {
   expect(listCells(rule)).toEqual([
     ['rule', 'poisson', 'bursts', 'adversary', 'worst', 'burst', 'bytes', 'ns', 'for'],
     [

@@ -75,7 +75,7 @@ describe('a trace is read', () => {
     expect((await read(writeTrace('trace.csv.gz', gzipSync('5,a\n6,b,3\n'))))[0]).toEqual(TWO)
   })
 
-  it('in parts, however long it is, and tells how far it is', async () => {
+  it('in parts, however long it is, and says how far it is', async () => {
     const count = 20_000
     const lines = Array.from({ length: count }, (_, index) => `${index},user:${index % 7}`)
     const path = writeTrace('long.csv', lines.join('\n'))
@@ -177,7 +177,7 @@ describe('sluice simulate --trace', () => {
     expect(results[0]).toMatchObject({ requests: 3, admitted: 2, refused: 1 })
   })
 
-  it('tells what it left out and what came late', async () => {
+  it('says what it left out and what came late', async () => {
     const [code, terminal] = await asked('--skip-bad-lines', '-f', writeTrace('odd.csv', '5,a\nx\n4,a\n'))
     expect(code).toBe(0)
     expect(terminal.errors()).toBe(

@@ -18,7 +18,7 @@ it.each([
   expect(formatDuration(ms)).toBe(text)
 })
 
-it('tells the time of this machine', () => {
+it('formats the time of this machine', () => {
   const at = new Date(2031, 4, 6, 7, 8, 9, 10)
   expect(formatTime(at.getTime())).toBe('2031-05-06 07:08:09.010')
 })

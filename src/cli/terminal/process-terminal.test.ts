@@ -74,7 +74,7 @@ describe('the terminal of a process', () => {
     expect(() => stdout.emit('error', new Error('disk full'))).toThrow('disk full')
   })
 
-  it('asks, and hears a line', async () => {
+  it('asks, and reads a line', async () => {
     const { process, stdin, stdout } = fakeProcess(true)
     const answer = createProcessTerminal(process).keyboard?.ask('Sure? ')
     stdin.write('yes\n')
@@ -83,14 +83,14 @@ describe('the terminal of a process', () => {
     expect((await stdout.toArray()).join('')).toContain('Sure? ')
   })
 
-  it('hears nothing after the terminal is gone', async () => {
+  it('reads nothing after the terminal is gone', async () => {
     const { process, stdin } = fakeProcess(true)
     const answer = createProcessTerminal(process).keyboard?.ask('Sure? ')
     stdin.end()
     expect(await answer).toBe('')
   })
 
-  it('hears keys as they are pressed, until it is stopped', async () => {
+  it('reads keys as they are pressed, until it is stopped', async () => {
     const { process, stdin, rawModes } = fakeProcess(true)
     const keys: string[] = []
     const stop = createProcessTerminal(process).keyboard?.onKey((key) => keys.push(key))

@@ -49,7 +49,7 @@ export function createProcessTerminal(process: ProcessLike): Terminal {
   }
 }
 
-// As shells tell of a process that a signal has ended.
+// As shells report a process that a signal has ended.
 const INTERRUPTED = 130
 const TERMINATED = 143
 

@@ -215,7 +215,7 @@ describe('metrics', () => {
   describe('of a store', () => {
     beforeEach(remoteStage)
 
-    it('tell that it is not asked', async () => {
+    it('say that it is not asked', async () => {
       const limiter = instrument(limiterWith(), providers())
       await lose(limiter)
       expect(await seen.values('sluice.store.healthy')).toEqual([[api, 0]])
@@ -257,7 +257,7 @@ describe('instrument()', () => {
     expect(() => instrument(createLimiter({ name: 'api', rule: two }), options as never)).toThrow(message)
   })
 
-  it('refuses what is no limiter', () => {
+  it('refuses a value that is not a limiter', () => {
     expect(() => instrument({} as never)).toThrow('instrument() takes a limiter, got an object')
   })
 })

@@ -95,7 +95,7 @@ describe('metrics', () => {
     expect(await register.metrics()).not.toMatch(/ada|203\.0\.113\.7/)
   })
 
-  it('tell of policies that fail', async () => {
+  it('report policies that fail', async () => {
     const policy = (): never => {
       throw new Error('no database')
     }
@@ -110,7 +110,7 @@ describe('metrics', () => {
   describe('of a store', () => {
     beforeEach(remoteStage)
 
-    it('tell of its failures, and whether it is asked', async () => {
+    it('report its failures, and whether it is asked', async () => {
       const limiter = limiterWith()
       collectMetrics([limiter, createLimiter({ name: 'here', rule: two })], { register })
       const failures = async (): Promise<string[]> => lines('sluice_store_failures_total{limiter="api"}')
@@ -169,7 +169,7 @@ describe('collecting', () => {
     expect(await decided(limiter)).toEqual([`${line} 2`])
   })
 
-  it('starts anew in a registry that was cleared', async () => {
+  it('starts again in a registry that was cleared', async () => {
     const limiter = createLimiter({ name: 'api', rule: ten })
     collectMetrics(limiter, { register })()
     register.clear()
@@ -207,7 +207,7 @@ describe('collecting', () => {
     expect(() => collectMetrics(limiter, options as never)).toThrow(message)
   })
 
-  it('refuses what is no limiter', () => {
+  it('refuses a value that is not a limiter', () => {
     expect(() => collectMetrics([{}] as never, { register })).toThrow('collectMetrics() takes a limiter, got an object')
     expect(() => collectMetrics(null as never, { register })).toThrow('collectMetrics() takes a limiter, got null')
   })

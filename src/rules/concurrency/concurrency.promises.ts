@@ -22,7 +22,7 @@ export const promises: readonly RulePromise[] = [
     most: ({ limit = 0, leaseMs = 1 }, apartMs) => (apartMs < leaseMs ? limit : Number.POSITIVE_INFINITY),
     alignedToClock: false,
     periodMs: ({ leaseMs = 0 }) => leaseMs,
-    // Each has its place for a tenth of the lease, and gives it back.
+    // Each has its permit for a tenth of the lease, and releases it.
     even: (limit, periodMs) => [concurrency({ limit, lease: 10 * periodMs })],
   },
 ]

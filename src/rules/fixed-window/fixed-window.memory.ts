@@ -27,7 +27,7 @@ export const stepFixedWindow: CountedStep<FixedWindowParameters, FixedWindowStat
   return {
     retryAfterMs: passes ? 0 : leftMs,
     remaining: Math.max(0, limit - count),
-    // A window whose count was given back stays open: it must not restart before its end.
+    // A window whose count was refunded stays open: it must not restart before its end.
     resetAfterMs: open !== undefined || count > 0 ? leftMs : 0,
     nextAfterMs: count > 0 ? leftMs : 0,
     delayMs: 0,

@@ -5,7 +5,8 @@ import { type LeakyBucketOptions, leakyBucket } from './leaky-bucket.ts'
 export const leakyBucketForm: RuleForm = {
   name: 'leaky-bucket',
   factory: 'leakyBucket',
-  about: 'Fills with requests and leaks at a constant rate: refuses what does not fit, or makes it wait its turn.',
+  about:
+    'Fills with requests and leaks at a constant rate: a request that does not fit is rejected, or waits its turn.',
   fields: [
     { name: 'capacity', kind: 'count', about: 'requests that fit', example: 100 },
     { name: 'leak', kind: 'count', about: 'requests that leak out in every period', example: 100 },

@@ -25,7 +25,7 @@ export interface SlidingWindowOptions {
 }
 
 /**
- * Counts the current window in full and the one before by the share that still overlaps, rounded down: smooth, three numbers a
+ * Counts the current window in full and the one before by the share that still overlaps, rounded down: smooth, four numbers a
  * key, and the rule to start with. Evenly spaced requests at exactly the limit are never refused. An adversary who knows the clock
  * can get up to `2 × limit` into one window's length; `slidingLog` and `strictWindow` never let more than `limit` pass.
  */

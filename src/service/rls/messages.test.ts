@@ -29,7 +29,7 @@ describe('a request', () => {
     expect(decodeRequest(bytes(''))).toEqual({ domain: '', descriptors: [], hitsAddend: 0 })
   })
 
-  it('has descriptors with a limit, with hits, and with hits to give back', () => {
+  it('has descriptors with a limit, with hits, and with hits to refund', () => {
     expect(request(`${ENTRY} 12 04 08 05 10 02`).descriptors).toEqual([
       { ...PLAIN, override: { requestsPerUnit: 5, unit: 2 } },
     ])

@@ -18,7 +18,7 @@ export interface Descriptor {
   readonly override: { readonly requestsPerUnit: number; readonly unit: number } | undefined
   /** What it counts; 0 looks and takes nothing. */
   readonly hitsAddend: number | undefined
-  /** Whether the hits are to be given back. */
+  /** Whether the hits are to be refunded. */
   readonly isNegativeHits: boolean
 }
 

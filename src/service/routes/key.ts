@@ -6,7 +6,7 @@ import { readCall } from './call.ts'
 import { composeDecisionJson } from './decision-json.ts'
 import type { ServiceContext } from './service-context.ts'
 
-/** Tells what a request of a key would get now, and the key's last refusals. Takes nothing. */
+/** Says what a request of a key would get now, and the key's last refusals. Takes nothing. */
 export function createKeyRoutes({ policies }: ServiceContext, board: Pick<LiveBoard, 'listRefusals'>): Routes {
   return {
     '/v1/key': {

@@ -24,7 +24,7 @@ export interface Reports {
   readonly metrics: MetricsText
 }
 
-/** Tells how the service is doing, and by which policies. */
+/** Says how the service is doing, and by which policies. */
 export function createReportRoutes({ policies }: ServiceContext, { live, ready, metrics }: Reports): Routes {
   return {
     '/v1/policies': {

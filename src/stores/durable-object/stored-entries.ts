@@ -26,7 +26,7 @@ export class StoredEntries {
     this.#exec(
       'CREATE TABLE IF NOT EXISTS sluice (scope TEXT, key TEXT, value TEXT NOT NULL, expires_ms REAL NOT NULL, PRIMARY KEY (scope, key)) WITHOUT ROWID',
     )
-    // An object that is evicted and woken again and again would put its alarm off for ever.
+    // An object that is evicted and woken again and again would never let its alarm ring.
     this.#expiresMs = this.#sweep()
   }
 

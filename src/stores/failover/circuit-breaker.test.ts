@@ -99,7 +99,7 @@ describe('the breaker', () => {
     expect(warned).toHaveBeenCalledTimes(2)
   })
 
-  it('says again what it is when a probe finds out that the store does not let us in', async () => {
+  it('logs the new reason when a probe finds that the store denies access', async () => {
     const limiter = limiterWith()
     const told: unknown[] = []
     const end = limiter.on('degraded', ({ error }) => told.push(error))
@@ -185,14 +185,14 @@ describe('the breaker', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('says what is no error as it is', async () => {
+  it('prints a value that is not an error as it is', async () => {
     store.error = 'a text'
     await failOften(limiterWith())
     expect(warned.mock.calls[0]?.[0]).toContain('sluice: a text; onStoreFailure decides')
     await expect(limiterWith({ name: 'other', onStoreFailure: 'throw' }).consume('a')).rejects.toThrow('(a text)')
   })
 
-  it('lets all limiters make up for what failed, also beside one whose clock is wrong', async () => {
+  it('lets all limiters write back what failed, also beside one whose clock is wrong', async () => {
     const unhandled: unknown[] = []
     const note = (error: unknown): void => void unhandled.push(error)
     process.on('unhandledRejection', note)
@@ -259,7 +259,7 @@ describe('probes', () => {
     expect(limiter.health.state).toBe('healthy')
   })
 
-  it('are heard by those who ask without a pause', async () => {
+  it('reach callers that ask without a pause', async () => {
     const limiter = createLimiter({ name: 'api', rule, store, instances: 1 })
     await failOften(limiter)
     store.behaviour = 'answers'

@@ -113,7 +113,7 @@ describe('closing a limiter', () => {
     expect(clock.pendingTimers).toBe(0)
   })
 
-  it('takes no longer when what is owed has to be said twice, and it is said all the same', async () => {
+  it('takes no longer when a write has to be sent twice, and it is sent', async () => {
     const { answer } = store
     takeNoIds()
     answerAfter(400)

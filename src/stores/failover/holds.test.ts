@@ -140,7 +140,7 @@ describe('a lease', () => {
   const places = concurrency({ limit: 2, lease: 60_000 })
   const placesLimiter = (): Limiter => createLimiter({ name: 'jobs', rule: places, store, clock, instances: 1 })
 
-  it('is kept through an outage, and its place is free when it was released meanwhile', async () => {
+  it('is kept through an outage, and its permit is free if it was released meanwhile', async () => {
     const limiter = placesLimiter()
     const kept = await limiter.acquire('a')
     const released = await limiter.acquire('a')

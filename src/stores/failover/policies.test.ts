@@ -73,7 +73,7 @@ describe('a store that fails', () => {
     expect(limiter.health.state).toBe('healthy')
   })
 
-  it('tells who listens what went wrong with each decision', async () => {
+  it('tells listeners what went wrong with each decision', async () => {
     const limiter = limiterWith()
     const errors: unknown[] = []
     limiter.on('storeFailed', ({ error }) => errors.push(error))
@@ -215,7 +215,7 @@ describe('policies of tiers', () => {
 })
 
 describe('a cost that only the whole limit could let pass', () => {
-  it('is refused until the store is back, and not for ever', async () => {
+  it('is refused until the store is back, and not longer', async () => {
     const limiter = limiterWith({ instances: 5 })
     store.behaviour = 'fails'
     expect(await limiter.consume('a', { cost: 3 })).toMatchObject({

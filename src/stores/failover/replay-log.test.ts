@@ -5,7 +5,7 @@ import { type PendingWrite, ReplayLog } from './replay-log.ts'
 const rule = fixedWindow({ limit: 100, window: 60_000 })
 const all = (spent: number): number => spent
 
-it('is said in the order in which it has a meaning, and once', () => {
+it('is written once, in an order that keeps its meaning', () => {
   const log = new ReplayLog()
   log.spend('a', rule, 3)
   log.reset('a', rule)

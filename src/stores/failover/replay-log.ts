@@ -93,7 +93,7 @@ export class ReplayLog {
     if (log !== undefined) log.isReset = true
   }
 
-  /** Takes out what a key has to write, in order. `counted` tells how much of what was spent still counts. */
+  /** Takes out what a key has to write, in order. `counted` says how much of what was spent still counts. */
   take(
     key: string,
     nowMs: number,

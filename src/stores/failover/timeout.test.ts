@@ -58,7 +58,7 @@ describe('no answer', () => {
     expect(cancelled).toEqual([await consumed])
   })
 
-  it('cancels at once what the store begins only later', async () => {
+  it('cancels at once a call that the store starts later', async () => {
     const cancelled: unknown[] = []
     const decide: Store['decide'] = (_, reply) => {
       clock.timer(400, () => reply.onTimeout?.((reason) => cancelled.push(reason)))

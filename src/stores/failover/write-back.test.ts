@@ -101,7 +101,7 @@ describe('after an outage', () => {
     expect(admitted).toBe(25)
   })
 
-  it('a charge whose answer is lost is said again, and counts once', async () => {
+  it('a charge whose answer is lost is sent again, and counts once', async () => {
     const limiter = limiterWith({ rule: log })
     await lose(limiter)
     await limiter.consume('a', { cost: 20 })
@@ -144,7 +144,7 @@ describe('after an outage', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(1_000)
   })
 
-  it('what was not heard is said again', async () => {
+  it('a write without an answer is sent again', async () => {
     const limiter = limiterWith({ rule: log })
     await limiter.block('unblocked', 3_600_000)
     await limiter.consume('reset', { cost: 30 })
@@ -252,7 +252,7 @@ describe('what is done to a key during an outage', () => {
     expect(await remaining('reset', log)).toBe(100)
   })
 
-  it('and given back is not charged', async () => {
+  it('and refunded is not charged', async () => {
     const limiter = limiterWith({ rule: log })
     await outage(limiter, async () => {
       await limiter.consume('a', { cost: 20 })

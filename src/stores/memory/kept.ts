@@ -2,12 +2,12 @@ import type { Rule, RuleState, StateCodec } from '../../core/rule.ts'
 import type { Holds } from '../../engine/holds.ts'
 import type { Block } from '../../engine/key-state.ts'
 
-/** A block until the key as a whole is as if untouched: one that is over still tells that nothing has passed since. */
+/** A block until the key as a whole is as if untouched: one that is over still says that nothing has passed since. */
 export interface KeptBlock extends Block {
   readonly freshMs: number
 }
 
-/** The holds of a key, until the key as a whole is as if untouched: what expired holds give back is not yet in its state. */
+/** The holds of a key, until the key as a whole is as if untouched: what expired holds refund is not yet in its state. */
 export interface HoldList extends RuleState {
   readonly key: string
   readonly holds: Holds

@@ -91,7 +91,7 @@ describe('a memory store decides as the engine does', () => {
   })
 })
 
-it('stores nothing of a cost of nothing', () => {
+it('stores nothing for a cost of 0', () => {
   const store = memoryStore()
   const oneLimit = openLimit(store, { limiter: 'a', rule: fixedWindow({ limit: 5, window: 1_000 }) })
   expect(plain(oneLimit.decide('key', { type: 'consume', amount: 0 }, 0) as LimitResult)).toEqual({

@@ -120,7 +120,7 @@ describe('memoryStore reclaims', () => {
     expect(store.stats().blocks).toBe(0)
   })
 
-  it('a key that is given back in full, and one that is reset', async () => {
+  it('a key that is refunded in full, and one that is reset', async () => {
     const store = memoryStore()
     const limiter = createLimiter({
       name: 'a',

@@ -60,7 +60,7 @@ describe('decisions of one turn', () => {
     await next
   })
 
-  it('leave at once also for who asks again as soon as there is an answer', async () => {
+  it('leave at once also for a caller that asks again as soon as it has an answer', async () => {
     const limiter = await limiterOn()
     let sent = 0
     await limiter.consume('a').then(() => {
@@ -71,7 +71,7 @@ describe('decisions of one turn', () => {
     expect(sent).toBe(2)
   })
 
-  it('leave when half of all that have been waiting lately are together, so that the server can begin', async () => {
+  it('leave when half of the recent number is waiting, so that the server can begin', async () => {
     const limiter = await limiterOn()
     const burst = () => Promise.all(Array.from({ length: 40 }, (_, index) => limiter.consume(`user:${index}`)))
     await burst()
@@ -141,7 +141,7 @@ describe('decisions of one turn', () => {
     expect(sizes()).toEqual([1, 9, 9, 1])
   })
 
-  it('go by the time at which each was asked for', async () => {
+  it('use the time at which each was asked for', async () => {
     const clock = manualClock(0)
     const bucket = tokenBucket({ capacity: 1, refill: 1, period: 1_000 })
     const options = { name: 'timed', rule: bucket, clock, ...patient }
@@ -166,7 +166,7 @@ describe('a key that holds something else', () => {
     expect(await redis.get('sluice:api:fixed-window@1:b')).toBe('a session')
   })
 
-  it('of another type fails only those who ask about it', async () => {
+  it('of another type fails only calls about it', async () => {
     const limiter = await limiterOn()
     await redis.lpush('sluice:api:fixed-window@1:b', 'a session')
     const outcomes = await Promise.allSettled(['x', 'a', 'b', 'c'].map((key) => limiter.consume(key)))

@@ -49,7 +49,7 @@ export interface BatchKeyspace extends LocatedKeyspace {
 
 /** A call, who waits for it, and what became of it: when it has neither results nor an error, the hot script has handed it over. */
 interface Member extends BatchedCall, Pending {
-  /** How long the caller waits, from the batch's beginning on; 0 for ever. */
+  /** How long the caller waits, from the batch's beginning on; 0 without a limit. */
   readonly timeoutMs: number
   readonly reply: Reply
   results: readonly LimitResult[] | undefined

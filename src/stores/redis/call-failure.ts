@@ -34,8 +34,6 @@ export function foreignKey(what: string, keys: readonly string[], cause: unknown
 
 type Hint = readonly [RegExp, string]
 
-const ALLOWED = 'docs/redis.md#what-the-user-must-be-allowed'
-
 // Nothing of this ends by waiting.
 const DENIALS: readonly Hint[] = [
   [/^NOAUTH /, 'the server needs a password. Set it in the client'],
@@ -43,11 +41,11 @@ const DENIALS: readonly Hint[] = [
     /^WRONGPASS |^ERR (?:AUTH |invalid password|Client sent AUTH)/,
     'the server rejects the user or the password. Correct them in the client',
   ],
-  [/^NOPERM .*\bcommand/, `the user may not send this command, see ${ALLOWED}`],
-  [/^NOPERM /, `the user may not use these keys, see ${ALLOWED}`],
+  [/^NOPERM .*\bcommand/, 'the user may not send this command. Grant it'],
+  [/^NOPERM /, 'the user may not use these keys. Grant them'],
   [
     /^(?:ERR )?(?:ACL failure in script|The user executing the script can't)/,
-    `the user may not send a command of the script, see ${ALLOWED}`,
+    'the user may not send a command of the script. Grant it',
   ],
   [
     /^(?:ERR )?unknown (?:Redis )?command/i,

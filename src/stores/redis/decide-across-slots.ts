@@ -23,10 +23,10 @@ interface Taken {
 
 /**
  * Decides over keys in several slots of a Cluster, which no script can do at once: what passes in one slot is taken there before
- * the next is asked, the scarcest first, and given back when a later one refuses. So no client gets more than any rule allows; while
- * a decision is under way others may be refused what it is about to give back, and a process that dies in between gives nothing back.
+ * the next is asked, the scarcest first, and refunded when a later one refuses. So no client gets more than any rule allows; while
+ * a decision is under way others may be refused what it is about to refund, and a process that dies in between refunds nothing.
  *
- * An id is remembered when all slots have passed. Of two requests with one id at the same time the later gives back what it took.
+ * An id is remembered when all slots have passed. Of two requests with one id at the same time the later refunds what it took.
  */
 export async function decideAcrossSlots(
   runner: Runner,
@@ -91,7 +91,7 @@ class SlotDecision {
     this.results = new Array<LimitResult>(length)
   }
 
-  /** Asks one slot after the other, as long as they pass, and gives everything back when one does not. */
+  /** Asks one slot after the other, as long as they pass, and refunds everything when one does not. */
   async decide(): Promise<void> {
     if (!this.#isTaking) return all(this.#waiting.map((group) => this.#look(group)))
     for (let group = this.#waiting.shift(); group !== undefined; group = this.#waiting.shift()) {
@@ -107,7 +107,7 @@ class SlotDecision {
     if (this.isRefused) await all([this.giveBack(), ...this.#waiting.map((group) => this.#look(looking(group)))])
   }
 
-  /** Gives back what was taken. Tiers that passed still say that they would have. */
+  /** Refunds what was taken. Tiers that passed still say that they would have. */
   giveBack(): Promise<void> {
     const taken = this.#taken
     this.#taken = []

@@ -1,7 +1,7 @@
 import { LimiterError } from '../../core/limiter-error.ts'
 
 // Garnet locks the tables that scripts see in a way that no other engine does, and it is the one engine whose scripts are not
-// atomic without an option. No reply to one connection tells whether it was.
+// atomic without an option. No reply to one connection says whether it was.
 const SAYS_GARNET = 'return redis.__readonly and 1 or 0'
 
 /** Sends a command and resolves with the reply. */

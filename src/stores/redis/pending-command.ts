@@ -28,7 +28,7 @@ const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 80
 const PATIENCE_MS = 1_000
 
-/** A command that was not answered yet. It tells who waits once, and is written once at most, unless nothing has run. */
+/** A command that was not answered yet. It answers its caller once, and is written once at most, unless nothing has run. */
 export class PendingCommand implements Delivery {
   readonly #connection: RedisConnection
   readonly #question: Question

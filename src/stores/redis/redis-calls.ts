@@ -60,7 +60,7 @@ export class RedisCalls implements BatchHost {
     const places = located.map(({ operation: { key }, keyspace }) => ({ keyspace, key }))
     sendInOrder(places, () => {
       if (!isAlone) {
-        // It may have waited. At least 1: 0 would be for ever.
+        // It may have waited. At least 1: 0 would be without a limit.
         const leftMs = untilMs === undefined ? 0 : Math.max(1, untilMs - timerNowMs(undefined))
         this.join(FULL_SCRIPT, keyspaces, operations, nowMs, leftMs, reply)
         return

@@ -220,7 +220,7 @@ describe('a script', () => {
 })
 
 describe('an engine', () => {
-  it('that is Garnet is refused, until it is said that its scripts are atomic', async () => {
+  it('that is Garnet is refused, unless an option says that its scripts are atomic', async () => {
     const garnet = ownConnection(redis, async (_key, [name = '', ...args]) =>
       name === 'EVAL' ? 1 : redis.call(name, args),
     )

@@ -23,7 +23,7 @@ const routes = {
   '/contract': async () => Response.json(await runContract(() => memoryStore())),
   '/fetch': (request) => limited(request),
   '/hono': (request) => hono.fetch(request),
-  // As many times as there are places would not show a place that stays taken.
+  // As many times as there are permits would not show a permit that stays taken.
   '/acquire': async () => {
     const answers = []
     for (let time = 0; time < 3; time++) {

@@ -1,7 +1,7 @@
 import { errorMonitor } from 'node:events'
 import type { Trouble } from './redis-connection.ts'
 
-/** As much of a client as tells what becomes of its connections. */
+/** As much of a client as says what becomes of its connections. */
 interface Emitter {
   on(event: string | symbol, listener: (error: unknown) => void): unknown
 }
@@ -38,7 +38,7 @@ class ClientTrouble implements Trouble {
     this.#client = undefined
     // Not reported: a client without a listener to errors behaves as before.
     client?.on(errorMonitor, this.hear)
-    // A Cluster of ioredis tells it of each node, and of itself only that all have failed.
+    // A Cluster of ioredis reports it of each node, and of itself only that all have failed.
     client?.on('node error', this.hear)
     if (client !== undefined) this.#listenToo?.(client)
   }

@@ -32,7 +32,7 @@ interface NodeRedisSentinelLike {
   sendCommand(isReadonly: boolean, args: string[], options?: NodeRedisOptions): Promise<unknown>
 }
 
-/** Tells what connects from what only sends, such as a leased client of a sentinel or one with callbacks. */
+/** Whether it connects, and does not only send, such as a leased client of a sentinel or one with callbacks. */
 export function isNodeRedis(client: unknown): client is NodeRedisLike {
   return hasMethods(client, 'sendCommand', 'connect')
 }

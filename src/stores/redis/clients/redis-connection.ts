@@ -12,7 +12,7 @@ export interface RedisConnection {
    * themselves, with which a server answers a call on several keys while their slot moves: it cannot be sent apart then.
    */
   readonly keepsKeysApart?: boolean
-  /** What keeps the client from its servers, where it tells that apart from commands. */
+  /** What keeps the client from its servers, where it reports that apart from commands. */
   readonly trouble?: Trouble
   /**
    * Sends one command to the primary that holds `key` and resolves with the reply: whole numbers as numbers, arrays as arrays.
