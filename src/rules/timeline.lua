@@ -120,22 +120,15 @@ local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
 end
 
 -- @get
--- What a short timeline has, and no more of a long one. Nothing is an empty text.
-local only, values = nil, nil
-if #KEYS == 1 then
-  only = redis.call('GETRANGE', KEYS[1], '0', '4159')
-  only = only ~= '' and only or nil
-else
-  values = {}
-  for index = 1, #KEYS do
-    local value = redis.pcall('GETRANGE', KEYS[index], '0', '4159')
-    values[index] = type(value) == 'string' and value ~= '' and value
-  end
-end
+local read = #KEYS == 1 and redis.call or redis.pcall
 
--- @again
-value = redis.call('GETRANGE', key, '0', '4159')
-value = value ~= '' and value
+-- @value
+-- What a short timeline has, and no more of a long one. Nothing is an empty text, and an error has no length either.
+local value = read('GETRANGE', key, '0', '4159')
+value = #value > 0 and value
+
+-- @missing
+isMissing = redis.call('EXISTS', key) == 0
 
 -- @read
 -- The pairs from line[from] to line[last], then what was taken in this millisecond. What counts is total, beyond base.

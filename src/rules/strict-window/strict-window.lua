@@ -139,16 +139,13 @@ local startMs, layout = nowMs - nowMs % sliceMs, '<' .. string.rep('d', slices +
 local counts, used, passed = {}, 0, live
 if isStored and isKnown then
   counts = { struct.unpack(layout, value) }
-  local stateMs = counts[1]
-  isKnown = counts[live + 2] == -sliceMs and stateMs % sliceMs == 0 and stateMs >= 0 and stateMs <= startMs
-  passed = isKnown and (startMs - stateMs) / sliceMs or live
+  isKnown = counts[live + 2] == -sliceMs and counts[1] % sliceMs == 0 and counts[1] >= 0 and counts[1] <= startMs
+  passed = isKnown and (startMs - counts[1]) / sliceMs or live
 end
 for slice = 2, live + 1 do
   local count = counts[slice] or 0
   isKnown = isKnown and count % 1 == 0 and count >= 0 and count <= EXACT
-  if passed > 0 then
-    counts[slice] = slice + passed <= live + 1 and counts[slice + passed] or 0
-  end
+  counts[slice] = slice + passed <= live + 1 and counts[slice + passed] or 0
   used = used + counts[slice]
 end
 counts[1], counts[live + 2] = startMs, -sliceMs
@@ -166,8 +163,7 @@ if newest > 1 then
   -- When that passes: what was refused, or else more than remaining.
   local asked, oldest, freed = passes and remaining + 1 or amount, 2, counts[2]
   while freed < asked - (limit - used) and oldest < newest do
-    oldest = oldest + 1
-    freed = freed + counts[oldest]
+    oldest, freed = oldest + 1, freed + counts[oldest + 1]
   end
   resetAfterMs, laterMs = startMs + (newest - 1) * sliceMs - nowMs, startMs + (oldest - 1) * sliceMs - nowMs
 end
