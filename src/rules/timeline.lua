@@ -52,24 +52,25 @@ local function refundTimeline(live, lefts, takens, count)
   return newest > 0 and rest or keepOldest(rest, total)
 end
 
--- The times that amounts go back of, in order, and how much of each.
-local function findPieces(live, lefts, takens, count)
+-- The times that the amounts of the first count rows go back of, and how much of each. In this order of rows what was taken first comes first.
+local function findPieces(live, lefts, takens, count, order)
   local times, removed = {}, {}
-  for row = 1, count do
-    local takenMs = takens[row]
-    times[#times + 1] = not removed[takenMs] and takenMs or nil
-    removed[takenMs] = (removed[takenMs] or 0) + lefts[row]
+  for _, row in ipairs(order) do
+    if row <= count then
+      local takenMs = takens[row]
+      times[#times + 1] = not removed[takenMs] and takenMs or nil
+      removed[takenMs] = (removed[takenMs] or 0) + lefts[row]
+    end
   end
   for _, timeMs in ipairs(times) do
     removed[timeMs] = math.min(removed[timeMs], findTaken(live, timeMs))
   end
-  table.sort(times)
   return times, removed
 end
 
 -- When a cost passes after amounts have gone back, without the timeline that has them given back.
-local function retryTimeline(rule, live, nowMs, cost, lefts, takens, count)
-  local times, removed = findPieces(live, lefts, takens, count)
+local function retryTimeline(rule, live, nowMs, cost, lefts, takens, count, order)
+  local times, removed = findPieces(live, lefts, takens, count, order)
   local needed = live.total + cost - rule.limit
   for _, timeMs in ipairs(times) do
     needed = needed - removed[timeMs]

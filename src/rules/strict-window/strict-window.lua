@@ -99,13 +99,14 @@ local function findFreeingSlice(state, amount)
   return low
 end
 
--- When a cost passes after amounts have gone back, without the counts that have them given back.
-local function retryStrictWindow(rule, state, nowMs, cost, lefts, takens, count)
+-- When a cost passes after the amounts of the first count rows have gone back, without the counts that have them given back. In this order of rows
+-- what was taken first comes first.
+local function retryStrictWindow(rule, state, nowMs, cost, lefts, takens, count, order)
   local sliceMs, live, removed, slices = state.sliceMs, state.slices + 1, {}, {}
   local passed = math.max(0, math.floor((nowMs - nowMs % sliceMs - state.atMs) / sliceMs + 0.5))
-  for row = 1, count do
+  for _, row in ipairs(order) do
     local slice = live + math.min(0, math.floor(takens[row] / sliceMs) - state.atMs / sliceMs)
-    if slice > passed and slice >= 1 then
+    if row <= count and slice > passed and slice >= 1 then
       slices[#slices + 1] = not removed[slice] and slice or nil
       removed[slice] = math.min(state.counts[slice], (removed[slice] or 0) + lefts[row])
     end
@@ -119,12 +120,11 @@ local function retryStrictWindow(rule, state, nowMs, cost, lefts, takens, count)
   if needed <= gone then
     return 0
   end
-  table.sort(slices)
   for _, slice in ipairs(slices) do
-    if findFreeingSlice(state, needed) < slice then
+    -- Where the slices before it free enough, none of it is needed. Otherwise what leaves with it no more has to come from others.
+    if (state.sums[slice - 1] or 0) >= needed then
       break
     end
-    -- It leaves with its slice no more, so others have to.
     needed = needed + removed[slice]
   end
   return state.atMs + findFreeingSlice(state, needed) * sliceMs - nowMs
