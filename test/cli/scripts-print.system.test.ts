@@ -10,7 +10,7 @@ async function print(...args: string[]) {
 }
 
 describe('scripts print', () => {
-  it('prints the file of the package, with its comments', async () => {
+  it('prints the file of the package, for people', async () => {
     for (const label of ['token-bucket', 'token-bucket@1']) {
       expect(await print(label)).toEqual({ code: 0, out: assemble('token-bucket', 1), err: '' })
     }
