@@ -15,8 +15,9 @@ export class PendingDecision implements StoreCall, Reply {
   readonly decidedBy: string
   /** What the store said of each operation, once it has. */
   results: readonly LimitResult[]
-  /** Whom to tell; or what came before there was a promise. */
-  #waiting: Resolve | Outcome | undefined
+  #outcome: Decision | Promise<never> | undefined
+  /** Settles the promise that the caller waits for. */
+  #settle: ((outcome: Decision | Promise<never>) => void) | undefined
 
   constructor(
     operations: readonly Operation[],
@@ -30,7 +31,8 @@ export class PendingDecision implements StoreCall, Reply {
     this.timeoutMs = timeoutMs
     this.decidedBy = decidedBy
     this.results = NO_RESULTS
-    this.#waiting = undefined
+    this.#outcome = undefined
+    this.#settle = undefined
   }
 
   /** Gives each operation the rule of its subject, where there is one. */
@@ -42,28 +44,25 @@ export class PendingDecision implements StoreCall, Reply {
   }
 
   done(results: readonly LimitResult[]): void {
-    this.#settle(composeDecision(this, results))
+    this.#outcome = composeDecision(this, results)
+    this.#settle?.(this.#outcome)
   }
 
   failed(error: unknown): void {
-    this.#settle(Promise.reject(error))
+    this.#outcome = Promise.reject(error)
+    this.#settle?.(this.#outcome)
   }
 
-  promise(): Promise<Decision> {
-    return new Promise((resolve) => {
-      if (this.#waiting === undefined) this.#waiting = resolve
-      else resolve(this.#waiting as Outcome)
-    })
-  }
-
-  #settle(outcome: Outcome): void {
-    if (typeof this.#waiting === 'function') this.#waiting(outcome)
-    else this.#waiting = outcome
+  /** What the store has said, or will say. */
+  outcome(): Decision | Promise<Decision> {
+    return (
+      this.#outcome ??
+      new Promise((settle) => {
+        this.#settle = settle
+      })
+    )
   }
 }
-
-type Outcome = Decision | Promise<never>
-type Resolve = (outcome: Outcome) => void
 
 const NO_RESULTS: readonly LimitResult[] = Object.freeze([])
 const NO_TIERS: Readonly<Record<string, TierResult>> = Object.freeze({})

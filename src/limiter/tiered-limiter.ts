@@ -283,7 +283,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     const { store, clock } = this.#parts
     if (clock !== undefined) call.nowMs = readClock(clock)
     const results = store.decide(call, call)
-    return results === undefined ? call.promise() : composeDecision(call, results)
+    return results === undefined ? call.outcome() : composeDecision(call, results)
   }
 
   async #resolveAndDecide(call: PendingDecision): Promise<Decision> {
