@@ -108,7 +108,7 @@ class Failover implements LayeredStore, BreakerListener, CallHost {
     }
     const { operations, nowMs } = call
     const pending = new PendingCall(this.#calls, call, reply, this)
-    pending.send()
+    this.put(pending)
     const counter = this.#counters.get((operations[0] as Operation).limit.limiter)
     counter?.heartbeat(nowMs === STORE_TIME ? pending.begunMs : nowMs)
     return undefined
@@ -148,17 +148,14 @@ class Failover implements LayeredStore, BreakerListener, CallHost {
     this.#calls.close()
   }
 
-  send(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined {
-    const { operations, nowMs } = call
-    if (!this.#fallback.isUsed || !this.#fallback.hasPending(operations)) return this.#store.decide(call, reply)
-    this.#fallback
-      .replay(operations, nowMs)
-      .then(() => this.#store.decide(call, reply))
-      .then(
-        (results) => results && reply.done(results),
-        (error: unknown) => reply.failed(error),
+  put(pending: PendingCall): void {
+    const { operations, nowMs } = pending.call
+    if (this.#fallback.isUsed && this.#fallback.hasPending(operations)) {
+      this.#fallback.replay(operations, nowMs).then(
+        () => pending.send(),
+        (error: unknown) => pending.failed(error),
       )
-    return undefined
+    } else pending.send()
   }
 
   answerInstead(call: StoreCall, reply: Reply, error: unknown): void {

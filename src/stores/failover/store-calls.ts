@@ -18,8 +18,8 @@ const FIRST_PAUSE_MS = 20
 
 /** What a limiter does about a call whose store may fail. */
 export interface CallHost {
-  /** Puts a call to the store, after what its keys owe. As `decide` of the store. */
-  send(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined
+  /** Sends a call after what its keys owe the store. */
+  put(pending: PendingCall): void
   /** Answers a call that the store did not answer. */
   answerInstead(call: StoreCall, reply: Reply, error: unknown): void
 }
@@ -97,11 +97,12 @@ export class StoreCalls {
 export class PendingCall implements Timed, BreakerSnapshot, Reply {
   dueMs = 0
   isOver = false
+  readonly call: StoreCall
+  /** When it began. */
   readonly begunMs: number
   readonly answers: number
   readonly failures: number
   readonly #calls: StoreCalls
-  readonly #call: StoreCall
   readonly #reply: Reply
   readonly #host: CallHost | undefined
   #pauseMs = FIRST_PAUSE_MS
@@ -118,7 +119,7 @@ export class PendingCall implements Timed, BreakerSnapshot, Reply {
    */
   constructor(calls: StoreCalls, call: StoreCall, reply: Reply, host?: CallHost) {
     this.#calls = calls
-    this.#call = call
+    this.call = call
     this.#reply = reply
     this.#host = host
     this.answers = calls.breaker.answers
@@ -126,11 +127,10 @@ export class PendingCall implements Timed, BreakerSnapshot, Reply {
     this.begunMs = calls.timeouts.add(this)
   }
 
-  /** Puts it to the store. */
+  /** Asks the store. */
   send(): void {
     try {
-      const results =
-        this.#host === undefined ? this.#calls.store.decide(this.#call, this) : this.#host.send(this.#call, this)
+      const results = this.#calls.store.decide(this.call, this)
       if (results !== undefined) this.done(results)
     } catch (error) {
       this.failed(error)
@@ -168,17 +168,17 @@ export class PendingCall implements Timed, BreakerSnapshot, Reply {
 
   #fail(error: unknown): void {
     if (this.#host === undefined) this.#reply.failed(error)
-    else this.#host.answerInstead(this.#call, this.#reply, error)
+    else this.#host.answerInstead(this.call, this.#reply, error)
   }
 
   // Only what has an idempotency key: the store then counts it once.
   #mayRetry(error: unknown): boolean {
-    if (this.#host === undefined || this.#call.idempotency === undefined || this.isOver) return false
+    if (this.#host === undefined || this.call.idempotency === undefined || this.isOver) return false
     return !this.#calls.breaker.isOpen && classifyFailure(error) === 'down'
   }
 
   #retryLater(): void {
-    this.#stop = this.#calls.after(this.#pauseMs, () => this.send())
+    this.#stop = this.#calls.after(this.#pauseMs, () => this.#host?.put(this))
     this.#pauseMs *= 2
   }
 }
