@@ -31,16 +31,7 @@ import type {
   Scheduled,
   WaitOptions,
 } from './options.ts'
-import {
-  AMOUNT,
-  COST,
-  consumeKey,
-  createOfType,
-  PEEKED_COST,
-  parseIdempotency,
-  parseKey,
-  parseOperations,
-} from './parse-call.ts'
+import { AMOUNT, COST, createOfType, PEEKED_COST, parseIdempotency, parseKey, parseOperations } from './parse-call.ts'
 import { type OpenReservation, type Reservation, reserve, resume } from './reservation.ts'
 import type { RuleResolver } from './rule-resolver.ts'
 import { type WaitHost, WaitQueues } from './wait-queues.ts'
@@ -135,7 +126,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     if (limit !== undefined && id === undefined) {
       return new PendingDecision([this.#parseConsume(limit, key, cost)], undefined, timeoutMs, store.name)
     }
-    const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, consumeKey)
+    const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, createConsume)
     return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
   }
 
@@ -143,7 +134,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     if (!this.#isOpen) this.assertOpen()
     const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
     const subject = key as Subject
-    return createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)
+    return createConsume({ limit, subject, key: encodeSubject(subject) }, amount)
   }
 
   /** Decides a consume that was parsed, and tells listeners of it with the key and the cost as they were given. */
