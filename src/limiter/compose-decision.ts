@@ -2,7 +2,14 @@ import { STORE_TIME } from '../core/clock.ts'
 import type { Decision, LimitResult, TierResult } from '../core/decision.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Idempotency, Reply, StoreCall } from '../core/store.ts'
+import type { Idempotency, Reply, Store, StoreCall } from '../core/store.ts'
+
+/** What all calls of a limiter have in common. */
+interface CallParts {
+  /** How long a decision waits for the store. */
+  readonly timeoutMs: number
+  readonly store: Store
+}
 
 /** A call that was checked, and the decision on it if its store makes that later. It makes a promise only when the caller has to wait. */
 export class PendingDecision implements StoreCall, Reply {
@@ -19,17 +26,12 @@ export class PendingDecision implements StoreCall, Reply {
   /** Settles the promise that the caller waits for. */
   #settle: ((outcome: Decision | Promise<never>) => void) | undefined
 
-  constructor(
-    operations: readonly Operation[],
-    idempotency: Idempotency | undefined,
-    timeoutMs: number,
-    decidedBy: string,
-  ) {
+  constructor({ timeoutMs, store }: CallParts, operations: readonly Operation[], idempotency?: Idempotency) {
     this.operations = operations
     this.nowMs = STORE_TIME
     this.idempotency = idempotency
     this.timeoutMs = timeoutMs
-    this.decidedBy = decidedBy
+    this.decidedBy = store.name
     this.results = NO_RESULTS
     this.#outcome = undefined
     this.#settle = undefined

@@ -112,22 +112,22 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     if (this.#decideOne === undefined || idempotencyKey !== undefined || this.events.hasAny) {
       return this.run(this.parse(key, cost, idempotencyKey), key, cost)
     }
-    const { store, clock, timeoutMs } = this.#parts
+    const { store, clock } = this.#parts
     const operation = this.#parseConsume(this.#only as Limit, key, cost)
     const result = this.#decideOne(operation, clock === undefined ? STORE_TIME : readClock(clock))
     if (result !== undefined) return composeOne(operation, result, store.name)
-    return this.#decide(new PendingDecision([operation], undefined, timeoutMs, store.name))
+    return this.#decide(new PendingDecision(this.#parts, [operation]))
   }
 
   /** Checks a consume whole. For callers that check several before `run` counts the first. */
   parse(key: unknown, cost: unknown, id: unknown): PendingDecision {
-    const { store, timeoutMs, idempotencyTtlMs } = this.#parts
+    const parts = this.#parts
     const limit = this.#only
     if (limit !== undefined && id === undefined) {
-      return new PendingDecision([this.#parseConsume(limit, key, cost)], undefined, timeoutMs, store.name)
+      return new PendingDecision(parts, [this.#parseConsume(limit, key, cost)])
     }
     const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, createConsume)
-    return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
+    return new PendingDecision(parts, operations, parseIdempotency(operations, id, parts.idempotencyTtlMs))
   }
 
   #parseConsume(limit: Limit, key: unknown, cost: unknown): Operation {
@@ -247,8 +247,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   }
 
   decide(operations: readonly Operation[]): Decision | Promise<Decision> {
-    const { store, timeoutMs } = this.#parts
-    return this.#decide(new PendingDecision(operations, undefined, timeoutMs, store.name))
+    return this.#decide(new PendingDecision(this.#parts, operations))
   }
 
   /** Decides operations that the caller has checked, and returns the result of each. With a key, listeners hear of it as of a consume. */
@@ -257,9 +256,8 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     key?: Key<string>,
     cost?: Amounts<string>,
   ): Promise<readonly LimitResult[]> {
-    const { store, timeoutMs } = this.#parts
     this.assertOpen()
-    const call = new PendingDecision(operations, undefined, timeoutMs, store.name)
+    const call = new PendingDecision(this.#parts, operations)
     await (key === undefined ? this.#decide(call) : this.run(call, key, cost))
     return call.results
   }
