@@ -1,7 +1,6 @@
-import { readClock, STORE_TIME } from '../../core/clock.ts'
+import { nextTurn, readClock, STORE_TIME } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
-import { nextTurn } from '../../core/next-turn.ts'
 import { createOperation, type Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Health, Idempotency, LayeredStore, LayerOptions, Reply, Store, StoreCall } from '../../core/store.ts'
