@@ -31,7 +31,16 @@ import type {
   Scheduled,
   WaitOptions,
 } from './options.ts'
-import { AMOUNT, COST, createOfType, PEEKED_COST, parseIdempotency, parseKey, parseOperations } from './parse-call.ts'
+import {
+  AMOUNT,
+  COST,
+  consumeKey,
+  createOfType,
+  PEEKED_COST,
+  parseIdempotency,
+  parseKey,
+  parseOperations,
+} from './parse-call.ts'
 import { type OpenReservation, type Reservation, reserve, resume } from './reservation.ts'
 import type { RuleResolver } from './rule-resolver.ts'
 import { type WaitHost, WaitQueues } from './wait-queues.ts'
@@ -126,7 +135,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     if (limit !== undefined && id === undefined) {
       return new PendingDecision(parts, [this.#parseConsume(limit, key, cost)])
     }
-    const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, createConsume)
+    const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, consumeKey)
     return new PendingDecision(parts, operations, parseIdempotency(operations, id, parts.idempotencyTtlMs))
   }
 
@@ -134,7 +143,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     if (!this.#isOpen) this.assertOpen()
     const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
     const subject = key as Subject
-    return createConsume({ limit, subject, key: encodeSubject(subject) }, amount)
+    return createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)
   }
 
   /** Decides a consume that was parsed, and tells listeners of it with the key and the cost as they were given. */
