@@ -58,6 +58,12 @@ export function startTimer(
   return () => alarm.stop()
 }
 
+/** Calls `run` in the next turn of the event loop: what has arrived by now is read first. Browsers have a timer for it only. */
+export function nextTurn(run: () => void): void {
+  if (typeof setImmediate === 'function') setImmediate(run)
+  else setTimeout(run, 0)
+}
+
 /** A timer in real time that may be left to ring when no caller waits for it. */
 export interface Alarm {
   /**

@@ -70,8 +70,8 @@ export function createOperation(
   return { limit, subject, key, type, rule, amount, blockMs, holdId, holdMs, takenMs, replaces }
 }
 
-/** An operation that takes `amount`: nearly every one, and so without the parts of others to look at. */
-export function createConsume(limit: Limit, subject: Subject, key: string, amount: number, blockMs: number): Operation {
+/** An operation that takes `amount`, and blocks the key as its limit says: nearly every one, and so without the parts of others to look at. */
+export function createConsume({ limit, subject, key }: LimitKey, amount: number): Operation {
   return {
     limit,
     subject,
@@ -79,7 +79,7 @@ export function createConsume(limit: Limit, subject: Subject, key: string, amoun
     type: 'consume',
     rule: limit.rule,
     amount,
-    blockMs,
+    blockMs: limit.blockMs,
     holdId: 0,
     holdMs: 0,
     takenMs: undefined,

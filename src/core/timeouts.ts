@@ -1,5 +1,4 @@
-import { type Alarm, type Clock, startAlarm, timerNowMs } from './clock.ts'
-import { nextTurn } from './next-turn.ts'
+import { type Alarm, type Clock, nextTurn, startAlarm, timerNowMs } from './clock.ts'
 import { isRequestBound } from './request-bound.ts'
 
 /** A call that waits for an answer until its timeout. */

@@ -2,7 +2,14 @@ import { STORE_TIME } from '../core/clock.ts'
 import type { Decision, LimitResult, TierResult } from '../core/decision.ts'
 import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
-import type { Idempotency, Reply, StoreCall } from '../core/store.ts'
+import type { Idempotency, Reply, Store, StoreCall } from '../core/store.ts'
+
+/** What all calls of a limiter have in common. */
+interface CallParts {
+  /** How long a decision waits for the store. */
+  readonly timeoutMs: number
+  readonly store: Store
+}
 
 /** A call that was checked, and the decision on it if its store makes that later. It makes a promise only when the caller has to wait. */
 export class PendingDecision implements StoreCall, Reply {
@@ -15,22 +22,19 @@ export class PendingDecision implements StoreCall, Reply {
   readonly decidedBy: string
   /** What the store said of each operation, once it has. */
   results: readonly LimitResult[]
-  /** Whom to tell; or what came before there was a promise. */
-  #waiting: Resolve | Outcome | undefined
+  #outcome: Decision | Promise<never> | undefined
+  /** Settles the promise that the caller waits for. */
+  #settle: ((outcome: Decision | Promise<never>) => void) | undefined
 
-  constructor(
-    operations: readonly Operation[],
-    idempotency: Idempotency | undefined,
-    timeoutMs: number,
-    decidedBy: string,
-  ) {
+  constructor({ timeoutMs, store }: CallParts, operations: readonly Operation[], idempotency?: Idempotency) {
     this.operations = operations
     this.nowMs = STORE_TIME
     this.idempotency = idempotency
     this.timeoutMs = timeoutMs
-    this.decidedBy = decidedBy
+    this.decidedBy = store.name
     this.results = NO_RESULTS
-    this.#waiting = undefined
+    this.#outcome = undefined
+    this.#settle = undefined
   }
 
   /** Gives each operation the rule of its subject, where there is one. */
@@ -42,28 +46,25 @@ export class PendingDecision implements StoreCall, Reply {
   }
 
   done(results: readonly LimitResult[]): void {
-    this.#settle(composeDecision(this, results))
+    this.#outcome = composeDecision(this, results)
+    this.#settle?.(this.#outcome)
   }
 
   failed(error: unknown): void {
-    this.#settle(Promise.reject(error))
+    this.#outcome = Promise.reject(error)
+    this.#settle?.(this.#outcome)
   }
 
-  promise(): Promise<Decision> {
-    return new Promise((resolve) => {
-      if (this.#waiting === undefined) this.#waiting = resolve
-      else resolve(this.#waiting as Outcome)
-    })
-  }
-
-  #settle(outcome: Outcome): void {
-    if (typeof this.#waiting === 'function') this.#waiting(outcome)
-    else this.#waiting = outcome
+  /** What the store has said, or will say. */
+  outcome(): Decision | Promise<Decision> {
+    return (
+      this.#outcome ??
+      new Promise((settle) => {
+        this.#settle = settle
+      })
+    )
   }
 }
-
-type Outcome = Decision | Promise<never>
-type Resolve = (outcome: Outcome) => void
 
 const NO_RESULTS: readonly LimitResult[] = Object.freeze([])
 const NO_TIERS: Readonly<Record<string, TierResult>> = Object.freeze({})

@@ -2,7 +2,7 @@ import { describeUnknownTier, invalidOption, wholeNumber } from '../core/check.t
 import { encodeSubject, type Subject } from '../core/key.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
-import { createConsume, createOperation, type LimitKey, type Operation, type OperationType } from '../core/operation.ts'
+import { createOperation, type LimitKey, type Operation, type OperationType } from '../core/operation.ts'
 import { text } from '../core/read-options.ts'
 import type { Idempotency } from '../core/store.ts'
 
@@ -102,11 +102,6 @@ export function parseOperations(
 /** Makes operations of one type that need nothing but an amount. */
 export function createOfType(type: OperationType): CreateOperation {
   return (key, amount) => createOperation(key, type, { amount })
-}
-
-/** A consume of a key, which blocks it as its limit says. */
-export function consumeKey({ limit, subject, key }: LimitKey, amount: number): Operation {
-  return createConsume(limit, subject, key, amount, limit.blockMs)
 }
 
 const checkId = text(200)

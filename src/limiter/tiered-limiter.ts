@@ -31,16 +31,7 @@ import type {
   Scheduled,
   WaitOptions,
 } from './options.ts'
-import {
-  AMOUNT,
-  COST,
-  consumeKey,
-  createOfType,
-  PEEKED_COST,
-  parseIdempotency,
-  parseKey,
-  parseOperations,
-} from './parse-call.ts'
+import { AMOUNT, COST, createOfType, PEEKED_COST, parseIdempotency, parseKey, parseOperations } from './parse-call.ts'
 import { type OpenReservation, type Reservation, reserve, resume } from './reservation.ts'
 import type { RuleResolver } from './rule-resolver.ts'
 import { type WaitHost, WaitQueues } from './wait-queues.ts'
@@ -121,29 +112,29 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     if (this.#decideOne === undefined || idempotencyKey !== undefined || this.events.hasAny) {
       return this.run(this.parse(key, cost, idempotencyKey), key, cost)
     }
-    const { store, clock, timeoutMs } = this.#parts
+    const { store, clock } = this.#parts
     const operation = this.#parseConsume(this.#only as Limit, key, cost)
     const result = this.#decideOne(operation, clock === undefined ? STORE_TIME : readClock(clock))
     if (result !== undefined) return composeOne(operation, result, store.name)
-    return this.#decide(new PendingDecision([operation], undefined, timeoutMs, store.name))
+    return this.#decide(new PendingDecision(this.#parts, [operation]))
   }
 
   /** Checks a consume whole. For callers that check several before `run` counts the first. */
   parse(key: unknown, cost: unknown, id: unknown): PendingDecision {
-    const { store, timeoutMs, idempotencyTtlMs } = this.#parts
+    const parts = this.#parts
     const limit = this.#only
     if (limit !== undefined && id === undefined) {
-      return new PendingDecision([this.#parseConsume(limit, key, cost)], undefined, timeoutMs, store.name)
+      return new PendingDecision(parts, [this.#parseConsume(limit, key, cost)])
     }
-    const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, consumeKey)
-    return new PendingDecision(operations, parseIdempotency(operations, id, idempotencyTtlMs), timeoutMs, store.name)
+    const operations = parseOperations(this.limits, this.parseKey(key), cost, COST, createConsume)
+    return new PendingDecision(parts, operations, parseIdempotency(operations, id, parts.idempotencyTtlMs))
   }
 
   #parseConsume(limit: Limit, key: unknown, cost: unknown): Operation {
     if (!this.#isOpen) this.assertOpen()
     const amount = cost === undefined ? 1 : wholeNumber('cost', cost, 1, undefined, 'INVALID_ARGUMENT')
     const subject = key as Subject
-    return createConsume(limit, subject, encodeSubject(subject), amount, limit.blockMs)
+    return createConsume({ limit, subject, key: encodeSubject(subject) }, amount)
   }
 
   /** Decides a consume that was parsed, and tells listeners of it with the key and the cost as they were given. */
@@ -256,8 +247,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   }
 
   decide(operations: readonly Operation[]): Decision | Promise<Decision> {
-    const { store, timeoutMs } = this.#parts
-    return this.#decide(new PendingDecision(operations, undefined, timeoutMs, store.name))
+    return this.#decide(new PendingDecision(this.#parts, operations))
   }
 
   /** Decides operations that the caller has checked, and returns the result of each. With a key, listeners hear of it as of a consume. */
@@ -266,9 +256,8 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     key?: Key<string>,
     cost?: Amounts<string>,
   ): Promise<readonly LimitResult[]> {
-    const { store, timeoutMs } = this.#parts
     this.assertOpen()
-    const call = new PendingDecision(operations, undefined, timeoutMs, store.name)
+    const call = new PendingDecision(this.#parts, operations)
     await (key === undefined ? this.#decide(call) : this.run(call, key, cost))
     return call.results
   }
@@ -283,7 +272,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     const { store, clock } = this.#parts
     if (clock !== undefined) call.nowMs = readClock(clock)
     const results = store.decide(call, call)
-    return results === undefined ? call.promise() : composeDecision(call, results)
+    return results === undefined ? call.outcome() : composeDecision(call, results)
   }
 
   async #resolveAndDecide(call: PendingDecision): Promise<Decision> {

@@ -1,6 +1,4 @@
-import type { Decision } from '../core/decision.ts'
 import type { LimiterEvents } from '../limiter/events.ts'
-import type { Amounts } from '../limiter/options.ts'
 import type { WatchedLimiter } from './watched-limiter.ts'
 
 /** Something that is counted or timed. Named in parts, which every system of metrics puts together in its own way. */
@@ -135,24 +133,15 @@ export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
 
 function measureDecision(limiter: string, event: LimiterEvents['decided'], meters: Meters): void {
   const { decision, cost, tookMs, waited } = event
-  const { allowed, reason, decidedBy: decided_by, limitedBy, wouldRefuse } = decision
+  const { allowed, reason, decidedBy: decided_by, limitedBy, wouldRefuse, tiers } = decision
   const outcome = allowed ? 'allowed' : 'refused'
   meters.count('decisions', { limiter, outcome, ...(reason && { reason }), decided_by }, 1)
   if (waited) meters.time('wait.duration', { limiter, outcome }, tookMs / 1_000)
   else meters.time('decision.duration', { limiter, decided_by }, tookMs / 1_000)
   if (limitedBy !== undefined) meters.count('tier.refusals', { limiter, tier: limitedBy }, 1)
   for (const tier of wouldRefuse) meters.count('would_refuse', { limiter, tier }, 1)
-  for (const tier of listTiers(limiter, decision)) {
-    meters.count('cost', { limiter, tier, outcome }, readCost(cost, tier))
-  }
-}
-
-/** The tiers that took part in a decision. */
-function listTiers(limiter: string, { tiers }: Decision): readonly string[] {
   const names = Object.keys(tiers)
-  return names.length === 0 ? [limiter] : names
-}
-
-function readCost(cost: Amounts<string>, tier: string): number {
-  return typeof cost === 'number' ? cost : (cost[tier] ?? 1)
+  for (const tier of names.length === 0 ? [limiter] : names) {
+    meters.count('cost', { limiter, tier, outcome }, typeof cost === 'number' ? cost : (cost[tier] ?? 1))
+  }
 }

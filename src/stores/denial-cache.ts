@@ -47,7 +47,7 @@ export function withDenialCache(store: Store, { maxAgeMs, base = store }: Denial
       cache.leave(limit.limiter)
       store.unregister?.(limit)
     },
-    decide: Object.assign(decide, { one: (operation: Operation, nowMs: number) => cache.findOne(operation, nowMs) }),
+    decide: Object.assign(decide, { one: cache.findOne }),
     trouble: () => store.trouble?.(),
     close: async () => store.close?.(),
   }
@@ -107,7 +107,7 @@ class DenialCache {
   }
 
   /** What the store would say of a consume of a limiter without tiers, as far as is known. */
-  findOne(operation: Operation, nowMs: number): LimitResult | undefined {
+  readonly findOne = (operation: Operation, nowMs: number): LimitResult | undefined => {
     const { limit, key, type } = operation
     const denials = this.#byLimiter.get(limit.limiter)
     if (denials === undefined || denials.isEmpty || type !== 'consume' || limit.tier !== undefined) return undefined

@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
-import { systemClock } from '../../src/core/clock.ts'
-import { nextTurn } from '../../src/core/next-turn.ts'
+import { nextTurn, systemClock } from '../../src/core/clock.ts'
 import type { ServerClock } from './server-clock.ts'
 import { type RunningServer, startServer } from './start-server.ts'
 

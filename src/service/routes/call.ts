@@ -21,7 +21,7 @@ const LONGEST_NAME = 4_096
 /** Reads who is meant, and throws unless the body has a policy, no name that is too long, and nothing besides but `others`. */
 export function readCall(policies: PolicyLookup, body: JsonBody, others: readonly string[]): NamedCall {
   knownOptions('a request', body, ['policy', 'key', ...others], 'INVALID_ARGUMENT')
-  const { limiter } = readPolicy(policies, body.policy)
+  const { limiter } = findPolicy(policies, body.policy)
   assertShortNames(body.key)
   return { limiter, key: body.key as Key<string> }
 }
@@ -38,18 +38,14 @@ export function assertShortNames(key: unknown): void {
 export function readHold(policies: PolicyLookup, body: JsonBody, others: readonly string[]): OpenReservation<string> {
   knownOptions('a request', body, ['reservation', ...others], 'INVALID_ARGUMENT')
   const { limiterName } = readHoldToken(body.reservation)
-  return readPolicy(policies, limiterName).limiter.resumeReservation(body.reservation as string)
-}
-
-function readPolicy(policies: PolicyLookup, name: unknown): PolicyInForce {
-  if (typeof name !== 'string') {
-    throw new LimiterError('INVALID_ARGUMENT', `policy must be the name of a policy, got ${show(name)}`)
-  }
-  return findPolicy(policies, name)
+  return findPolicy(policies, limiterName).limiter.resumeReservation(body.reservation as string)
 }
 
 /** The policy of that name. Throws when there is none. */
-export function findPolicy(policies: PolicyLookup, name: string): PolicyInForce {
+export function findPolicy(policies: PolicyLookup, name: unknown): PolicyInForce {
+  if (typeof name !== 'string') {
+    throw new LimiterError('INVALID_ARGUMENT', `policy must be the name of a policy, got ${show(name)}`)
+  }
   const policy = policies.get(name)
   if (policy !== undefined) return policy
   const names = policies.all().map((one) => one.name)

@@ -17,6 +17,13 @@ export interface ListeningAddress {
   readonly isLocal: boolean
 }
 
+/** The answer to a request. */
+interface Answer {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly content: ServiceResponse
+}
+
 /** Bounds how long a client may take to send a request: `requestMs` for all of it, a third of that for the headers. */
 function composeServerOptions(requestMs: number): ServerOptions {
   return {
@@ -41,7 +48,7 @@ export class HttpServer {
   /** Connections on which no further request can be understood. */
   readonly #broken = new WeakSet<Socket>()
   /** What is sent at the end of this turn of the event loop. */
-  #ready: (() => void)[] = []
+  #ready: Answer[] = []
   #isLocal = false
   #isClosing = false
 
@@ -101,33 +108,29 @@ export class HttpServer {
       if (isWaiting) response.writeContinue()
     }
     const content = this.#router.handle(request, { isLocal: this.#isLocal, proceed })
-    const respond = this.#begin(request, response)
-    if (content instanceof Promise) void content.then(respond)
-    else respond(content)
+    this.#connections.get(request.socket)?.add(request)
+    if (content instanceof Promise)
+      void content.then((settled) => this.#answer({ request, response, content: settled }))
+    else this.#answer({ request, response, content })
   }
 
   /**
-   * Notes that a request has no answer yet, and returns the function that answers it. The server sends the responses of one turn of the
-   * event loop together at its end. A client that waits for several of them wakes up once, and waking up takes longer than a decision.
+   * Answers a request. The server sends the responses of one turn of the event loop together at its end: a client that waits for several of
+   * them wakes up once, and waking up takes longer than a decision.
    */
-  #begin(request: IncomingMessage, response: ServerResponse): (content: ServiceResponse) => void {
-    const { socket } = request
-    const underWay = this.#connections.get(socket)
-    underWay?.add(request)
-    return (content) => {
-      const send = (): void => {
-        underWay?.delete(request)
-        if (response.destroyed) return
-        sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
-      }
-      if (this.#ready.push(send) === 1) setImmediate(this.#sendReady)
-    }
+  #answer(answer: Answer): void {
+    if (this.#ready.push(answer) === 1) setImmediate(this.#sendReady)
   }
 
   readonly #sendReady = (): void => {
     const ready = this.#ready
     this.#ready = []
-    for (const send of ready) send()
+    for (const { request, response, content } of ready) {
+      const { socket } = request
+      this.#connections.get(socket)?.delete(request)
+      if (response.destroyed) continue
+      sendResponse(request, response, content, { isLast: this.#isClosing, isBroken: this.#broken.has(socket) })
+    }
   }
 
   /**

@@ -1,7 +1,6 @@
-import { readClock, STORE_TIME } from '../../core/clock.ts'
+import { nextTurn, readClock, STORE_TIME } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
-import { nextTurn } from '../../core/next-turn.ts'
 import { createOperation, type Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Health, Idempotency, LayeredStore, LayerOptions, Reply, Store, StoreCall } from '../../core/store.ts'
@@ -10,7 +9,7 @@ import type { LocalStore } from './fallback-limit.ts'
 import { type InstanceCounter, joinInstances } from './instance-counter.ts'
 import { LocalFallback } from './local-fallback.ts'
 import type { PendingWrite } from './replay-log.ts'
-import { StoreCalls } from './store-calls.ts'
+import { type CallHost, PendingCall, StoreCalls } from './store-calls.ts'
 
 /** What a failing store needs to be lived with. */
 export interface FailoverOptions extends Omit<LayerOptions, 'denialCacheMs'> {
@@ -38,7 +37,7 @@ const REPLAYED_AT_ONCE = 250
 const BREATH = 64
 
 /** What one limiter does about a store that may fail. */
-class Failover implements LayeredStore, BreakerListener {
+class Failover implements LayeredStore, BreakerListener, CallHost {
   readonly name: string
   readonly isLocal: boolean
   readonly layers: Store['layers']
@@ -107,9 +106,10 @@ class Failover implements LayeredStore, BreakerListener {
       return undefined
     }
     const { operations, nowMs } = call
-    const begunMs = this.#calls.begin(call, reply, this.#send, this.#answerInstead)
+    const pending = new PendingCall(this.#calls, call, reply, this)
+    this.put(pending)
     const counter = this.#counters.get((operations[0] as Operation).limit.limiter)
-    counter?.heartbeat(nowMs === STORE_TIME ? begunMs : nowMs)
+    counter?.heartbeat(nowMs === STORE_TIME ? pending.begunMs : nowMs)
     return undefined
   }
 
@@ -147,28 +147,17 @@ class Failover implements LayeredStore, BreakerListener {
     this.#calls.close()
   }
 
-  /** Puts a call to the store, after what its keys owe. */
-  readonly #send = (call: StoreCall, reply: Reply): void => {
-    const { operations, nowMs } = call
+  put(pending: PendingCall): void {
+    const { operations, nowMs } = pending.call
     if (this.#fallback.isUsed && this.#fallback.hasPending(operations)) {
       this.#fallback.replay(operations, nowMs).then(
-        () => this.#put(call, reply),
-        (error: unknown) => reply.failed(error),
+        () => pending.send(),
+        (error: unknown) => pending.failed(error),
       )
-    } else this.#put(call, reply)
+    } else pending.send()
   }
 
-  readonly #put = (call: StoreCall, reply: Reply): void => {
-    try {
-      const results = this.#store.decide(call, reply)
-      if (results !== undefined) reply.done(results)
-    } catch (error) {
-      reply.failed(error)
-    }
-  }
-
-  /** Answers a call that the store did not answer. */
-  readonly #answerInstead = (call: StoreCall, reply: Reply, error: unknown): void => {
+  answerInstead(call: StoreCall, reply: Reply, error: unknown): void {
     let results: readonly LimitResult[]
     try {
       results = this.#decideHere(call, error)
@@ -232,7 +221,7 @@ class Failover implements LayeredStore, BreakerListener {
     const { timeoutMs } = this.#options
     const call = { operations: [operation], nowMs: this.#nowMs(), idempotency, timeoutMs }
     const results = await new Promise<readonly LimitResult[]>((done, failed) => {
-      this.#calls.begin(call, { done, failed }, this.#put)
+      new PendingCall(this.#calls, call, { done, failed }).send()
     })
     return results[0] as LimitResult
   }

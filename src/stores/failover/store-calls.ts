@@ -16,24 +16,26 @@ import {
 /** The pause before a call is sent again, and twice as long each time after. */
 const FIRST_PAUSE_MS = 20
 
-/** Puts a call to the store. */
-export type Send = (call: StoreCall, reply: Reply) => void
-
-/** Answers a call that the store did not answer. */
-export type AnswerInstead = (call: StoreCall, reply: Reply, error: unknown) => void
+/** What a limiter does about a call whose store may fail. */
+export interface CallHost {
+  /** Sends a call after what its keys owe the store. */
+  put(pending: PendingCall): void
+  /** Answers a call that the store did not answer. */
+  answerInstead(call: StoreCall, reply: Reply, error: unknown): void
+}
 
 /** The calls of one limiter that wait for its store. Each ends at its timeout at the latest, and the circuit breaker hears how. */
 export class StoreCalls {
   readonly timeouts: Timeouts
   readonly breaker: CircuitBreaker
+  readonly store: Store
   readonly #clock: Clock | undefined
   readonly #leave: () => void
-  readonly #store: Store
   #late: Error | undefined
 
   /** @param listener hears when the store is left alone and when it is back. */
   constructor(store: Store, timeoutMs: number, clock: Clock | undefined, listener: BreakerListener) {
-    this.#store = store
+    this.store = store
     this.timeouts = new Timeouts(timeoutMs, clock)
     this.breaker = joinBreaker(store, clock)
     this.#leave = this.breaker.join(listener)
@@ -44,17 +46,6 @@ export class StoreCalls {
     return this.breaker.health
   }
 
-  /**
-   * Sends a call, and returns when: its time runs from then. Without `answerInstead` the reply hears what went wrong, and nothing is sent
-   * again.
-   */
-  begin(call: StoreCall, reply: Reply, send: Send, answerInstead?: AnswerInstead): number {
-    const pending = new PendingCall(this, call, reply, send, answerInstead)
-    const nowMs = this.timeouts.add(pending)
-    send(call, pending)
-    return nowMs
-  }
-
   /** The error of a call that had no answer in time. One for all that are late at once: it takes longer to make than a decision. */
   createLate(): Error {
     if (this.#late !== undefined) return this.#late
@@ -62,7 +53,7 @@ export class StoreCalls {
     const cause = new NoAnswer(`no answer within ${deadlineMs} ms`)
     const hint = isRequestBound() ? '. In a Worker a connection ends with its request: open one in each request' : ''
     const message = `the store timed out after ${deadlineMs} ms${hint}`
-    this.#late = this.#store.trouble?.() ?? new LimiterError('STORE_FAILED', message, { cause })
+    this.#late = this.store.trouble?.() ?? new LimiterError('STORE_FAILED', message, { cause })
     queueMicrotask(() => {
       this.#late = undefined
     })
@@ -103,16 +94,17 @@ export class StoreCalls {
 }
 
 /** A call that waits for its store. */
-class PendingCall implements Timed, BreakerSnapshot, Reply {
+export class PendingCall implements Timed, BreakerSnapshot, Reply {
   dueMs = 0
   isOver = false
+  readonly call: StoreCall
+  /** When it began. */
+  readonly begunMs: number
   readonly answers: number
   readonly failures: number
   readonly #calls: StoreCalls
-  readonly #call: StoreCall
   readonly #reply: Reply
-  readonly #send: Send
-  readonly #answerInstead: AnswerInstead | undefined
+  readonly #host: CallHost | undefined
   #pauseMs = FIRST_PAUSE_MS
   #stop: (() => void) | undefined
   /** Cancels what the store does for it. */
@@ -120,14 +112,29 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
   /** What went wrong last. */
   #error: unknown
 
-  constructor(calls: StoreCalls, call: StoreCall, reply: Reply, send: Send, answerInstead: AnswerInstead | undefined) {
+  /**
+   * Its time runs from now on.
+   *
+   * @param host absent: the reply hears what went wrong, and nothing is sent again.
+   */
+  constructor(calls: StoreCalls, call: StoreCall, reply: Reply, host?: CallHost) {
     this.#calls = calls
-    this.#call = call
+    this.call = call
     this.#reply = reply
-    this.#send = send
-    this.#answerInstead = answerInstead
+    this.#host = host
     this.answers = calls.breaker.answers
     this.failures = calls.breaker.failures
+    this.begunMs = calls.timeouts.add(this)
+  }
+
+  /** Asks the store. */
+  send(): void {
+    try {
+      const results = this.#calls.store.decide(this.call, this)
+      if (results !== undefined) this.done(results)
+    } catch (error) {
+      this.failed(error)
+    }
   }
 
   done(results: readonly LimitResult[]): void {
@@ -160,18 +167,18 @@ class PendingCall implements Timed, BreakerSnapshot, Reply {
   }
 
   #fail(error: unknown): void {
-    if (this.#answerInstead === undefined) this.#reply.failed(error)
-    else this.#answerInstead(this.#call, this.#reply, error)
+    if (this.#host === undefined) this.#reply.failed(error)
+    else this.#host.answerInstead(this.call, this.#reply, error)
   }
 
   // Only what has an idempotency key: the store then counts it once.
   #mayRetry(error: unknown): boolean {
-    if (this.#answerInstead === undefined || this.#call.idempotency === undefined || this.isOver) return false
+    if (this.#host === undefined || this.call.idempotency === undefined || this.isOver) return false
     return !this.#calls.breaker.isOpen && classifyFailure(error) === 'down'
   }
 
   #retryLater(): void {
-    this.#stop = this.#calls.after(this.#pauseMs, () => this.#send(this.#call, this))
+    this.#stop = this.#calls.after(this.#pauseMs, () => this.#host?.put(this))
     this.#pauseMs *= 2
   }
 }

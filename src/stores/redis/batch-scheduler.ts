@@ -1,4 +1,4 @@
-import { nextTurn } from '../../core/next-turn.ts'
+import { nextTurn } from '../../core/clock.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { Batch } from './batch.ts'
 

@@ -2,12 +2,12 @@ import { timerNowMs } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { NoAnswer } from '../../core/no-answer.ts'
 import type { Operation } from '../../core/operation.ts'
-import type { Reply } from '../../core/store.ts'
+import type { Reply, StoreCall } from '../../core/store.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import { describeRules, type Located, type LocatedKeyspace } from './decide-in-one-slot.ts'
 import { type BatchedCall, encodeBatch } from './encode-batch.ts'
 import { type HotBatch, type Pending, release } from './key-order.ts'
-import { Cancellation, type Question } from './pending-command.ts'
+import { Cancellation } from './pending-command.ts'
 import { FULL_SCRIPT, type Script } from './script-catalog.ts'
 import { hasOneKey, type ScriptRunner, undecided } from './script-runner.ts'
 import type { SlotLayout } from './slot-layout.ts'
@@ -18,14 +18,7 @@ export interface BatchHost {
   readonly runner: ScriptRunner
   readonly layout: SlotLayout
   /** Lets a call go to a script, with others where it may. */
-  join(
-    script: Script,
-    keyspaces: readonly BatchKeyspace[],
-    operations: readonly Operation[],
-    nowMs: number,
-    timeoutMs: number,
-    reply: Reply,
-  ): void
+  join(script: Script, keyspaces: readonly BatchKeyspace[], call: StoreCall, reply: Reply): void
   /** Decides a call that cannot go with others. */
   decideAlone(
     located: readonly Located[],
@@ -49,8 +42,8 @@ export interface BatchKeyspace extends LocatedKeyspace {
 
 /** A call, who waits for it, and what became of it: when it has neither results nor an error, the hot script has handed it over. */
 interface Member extends BatchedCall, Pending {
-  /** How long the caller waits, from the batch's beginning on; 0 without a limit. */
-  readonly timeoutMs: number
+  /** When the caller gives up, by the timers' time; absent: never. */
+  readonly untilMs: number | undefined
   readonly reply: Reply
   results: readonly LimitResult[] | undefined
   error: unknown
@@ -72,7 +65,7 @@ export class Batch implements HotBatch {
   /** When it began, by the time of real timers. */
   readonly #beganMs: number = timerNowMs(undefined)
   readonly #members: Member[] = []
-  readonly cancellation: Cancellation = new Cancellation()
+  readonly #cancellation = new Cancellation()
   #arrived: ((batch: Batch) => void) | undefined = undefined
   /** How many calls to the server are not answered. */
   #underway = 0
@@ -88,7 +81,7 @@ export class Batch implements HotBatch {
   }
 
   /** Whether a call at this time may join: no later batch has a key of its limits, and it goes by the same rules. */
-  takes(script: Script, operations: readonly Operation[], nowMs: number): boolean {
+  takes(script: Script, { operations, nowMs }: StoreCall): boolean {
     if (this.#arrived !== undefined || this.#script !== script || this.#nowMs !== nowMs) return false
     const { operations: first } = this.#members[0] as Member
     if (first.length !== operations.length) return false
@@ -102,12 +95,12 @@ export class Batch implements HotBatch {
   }
 
   /** Adds a call. */
-  add(operations: readonly Operation[], timeoutMs: number, reply: Reply): void {
+  add({ operations, timeoutMs }: StoreCall, reply: Reply): void {
     const name = (this.#keyspaces[0] as BatchKeyspace).nameKey((operations[0] as Operation).key)
     this.#members.push({
       operations,
       name,
-      timeoutMs,
+      untilMs: timeoutMs === 0 ? undefined : this.#beganMs + timeoutMs,
       reply,
       place: 0,
       next: undefined,
@@ -116,7 +109,7 @@ export class Batch implements HotBatch {
       followers: undefined,
     })
     this.size++
-    this.cancellation.join(reply)
+    this.#cancellation.join(reply)
   }
 
   // Of several limits one stands for all: a call that is handed over because of one key is overtaken on its other keys too.
@@ -144,16 +137,30 @@ export class Batch implements HotBatch {
     this.#sendGroups(isBySlot ? layout.grouped(this.#members) : [this.#members], isBySlot)
   }
 
+  /** Sends a command for each group of calls. */
   #sendGroups(groups: readonly (readonly Member[])[], areBySlot: boolean): void {
     this.#underway += groups.length
     for (const members of groups) {
+      const { name, untilMs, operations } = members[0] as Member
       const command = encodeBatch(this.#script, this.#keyspaces, this.#nowMs, members)
-      this.#host.runner.start(this.#script, new Part(this, members, command, areBySlot))
+      const isOne = hasOneKey(command)
+      this.#host.runner.start(this.#script, {
+        command,
+        key: name,
+        // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
+        untilMs: isOne ? untilMs : 0,
+        cancellation: this.#cancellation,
+        done: (reply) => this.#decided(members, reply),
+        failed: (cause) => {
+          const error = undecided(describeRules(operations), command, cause)
+          this.#failed(members, error, isOne, areBySlot)
+        },
+      })
     }
   }
 
   /** The server has answered to some of the calls. */
-  decided(members: readonly Member[], given: unknown): void {
+  #decided(members: readonly Member[], given: unknown): void {
     try {
       const reply = new DecisionReply(given, members.length * this.#keyspaces.length)
       for (const member of members) {
@@ -163,12 +170,11 @@ export class Batch implements HotBatch {
     } catch (error) {
       for (const member of members) member.error = error
     }
-    this.#underway--
-    if (this.#underway === 0) this.#answer()
+    this.#answer()
   }
 
   // What is wrong with one key is no answer for the others, and on a Cluster some keys are here and some there.
-  failed(members: readonly Member[], error: unknown, isOne: boolean, wereBySlot: boolean): void {
+  #failed(members: readonly Member[], error: unknown, isOne: boolean, wereBySlot: boolean): void {
     const { layout } = this.#host
     if (isOne || !hasDoneNothing(error)) for (const member of members) member.error = error
     else if (isCrossSlot(error) && this.#keyspaces.length === 1) {
@@ -178,26 +184,26 @@ export class Batch implements HotBatch {
       this.#underway += members.length
       for (const member of members) void this.#decideAlone(member)
     }
-    this.#underway--
-    if (this.#underway === 0) this.#answer()
+    this.#answer()
   }
 
   async #decideAlone(member: Member): Promise<void> {
-    const { operations, timeoutMs, reply } = member
+    const { operations, untilMs, reply } = member
     const located = operations.map((operation, index) => {
       return { operation, keyspace: this.#keyspaces[index] as BatchKeyspace }
     })
     try {
-      member.results = await this.#host.decideAlone(located, this.#nowMs, this.untilMs(timeoutMs), reply)
+      member.results = await this.#host.decideAlone(located, this.#nowMs, untilMs, reply)
     } catch (error) {
       member.error = error
     }
-    this.#underway--
-    if (this.#underway === 0) this.#answer()
+    this.#answer()
   }
 
-  // In order: first what the script has not decided, and then what came later and has waited for that.
+  // When the last command is over, in order: first what the script has not decided, and then what came later and has waited for that.
   #answer(): void {
+    this.#underway--
+    if (this.#underway > 0) return
     const handedOver = this.#hasHandedOver ? this.#members.filter(isHandedOver) : []
     if (this.#script !== FULL_SCRIPT) for (const keyspace of this.#keyspaces) keyspace.answered(this, handedOver.length)
     for (const member of handedOver) this.#handOver(member)
@@ -215,53 +221,13 @@ export class Batch implements HotBatch {
     }
   }
 
-  #handOver({ operations, timeoutMs, reply }: Member): void {
+  #handOver({ operations, untilMs, reply }: Member): void {
     for (const [index, { key }] of operations.entries()) this.#keyspaces[index]?.holdBack(key)
-    const leftMs = timeoutMs === 0 ? 0 : this.#beganMs + timeoutMs - timerNowMs(undefined)
+    const timeoutMs = untilMs === undefined ? 0 : untilMs - timerNowMs(undefined)
+    const call = { operations, nowMs: this.#nowMs, idempotency: undefined, timeoutMs }
+    if (untilMs === undefined || timeoutMs > 0) this.#host.join(FULL_SCRIPT, this.#keyspaces, call, reply)
     // What is sent after the caller has given up would count for no caller.
-    const isTooLate = timeoutMs !== 0 && leftMs <= 0
-    if (isTooLate) reply.failed(new NoAnswer('the time was up before the full script could be asked'))
-    else this.#host.join(FULL_SCRIPT, this.#keyspaces, operations, this.#nowMs, leftMs, reply)
-  }
-
-  /** Until when a call may be sent, by the timers' time. */
-  untilMs(timeoutMs: number): number | undefined {
-    return timeoutMs === 0 ? undefined : this.#beganMs + timeoutMs
-  }
-}
-
-/** Calls of a batch that go to the server in one command. */
-class Part implements Question {
-  readonly command: readonly string[]
-  readonly key: string
-  readonly untilMs: number | undefined
-  readonly cancellation: Cancellation
-  readonly #batch: Batch
-  readonly #members: readonly Member[]
-  readonly #isOne: boolean
-  readonly #isBySlot: boolean
-
-  constructor(batch: Batch, members: readonly Member[], command: readonly string[], isBySlot: boolean) {
-    const { name, timeoutMs } = members[0] as Member
-    this.command = command
-    this.key = name
-    this.#isOne = hasOneKey(command)
-    // Several are sent apart instead: of keys in a slot that moves some are here and some there, for as long as it takes.
-    this.untilMs = this.#isOne ? batch.untilMs(timeoutMs) : 0
-    this.cancellation = batch.cancellation
-    this.#batch = batch
-    this.#members = members
-    this.#isBySlot = isBySlot
-  }
-
-  done(reply: unknown): void {
-    this.#batch.decided(this.#members, reply)
-  }
-
-  failed(cause: unknown): void {
-    const { operations } = this.#members[0] as Member
-    const error = undecided(describeRules(operations), this.command, cause)
-    this.#batch.failed(this.#members, error, this.#isOne, this.#isBySlot)
+    else reply.failed(new NoAnswer('the time was up before the full script could be asked'))
   }
 }
 

@@ -2,7 +2,7 @@ import type { Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { RuleTexts } from './rule-texts.ts'
 import { FULL_SCRIPT, type Script, TIERS_SCRIPT } from './script-catalog.ts'
-import { beginCommand } from './script-runner.ts'
+import { encodeCommand } from './script-runner.ts'
 import { encodeCall, encodeCost, encodeOperation } from './wire.ts'
 
 /** The keys of one limit, as scripts take them. */
@@ -47,9 +47,7 @@ export function encodeBatch(
   const args = isTiers
     ? encodeTiers(keyspaces, nowMs, decisions)
     : encodeFull(keyspaces, nowMs, decisions, `${calls.length}*`)
-  const command = beginCommand(script, names)
-  command.push(...args)
-  return command
+  return encodeCommand(script, names, args)
 }
 
 /** For a rule's hot script: calls on one key stand together, and equal costs one right after the other are written once. */
@@ -78,9 +76,7 @@ function encodeRuns(
   }
   const [{ rule, blockMs }] = (calls[0] as BatchedCall).operations as [Operation]
   const { hot } = (keyspace as EncodedKeyspace).encodeTexts(rule)
-  const command = beginCommand(script, names)
-  command.push(...encodeCall(hot, nowMs, blockMs, costs))
-  return command
+  return encodeCommand(script, names, encodeCall(hot, nowMs, blockMs, costs))
 }
 
 /** Links the calls on each key, and returns the first of each key. */

@@ -45,7 +45,7 @@ export class PendingCommand implements Delivery {
     this.#replacement = replacement
     this.#command = question.command
     this.#untilMs = question.untilMs
-    question.cancellation?.add(this)
+    question.cancellation?.commands.push(this)
   }
 
   onWithdraw(withdraw: () => void): void {
@@ -125,8 +125,9 @@ export class PendingCommand implements Delivery {
 export class Cancellation {
   /** Why no caller waits any more; absent while one does. */
   reason: Error | undefined = undefined
+  /** Those that are on their way. */
+  readonly commands: PendingCommand[] = []
   #waiting = 0
-  readonly #commands: PendingCommand[] = []
 
   /** Another caller waits. */
   join(reply: Reply): void {
@@ -135,16 +136,11 @@ export class Cancellation {
     reply.onTimeout?.(this.#leave)
   }
 
-  /** Another command is on its way. */
-  add(command: PendingCommand): void {
-    this.#commands.push(command)
-  }
-
   readonly #leave = (reason: Error): void => {
     this.#waiting--
     if (this.#waiting > 0) return
     this.reason = reason
-    for (const command of this.#commands) command.withdraw(reason)
+    for (const command of this.commands) command.withdraw(reason)
   }
 }
 

@@ -39,7 +39,8 @@ export class RedisCalls implements BatchHost {
   }
 
   /** Decides a call: by a hot script where that can, with other calls where it may go with them. */
-  readonly decide = ({ operations, nowMs, idempotency, timeoutMs }: StoreCall, reply: Reply): undefined => {
+  readonly decide = (call: StoreCall, reply: Reply): undefined => {
+    const { operations, nowMs, idempotency, timeoutMs } = call
     const first = operations[0] as Operation
     const isJoint = operations.length > 1
     const keyspaces = isJoint ? operations.map(({ limit }) => this.#find(limit)) : this.#find(first.limit).only
@@ -52,7 +53,7 @@ export class RedisCalls implements BatchHost {
     }
     if (isHot) {
       const script = isJoint ? TIERS_SCRIPT : (keyspaces[0] as RedisKeyspace).script
-      this.join(script, keyspaces, operations, nowMs, timeoutMs, reply)
+      this.join(script, keyspaces, call, reply)
       return
     }
     const untilMs = timeoutMs === 0 ? undefined : timerNowMs(undefined) + timeoutMs
@@ -62,7 +63,7 @@ export class RedisCalls implements BatchHost {
       if (!isAlone) {
         // It may have waited. At least 1: 0 would be without a limit.
         const leftMs = untilMs === undefined ? 0 : Math.max(1, untilMs - timerNowMs(undefined))
-        this.join(FULL_SCRIPT, keyspaces, operations, nowMs, leftMs, reply)
+        this.join(FULL_SCRIPT, keyspaces, { ...call, timeoutMs: leftMs }, reply)
         return
       }
       this.flush()
@@ -73,21 +74,14 @@ export class RedisCalls implements BatchHost {
     })
   }
 
-  join(
-    script: Script,
-    keyspaces: readonly RedisKeyspace[],
-    operations: readonly Operation[],
-    nowMs: number,
-    timeoutMs: number,
-    reply: Reply,
-  ): void {
+  join(script: Script, keyspaces: readonly RedisKeyspace[], call: StoreCall, reply: Reply): void {
     let batch = (keyspaces[0] as RedisKeyspace).batch
-    if (batch === undefined || !batch.takes(script, operations, nowMs)) {
+    if (batch === undefined || !batch.takes(script, call)) {
       const isHot = script !== FULL_SCRIPT
-      batch = new Batch(this, script, keyspaces, nowMs, this.#scheduler.mostFor(operations, isHot))
+      batch = new Batch(this, script, keyspaces, call.nowMs, this.#scheduler.mostFor(call.operations, isHot))
       for (const keyspace of keyspaces) keyspace.begin(batch, isHot)
     }
-    batch.add(operations, timeoutMs, reply)
+    batch.add(call, reply)
     this.#scheduler.joined(batch)
   }
 

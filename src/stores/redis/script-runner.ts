@@ -32,9 +32,9 @@ type Patience = Pick<Question, 'untilMs' | 'cancellation'>
 const FIRST_KEY = 3
 const KEY_COUNT = 2
 
-/** The command of a script's call without its arguments, which come after the keys. */
-export function beginCommand({ sha1 }: Script, keys: readonly string[]): string[] {
-  return ['EVALSHA', sha1, `${keys.length}`, ...keys]
+/** The command of a script's call. */
+export function encodeCommand({ sha1 }: Script, keys: readonly string[], args: readonly string[]): readonly string[] {
+  return ['EVALSHA', sha1, `${keys.length}`, ...keys, ...args]
 }
 
 /** Whether the command of a script's call has only one key. */
@@ -80,7 +80,7 @@ export class ScriptRunner {
   /** A runner that always asks so. */
   asking(how: How): Runner {
     return {
-      run: (script, keys, args) => this.#run(script, [...beginCommand(script, keys), ...args], how),
+      run: (script, keys, args) => this.#run(script, encodeCommand(script, keys, args), how),
       ask: (key, command) => this.#ask(key, command, how),
     }
   }
