@@ -91,7 +91,7 @@ describe('unlikely files', () => {
     const problems = findProblems(text)
     expect(problems).toHaveLength(1)
     const [, column = '', reason] = /^1:(\d+): (.*)$/.exec(problems[0] as string) ?? []
-    expect(reason).toBe('values must be at most 20 deep in one another')
+    expect(reason).toBe('values must be nested at most 20 deep')
     expect(Number(column)).toBeLessThan(farthest as number)
   })
 
@@ -100,7 +100,7 @@ describe('unlikely files', () => {
     expect(findProblems(text)).toEqual([
       '3:8: the policy "api" must be options by name, such as { rule: sliding-window, limit: 100, window: 1m }',
     ])
-    expect(findProblems(text.replace('[]', '[[[]]]'))).toEqual(['1:29: values must be at most 20 deep in one another'])
+    expect(findProblems(text.replace('[]', '[[[]]]'))).toEqual(['1:29: values must be nested at most 20 deep'])
   })
 
   const word = fc.oneof(

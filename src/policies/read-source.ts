@@ -26,7 +26,7 @@ const MOST_REPEATED = 10_000
 
 /** Deeper than any file of policies, and far from where a stack ends. */
 const DEEPEST = 20
-const TOO_DEEP = `values must be at most ${DEEPEST} deep in one another`
+const TOO_DEEP = `values must be nested at most ${DEEPEST} deep`
 
 /** What the parser has open besides values: the document, the one that is not in another, and what it is about to read. */
 const NEVER_VALUES = 4

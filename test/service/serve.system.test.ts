@@ -230,7 +230,7 @@ describe('asked wrongly, sluice serve ends with 2 and says why:', () => {
   it('policies that are in one another without end', async () => {
     const file = await writePolicies('- '.repeat(90_000))
     const { code, complained } = await failing(['--policies', file])
-    expect(complained).toMatch(/^sluice: .*:1:\d+: values must be at most 20 deep in one another\n$/)
+    expect(complained).toMatch(/^sluice: .*:1:\d+: values must be nested at most 20 deep\n$/)
     expect(code).toBe(2)
   })
 })

@@ -344,12 +344,12 @@ describe('a body that is no JSON object', () => {
     [
       'nesting without end',
       '['.repeat(500_000),
-      'the values of a body must be at most 20 deep in one another, and position 20 goes deeper',
+      'the values of a body must be nested at most 20 deep, and position 20 goes deeper',
     ],
     [
       'nesting of objects that ends',
       `${'{"a":'.repeat(21)}1${'}'.repeat(21)}`,
-      'the values of a body must be at most 20 deep in one another, and position 100 goes deeper',
+      'the values of a body must be nested at most 20 deep, and position 100 goes deeper',
     ],
     ['a text with brackets in it', BRACKETS, notJson(BRACKETS)],
   ])('gets the place of its mistake: %s', async (_, text, message) => {

@@ -11,7 +11,7 @@ export function findTooDeep(text: string): string | undefined {
         break
       case '[':
       case '{':
-        if (++depth > DEEPEST) return `must be at most ${DEEPEST} deep in one another, and position ${at} goes deeper`
+        if (++depth > DEEPEST) return `must be nested at most ${DEEPEST} deep, and position ${at} goes deeper`
         break
       case ']':
       case '}':

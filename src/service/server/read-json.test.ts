@@ -50,7 +50,7 @@ describe('refuses a body that is no JSON, with the reason of the parser', () => 
   ])('and one that is too deep before it is parsed: %s', (_, text, position) => {
     expect(problemIn(text)).toEqual({
       code: 'INVALID_JSON',
-      message: `the values of a body must be at most 20 deep in one another, and position ${position} goes deeper`,
+      message: `the values of a body must be nested at most 20 deep, and position ${position} goes deeper`,
     })
   })
 })
