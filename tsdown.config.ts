@@ -17,6 +17,8 @@ const config: UserConfig = defineConfig({
   target: 'node20',
   platform: 'node',
   dts: true,
+  // Doc comments are in the types, where editors read them.
+  outputOptions: { comments: { jsdoc: false } },
   plugins: [luaScripts(), policiesSchema()],
 })
 

@@ -3,11 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assemble } from './assemble.mjs'
+import { withoutComments } from './without-comments.mjs'
 
 /** Where the manifest is. */
 export const FOLDER = fileURLToPath(new URL('../../src/stores/redis/lua/', import.meta.url))
 
-/** Where the texts of released versions are kept, for good. */
+/** Where the texts of released versions are kept, with their comments, for good. */
 export const RELEASED = join(FOLDER, 'released')
 
 /** What the manifest says: by the script's name its versions, oldest first. */
@@ -16,12 +17,12 @@ export function readManifest() {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 }
 
-/** The text of one version: as it was released, or else as it is assembled now. */
+/** The text of one version, with its comments: as it was released, or else as it is assembled now. */
 export function readScript(name, { version, released }) {
   return released ? readFileSync(join(RELEASED, `${name}@${version}.lua`), 'utf8') : assemble(name, version)
 }
 
-/** What a server calls a script. */
+/** What a server calls a script: it runs the text without its comments. */
 export function sha1Of(text) {
-  return createHash('sha1').update(text).digest('hex')
+  return createHash('sha1').update(withoutComments(text)).digest('hex')
 }

@@ -16,12 +16,7 @@ export function assembleFull(version) {
   const script = readLua('stores/redis/lua/sluice.lua').replace(/^-- @([\w-]+)$/gm, (_, part) => {
     return part === 'rules' ? functions : readLua(`stores/redis/lua/${part}.lua`)
   })
-  return `${writeHeader(rules, version)}\n\n${nameLocals(withoutComments(script))}\n`
-}
-
-/** Every program that decides on Redis has this text in it, and its comments are where they are read: in the files that it is made of. */
-function withoutComments(script) {
-  return script.replace(/^ *--.*\n/gm, '')
+  return `${writeHeader(rules, version)}\n\n${nameLocals(script)}\n`
 }
 
 /** The rule that a name and its parameters in args[at..] stand for. */
@@ -107,5 +102,4 @@ function writeHeader(rules, version) {
   return [`-- sluice sluice, version ${version}: ${PURPOSE}`, '--', ...lines].join('\n')
 }
 
-const PURPOSE =
-  'every operation, on one limit or several: what is taken is taken from all of them or from none. Its comments are in src/stores/redis/lua.'
+const PURPOSE = 'every operation, on one limit or several: what is taken is taken from all of them or from none.'

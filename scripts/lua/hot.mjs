@@ -19,7 +19,8 @@ export function assembleHot(name, version) {
   const setting = SETTING.replace('WRITE', `${blocks.write.replace(/^stored = /, '')} or value or ''`)
   const parts = {
     get: GET,
-    again: AGAIN,
+    value: VALUE,
+    missing: MISSING,
     ...blocks,
     arguments: readArguments(rule, parameters),
     allowed: isDelaying ? DELAYED : AT_ONCE,
@@ -27,23 +28,25 @@ export function assembleHot(name, version) {
   }
   const script = readLua('stores/redis/lua/hot.lua')
     .replace(/^( *)-- @(\w+)\n/gm, (_, spaces, part) => (parts[part] === '' ? '' : `${indent(parts[part], spaces)}\n`))
+    .replaceAll('isMissing(key)', parts.missing.replace(/^isMissing = /, ''))
     .replaceAll('isPlain(value)', `(${rule.plain})`)
     .replaceAll('FIRST', `${parameters.length + 2}`)
     .replaceAll(/\blimit\b/g, parameters[0].name)
   return `${[writeHeader(rule, version, parameters, isDelaying), nameLocals(script)].join('\n\n')}\n`
 }
 
-/** The arguments as locals, and one check of all of them. */
+/** The arguments as locals, and the checks of those that are given. */
 function readArguments(rule, parameters) {
   const size = parameters.length
   const taken = [...parameters.map((one) => one.name), 'nowMs', 'blockMs', 'cost...'].join(' ')
   return [
     `local ${parameters.map((one) => one.name).join(', ')} = ${parameters.map((one, index) => readValue(one, `ARGV[${index + 1}]`)).join(', ')}`,
+    ...allOf('local isRight', listConditions(rule, parameters)),
     'local nowMs, blockMs, shared = -1, 0, 1',
     `if ARGV[${size + 1}] then`,
     `  nowMs, blockMs, shared = tonumber(ARGV[${size + 1}]), tonumber(ARGV[${size + 2}] or 0), ARGV[${size + 3}] or 1`,
+    '  isRight = isRight and nowMs and blockMs and nowMs % 1 + blockMs % 1 == 0 and nowMs >= -1 and blockMs >= 0 and nowMs + blockMs <= EXACT',
     'end',
-    ...allOf('local isRight', listConditions(rule, parameters, ['nowMs', 'blockMs'], ['nowMs >= -1', 'blockMs >= 0'])),
     'if not isRight then',
     `  error('sluice: ${rule.name} takes ${taken} as its first lines say, got ' .. table.concat(ARGV, ' '), 0)`,
     'end',
@@ -55,9 +58,9 @@ export function readValue({ choices }, argument) {
   return choices ? argument : `tonumber(${argument})`
 }
 
-/** What has to be true of a rule's parameters, and of other whole numbers: what is not whole leaves a part, and NaN equals nothing. */
-export function listConditions({ exact }, parameters, others, ranges) {
-  const numbers = [...parameters.filter(({ choices }) => choices === undefined).map((one) => one.name), ...others]
+/** What has to be true of a rule's parameters: what is not whole leaves a part, and NaN equals nothing. */
+export function listConditions({ exact }, parameters) {
+  const numbers = parameters.filter(({ choices }) => choices === undefined).map((one) => one.name)
   // What no cost can reach needs no room.
   const product = parameters.some((one) => one.name === 'maxDebt')
     ? exact
@@ -69,7 +72,6 @@ export function listConditions({ exact }, parameters, others, ranges) {
       if (choices !== undefined) return `(${choices.map((choice) => `${name} == '${choice}'`).join(' or ')})`
       return `${name} >= ${least}${most === undefined ? '' : ` and ${name} <= ${most}`}`
     }),
-    ...ranges,
     `${numbers.join(' + ')} <= 4 * EXACT`,
     ...(product === undefined ? [] : [`${product} <= EXACT`]),
   ]
@@ -115,23 +117,21 @@ export function indent(text, spaces) {
   return text.replace(/^(?=.)/gm, spaces)
 }
 
-const GET = `local only, values = nil, nil
-if #KEYS == 1 then
-  only = redis.call('GET', KEYS[1])
-else
-  values = redis.call('MGET', (table.unpack or unpack)(KEYS))
+const GET = `local only, values = #KEYS == 1 and redis.call('GET', KEYS[1]), #KEYS > 1 and redis.call('MGET', (table.unpack or unpack)(KEYS))`
+const VALUE = `local value = only or values and values[index]
+if key == KEYS[index - 1] and key ~= lost then
+  value = redis.call('GET', key)
 end`
+const MISSING = "#KEYS == 1 or redis.call('EXISTS', key) == 0"
 const AT_ONCE = 'reply[n + 1], reply[n + 2], reply[n + 3], n = remaining, resetAfterMs, laterMs, n + 3'
-const DELAYED = `if delayMs == 0 then
-${indent(AT_ONCE, '  ')}
-else
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], n = -3 - delayMs, remaining, resetAfterMs, laterMs, n + 4
-end`
+const DELAYED = `if delayMs > 0 then
+  reply[n + 1], n = -3 - delayMs, n + 1
+end
+${AT_ONCE}`
 const DELAY = '. Less: -3 - delayMs, allowed after that wait: remaining, resetAfterMs, nextAfterMs'
-const AGAIN = "value = redis.call('GET', key)"
 // What keeps its TTL is changed in place: that takes less than to set it.
 const KEEPING = 'if keepsTtl and isServerTime and not hasBlock then'
-const SETTING = `local block = hasBlock and struct.pack('<ddd', -math.huge, beganMs, untilMs) or ''
-local stored = isTaken and WRITE
-local ttl = string.format('%.0f', isServerTime and ttlMs or ttlMs + 60000)
-isKnown = redis.call('SET', key, block .. stored, 'PX', ttl, isNew and 'NX' or 'XX') ~= false`
+const SETTING = `local stored = isTaken and WRITE
+stored = hasBlock and struct.pack('<ddd', -math.huge, beganMs, untilMs) .. stored or stored
+local endMs = isServerTime and ttlMs or ttlMs + 60000
+isKnown = redis.call('SET', key, stored, 'PX', math.tointeger and math.tointeger(endMs) or endMs, isNew and 'NX' or 'XX') ~= false`

@@ -1,4 +1,5 @@
-const LIBRARY = /\b(?:redis\.call|math\.(?:max|min|floor|ceil)|struct\.(?:pack|unpack)|string\.sub)\b/g
+const LIBRARY =
+  /\b(?:redis\.call|math\.(?:max|min|floor|ceil|tointeger)|struct\.(?:pack|unpack)|string\.sub|tonumber)\b/g
 
 /** The same text with what it calls as locals: to find `max` in `math`, and that among the globals, takes as long as the call. */
 export function nameLocals(text) {

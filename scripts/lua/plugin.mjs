@@ -1,11 +1,13 @@
 import { readManifest, readScript } from './catalog.mjs'
 import { shareLines } from './share-lines.mjs'
+import { withoutComments } from './without-comments.mjs'
 
 const NAME = 'sluice:scripts'
 
 /**
- * Makes `import { lines, scripts } from 'sluice:scripts'` the scripts of every version, in the build and in the tests alike, and puts the
- * newest beside what is built as plain files, `lua/sliding-window.lua`, unless `writesFiles` is false.
+ * Makes `import { lines, scripts } from 'sluice:scripts'` the scripts of every version as servers run them, in the build and in the tests alike,
+ * and puts them with their comments beside what is built, `lua/sliding-window.lua`, unless `writesFiles` is false. Versions before the newest have
+ * their number in the name, `lua/sliding-window@1.lua`.
  */
 export function luaScripts({ writesFiles = true } = {}) {
   return {
@@ -15,8 +17,10 @@ export function luaScripts({ writesFiles = true } = {}) {
     generateBundle({ format }) {
       if (format !== 'es' || !writesFiles) return
       for (const [name, versions] of Object.entries(readManifest())) {
-        const source = readScript(name, versions.at(-1))
-        this.emitFile({ type: 'asset', fileName: `lua/${name}.lua`, source })
+        for (const entry of versions) {
+          const label = entry === versions.at(-1) ? name : `${name}@${entry.version}`
+          this.emitFile({ type: 'asset', fileName: `lua/${label}.lua`, source: readScript(name, entry) })
+        }
       }
     },
   }
@@ -26,7 +30,7 @@ function writeModule() {
   const entries = Object.entries(readManifest()).flatMap(([name, versions]) =>
     versions.map((entry) => ({ name, ...entry })),
   )
-  const { lines, ranges } = shareLines(entries.map((entry) => readScript(entry.name, entry)))
+  const { lines, ranges } = shareLines(entries.map((entry) => withoutComments(readScript(entry.name, entry))))
   const scripts = entries.map(({ name, version, sha1, parameters }, index) => {
     return { name, version, sha1, parameters, ranges: ranges[index].join(' ') }
   })

@@ -27,7 +27,7 @@ function readTier(rule) {
   const fields = [`name = '${name}'`, ...names.map((one) => `${one} = ${one}`)]
   return [
     `local ${names.join(', ')} = ${own.map((one, index) => readValue(one, `ARGV[at + ${index + 1}]`)).join(', ')}`,
-    ...allOf('isRight', listConditions(rule, own, [], [])),
+    ...allOf('isRight', listConditions(rule, own)),
     `tiers[index], at = { ${fields.join(', ')} }, at + ${names.length + 2}`,
     ...(needs.includes('timeline') ? ['tiers[index].isTimeline, hasTimelines = true, true'] : []),
   ].join('\n')

@@ -65,10 +65,9 @@ if isStored and isKnown then
   stateMs, used, madeMs, madeRate = struct.unpack('<dddd', value)
   isKnown = madeMs == periodMs and madeRate == rate and used % 1 == 0 and used >= 0 and used <= most
   isKnown = isKnown and stateMs % 1 == 0 and stateMs >= 0 and stateMs <= nowMs
-  -- Coming back for no longer than until nothing is used keeps the product exact after any absence.
-  local backMs, emptyMs = nowMs - stateMs, used / rate
-  emptyMs = emptyMs + -emptyMs % 1
-  used = backMs < emptyMs and used - rate * backMs or math.max(0, used - rate * emptyMs)
+  -- What comes back is multiplied only where something stays used, and so exactly after any absence.
+  local backMs = nowMs - stateMs
+  used = backMs < used / rate and used - rate * backMs or 0
 end
 
 -- @write

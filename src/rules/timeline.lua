@@ -52,24 +52,25 @@ local function refundTimeline(live, lefts, takens, count)
   return newest > 0 and rest or keepOldest(rest, total)
 end
 
--- The times that amounts go back of, in order, and how much of each.
-local function findPieces(live, lefts, takens, count)
+-- The times that the amounts of the first count rows go back of, and how much of each. In this order of rows what was taken first comes first.
+local function findPieces(live, lefts, takens, count, order)
   local times, removed = {}, {}
-  for row = 1, count do
-    local takenMs = takens[row]
-    times[#times + 1] = not removed[takenMs] and takenMs or nil
-    removed[takenMs] = (removed[takenMs] or 0) + lefts[row]
+  for _, row in ipairs(order) do
+    if row <= count then
+      local takenMs = takens[row]
+      times[#times + 1] = not removed[takenMs] and takenMs or nil
+      removed[takenMs] = (removed[takenMs] or 0) + lefts[row]
+    end
   end
   for _, timeMs in ipairs(times) do
     removed[timeMs] = math.min(removed[timeMs], findTaken(live, timeMs))
   end
-  table.sort(times)
   return times, removed
 end
 
 -- When a cost passes after amounts have gone back, without the timeline that has them given back.
-local function retryTimeline(rule, live, nowMs, cost, lefts, takens, count)
-  local times, removed = findPieces(live, lefts, takens, count)
+local function retryTimeline(rule, live, nowMs, cost, lefts, takens, count, order)
+  local times, removed = findPieces(live, lefts, takens, count, order)
   local needed = live.total + cost - rule.limit
   for _, timeMs in ipairs(times) do
     needed = needed - removed[timeMs]
@@ -120,22 +121,15 @@ local function stepTimeline(rule, state, nowMs, cost, force, takenMs)
 end
 
 -- @get
--- What a short timeline has, and no more of a long one. Nothing is an empty text.
-local only, values = nil, nil
-if #KEYS == 1 then
-  only = redis.call('GETRANGE', KEYS[1], '0', '4159')
-  only = only ~= '' and only or nil
-else
-  values = {}
-  for index = 1, #KEYS do
-    local value = redis.pcall('GETRANGE', KEYS[index], '0', '4159')
-    values[index] = type(value) == 'string' and value ~= '' and value
-  end
-end
+local read = #KEYS == 1 and redis.call or redis.pcall
 
--- @again
-value = redis.call('GETRANGE', key, '0', '4159')
-value = value ~= '' and value
+-- @value
+-- What a short timeline has, and no more of a long one. Nothing is an empty text, and an error has no length either.
+local value = read('GETRANGE', key, '0', '4159')
+value = #value > 0 and value
+
+-- @missing
+isMissing = redis.call('EXISTS', key) == 0
 
 -- @read
 -- The pairs from line[from] to line[last], then what was taken in this millisecond. What counts is total, beyond base.

@@ -52,23 +52,6 @@ describe('scripts list', () => {
 })
 
 describe('scripts print', () => {
-  it('prints exactly the text that a server gets', async () => {
-    for (const label of ['token-bucket', 'token-bucket@1']) {
-      expect(await said('print', label)).toEqual({ code: 0, out: getScript('token-bucket').source, err: '' })
-    }
-  })
-
-  it('prints the full script for any rule', async () => {
-    const printed = { code: 0, out: getScript('sluice').source, err: '' }
-    expect(await said('print', 'token-bucket', '--full')).toEqual(printed)
-    expect(await said('print', '--full')).toEqual(printed)
-    expect(await said('print')).toEqual({
-      code: 2,
-      out: '',
-      err: 'sluice: name a script, such as sliding-window, or --full\n',
-    })
-  })
-
   it('says which scripts there are', async () => {
     expect((await said('print', 'token-buckt')).err).toBe(
       'sluice: unknown script "token-buckt", did you mean "token-bucket"?\n',

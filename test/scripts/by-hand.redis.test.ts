@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { scriptNames } from '../../scripts/lua/assemble.mjs'
+import { assemble, scriptNames } from '../../scripts/lua/assemble.mjs'
 import { readRule, ruleNames } from '../../scripts/lua/read-rule.mjs'
 import { encodeScope, encodeSubject, type Subject } from '../../src/core/key.ts'
 import type { Rule } from '../../src/core/rule.ts'
@@ -24,7 +24,7 @@ describe('what the page tells to type', () => {
   beforeAll(async () => {
     cli = await findCli(inject('redisServer'))
     folder = await mkdtemp(join(tmpdir(), 'sluice-by-hand-'))
-    for (const name of scriptNames()) await writeFile(join(folder, `${name}.lua`), getScript(name).source)
+    for (const name of scriptNames()) await writeFile(join(folder, `${name}.lua`), assemble(name, 1))
     if (!/^\d{13}$/.test(await output('date +%s%3N'))) {
       // Only GNU's date knows milliseconds, as the page says.
       await fakeProgram(join(folder, 'bin', 'date'), `echo ${Date.now()}`)
@@ -67,7 +67,7 @@ describe('the scripts on the page', () => {
   })
 
   it('sluice understands the words of the page, with as many numbers', () => {
-    const [header = ''] = getScript('sluice').source.split('\n\n')
+    const [header = ''] = assemble('sluice', 1).split('\n\n')
     const [, text = ''] = /^-- request +([\s\S]+?)\n-- shadow:/m.exec(header) ?? []
     const [shapes = '', more = ''] = text.replaceAll(/\n-- +/g, ' ').split('; ')
     const words = [...shapes.matchAll(/(?:or |, )([a-z]+)((?::[a-z]+)*)(\[:[a-z]+\])?(?=,|$)/gi)].flatMap(
@@ -85,7 +85,7 @@ describe('the scripts on the page', () => {
   it('answer what the page says', () => {
     const replies = tableOf('## What comes back').map(([reply]) => code(reply))
     expect(replies).toContain('remaining resetAfterMs nextAfterMs')
-    const headers = [...ruleNames(), 'sluice', 'tiers'].map((name) => getScript(name).source.split('\n\n')[0] ?? '')
+    const headers = [...ruleNames(), 'sluice', 'tiers'].map((name) => assemble(name, 1).split('\n\n')[0] ?? '')
     for (const header of headers) expect(header).toContain('Allowed: remaining, resetAfterMs, nextAfterMs.')
     expect(replies.filter((reply) => reply.startsWith('-'))).toEqual([
       '-1 remaining resetAfterMs retryAfterMs',

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { didYouMean } from '../../core/nearest-name.ts'
 import { getScript, listScripts, type Script } from '../../stores/redis/script-catalog.ts'
 import { UsageError } from '../terminal/command-failure.ts'
@@ -28,4 +30,10 @@ export function findScript(label: string): Script {
 export function findScripts(labels: readonly string[]): readonly Script[] {
   if (labels.length > 0) return labels.map(findScript)
   return [...new Set(listScripts().map(({ name }) => getScript(name)))]
+}
+
+/** The text of a script as a person reads it: the file of the package. */
+export function readWithComments(script: Script): string {
+  const label = script === getScript(script.name) ? script.name : formatLabel(script)
+  return readFileSync(createRequire(import.meta.url).resolve(`sluice/lua/${label}.lua`), 'utf8')
 }

@@ -2,7 +2,7 @@ import { listScripts } from '../../stores/redis/script-catalog.ts'
 import type { RegisterCommand } from '../command/command.ts'
 import { UsageError } from '../terminal/command-failure.ts'
 import { formatTable } from '../terminal/table.ts'
-import { findScript, formatLabel, readPurpose } from './catalog.ts'
+import { findScript, formatLabel, readPurpose, readWithComments } from './catalog.ts'
 import { registerCheck } from './check.ts'
 import { registerLoad } from './load.ts'
 
@@ -20,13 +20,13 @@ export const registerScripts: RegisterCommand = (program, terminal) => {
     .action(({ json }: { json?: true }) => terminal.out(json ? composeListJson() : formatList()))
   scripts
     .command('print')
-    .description('print the text of a script, as the server gets it')
+    .description('print a script with its comments, which a server gets without them')
     .argument('[name[@version]]', 'a script such as sliding-window or sliding-window@1')
     .option('--full', 'print the full script, the same as the name sluice')
     .addHelpText('after', '\nExamples:\n  sluice scripts print token-bucket > token-bucket.lua')
     .action((label: string | undefined, { full }: { full?: boolean }) => {
       if (label === undefined && full !== true) throw new UsageError('name a script, such as sliding-window, or --full')
-      terminal.out(findScript(full === true ? 'sluice' : (label as string)).source)
+      terminal.out(readWithComments(findScript(full === true ? 'sluice' : (label as string))))
     })
   registerLoad(scripts, terminal)
   registerCheck(scripts, terminal)
@@ -51,7 +51,6 @@ const EXAMPLES = `
 Examples:
   sluice scripts list
   sluice scripts print token-bucket > token-bucket.lua
-  sluice scripts print token-bucket@1 | redis-cli -x SCRIPT LOAD
   sluice scripts load --redis redis-cluster://10.0.0.1:7000,10.0.0.2:7000
   sluice scripts check --redis redis://127.0.0.1:6379
 `

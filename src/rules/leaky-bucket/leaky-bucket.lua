@@ -24,12 +24,12 @@ if passes and take then
   used = used + amount * periodMs
 end
 -- x + -x % 1 is x rounded up.
-local level, emptyMs = used / periodMs, used / rate
-local remaining, resetAfterMs = capacity - (level + -level % 1), emptyMs + -emptyMs % 1
-if isShape then
-  remaining = math.min(remaining, math.floor((maxWaitMs * rate - used) / periodMs) + 1)
-end
-remaining = remaining > 0 and remaining or 0
+local level, resetAfterMs = used / periodMs, used / rate
+local remaining = level < capacity and capacity - (level + -level % 1) or 0
+resetAfterMs = resetAfterMs + -resetAfterMs % 1
+local waiting = isShape and math.floor((maxWaitMs * rate - used) / periodMs) + 1
+remaining = waiting and math.max(0, math.min(remaining, waiting)) or remaining
 -- When that passes: what was refused, or else more than remaining.
 local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate
-laterMs = used > 0 and math.max(0, laterMs + -laterMs % 1, isShape and resetAfterMs - maxWaitMs or 0) or 0
+laterMs = used > 0 and laterMs + -laterMs % 1 or 0
+laterMs = isShape and used > 0 and math.max(0, laterMs, resetAfterMs - maxWaitMs) or laterMs

@@ -76,11 +76,8 @@ local stateMs, current, previous, madeMs, keepsTtl = startMs, 0, 0, windowMs, fa
 if isStored and isKnown then
   stateMs, current, previous, madeMs = struct.unpack('<dddd', value)
   isKnown = madeMs == windowMs and stateMs % windowMs == 0 and stateMs >= 0 and stateMs <= startMs
-  isKnown = isKnown
-    and current >= 0
-    and previous >= 0
-    and current % 1 + previous % 1 == 0
-    and current + previous <= EXACT
+  isKnown = isKnown and current >= 0 and previous >= 0 and current + previous <= EXACT
+  isKnown = isKnown and current % 1 + previous % 1 == 0
   keepsTtl = stateMs == startMs and current > 0 and not hasBlock
   if stateMs < startMs then
     current, previous = 0, startMs - stateMs == windowMs and current or 0

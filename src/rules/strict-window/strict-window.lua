@@ -99,13 +99,14 @@ local function findFreeingSlice(state, amount)
   return low
 end
 
--- When a cost passes after amounts have gone back, without the counts that have them given back.
-local function retryStrictWindow(rule, state, nowMs, cost, lefts, takens, count)
+-- When a cost passes after the amounts of the first count rows have gone back, without the counts that have them given back. In this order of rows
+-- what was taken first comes first.
+local function retryStrictWindow(rule, state, nowMs, cost, lefts, takens, count, order)
   local sliceMs, live, removed, slices = state.sliceMs, state.slices + 1, {}, {}
   local passed = math.max(0, math.floor((nowMs - nowMs % sliceMs - state.atMs) / sliceMs + 0.5))
-  for row = 1, count do
+  for _, row in ipairs(order) do
     local slice = live + math.min(0, math.floor(takens[row] / sliceMs) - state.atMs / sliceMs)
-    if slice > passed and slice >= 1 then
+    if row <= count and slice > passed and slice >= 1 then
       slices[#slices + 1] = not removed[slice] and slice or nil
       removed[slice] = math.min(state.counts[slice], (removed[slice] or 0) + lefts[row])
     end
@@ -119,12 +120,11 @@ local function retryStrictWindow(rule, state, nowMs, cost, lefts, takens, count)
   if needed <= gone then
     return 0
   end
-  table.sort(slices)
   for _, slice in ipairs(slices) do
-    if findFreeingSlice(state, needed) < slice then
+    -- Where the slices before it free enough, none of it is needed. Otherwise what leaves with it no more has to come from others.
+    if (state.sums[slice - 1] or 0) >= needed then
       break
     end
-    -- It leaves with its slice no more, so others have to.
     needed = needed + removed[slice]
   end
   return state.atMs + findFreeingSlice(state, needed) * sliceMs - nowMs
@@ -139,16 +139,13 @@ local startMs, layout = nowMs - nowMs % sliceMs, '<' .. string.rep('d', slices +
 local counts, used, passed = {}, 0, live
 if isStored and isKnown then
   counts = { struct.unpack(layout, value) }
-  local stateMs = counts[1]
-  isKnown = counts[live + 2] == -sliceMs and stateMs % sliceMs == 0 and stateMs >= 0 and stateMs <= startMs
-  passed = isKnown and (startMs - stateMs) / sliceMs or live
+  isKnown = counts[live + 2] == -sliceMs and counts[1] % sliceMs == 0 and counts[1] >= 0 and counts[1] <= startMs
+  passed = isKnown and (startMs - counts[1]) / sliceMs or live
 end
 for slice = 2, live + 1 do
   local count = counts[slice] or 0
   isKnown = isKnown and count % 1 == 0 and count >= 0 and count <= EXACT
-  if passed > 0 then
-    counts[slice] = slice + passed <= live + 1 and counts[slice + passed] or 0
-  end
+  counts[slice] = slice + passed <= live + 1 and counts[slice + passed] or 0
   used = used + counts[slice]
 end
 counts[1], counts[live + 2] = startMs, -sliceMs
@@ -166,8 +163,7 @@ if newest > 1 then
   -- When that passes: what was refused, or else more than remaining.
   local asked, oldest, freed = passes and remaining + 1 or amount, 2, counts[2]
   while freed < asked - (limit - used) and oldest < newest do
-    oldest = oldest + 1
-    freed = freed + counts[oldest]
+    oldest, freed = oldest + 1, freed + counts[oldest + 1]
   end
   resetAfterMs, laterMs = startMs + (newest - 1) * sliceMs - nowMs, startMs + (oldest - 1) * sliceMs - nowMs
 end

@@ -12,7 +12,7 @@ export interface Script {
   readonly sha1: string
   /** The rule's parameters that come first in ARGV. None of `tiers` and `sluice`, which take rules by their names. */
   readonly parameters: readonly string[]
-  /** The text: KEYS, ARGV and the reply are in its first lines. */
+  /** The text that servers run. The file of `sluice/lua` has the same with its comments: what KEYS, ARGV and the reply are. */
   readonly source: string
 }
 

@@ -77,13 +77,13 @@ local function consume(rule, entry, cost, nowMs, take, newHold)
     local _
     _, remaining, resetAfterMs, nextAfterMs = step(rule, entry.state, timeMs, 0, true)
   elseif entry.holds and not never then
-    retryAfterMs = passesAfter(rule, entry, timeMs, cost)
+    retryAfterMs = passesAfter(rule, entry, timeMs, cost, retryAfterMs)
   end
   if entry.holds then
     -- At the latest: then the last of them expires, and the state is fresh.
     resetAfterMs = math.max(readUntil(entry.holds, entry.holds.count) - timeMs, resetAfterMs)
     if allowed and remaining < rule.limit then
-      nextAfterMs = passesAfter(rule, entry, timeMs, remaining + 1)
+      nextAfterMs = passesAfter(rule, entry, timeMs, remaining + 1, nextAfterMs)
     end
   end
   -- Rules count from the key's own time; callers count from the clock's.

@@ -72,24 +72,20 @@ local function moveHolds(holds, takenBackMs, backMs)
   return moved
 end
 
--- The rows in the order of their ends, and those that end together as they were.
-local function orderByEnd(untils, count)
-  local ends, first, next, order = {}, {}, {}, {}
+-- The rows in the order of their times, and those of one time as they were.
+local function orderRows(times, count)
+  local sorted, first, next, order = {}, {}, {}, {}
   for row = count, 1, -1 do
-    local untilMs = untils[row]
-    next[row] = first[untilMs]
-    if not next[row] then
-      ends[#ends + 1] = untilMs
-    end
-    first[untilMs] = row
+    local timeMs = times[row]
+    next[row] = first[timeMs]
+    sorted[#sorted + 1] = not next[row] and timeMs or nil
+    first[timeMs] = row
   end
-  table.sort(ends)
-  local place = 0
-  for index = 1, #ends do
-    local row = first[ends[index]]
+  table.sort(sorted)
+  for _, timeMs in ipairs(sorted) do
+    local row = first[timeMs]
     while row do
-      place = place + 1
-      order[place], row = row, next[row]
+      order[#order + 1], row = row, next[row]
     end
   end
   return order
@@ -107,7 +103,7 @@ local function pullHolds(holds, nowMs, timeMs)
     end
     pulled.lastTakenMs = math.max(pulled.lastTakenMs, takens[row])
   end
-  local order = orderByEnd(untils, holds.count)
+  local order = orderRows(untils, holds.count)
   for column = IDS, UNTILS do
     local numbers = column == TAKENS and takens or column == UNTILS and untils or readColumn(holds, column, holds.count)
     local sorted = {}
@@ -190,37 +186,38 @@ local function insertHold(entry, row, id, amount, left, takenMs, untilMs)
 end
 
 -- When a cost passes at timeMs after the first holds have gone back.
-local function retryAfterRefund(rule, state, timeMs, cost, lefts, takens, count)
+local function retryAfterRefund(rule, state, timeMs, cost, lefts, takens, count, order)
   if rule.spanMs and state then
-    return retryTimeline(rule, findLive(state, timeMs, rule.spanMs), timeMs, cost, lefts, takens, count)
+    return retryTimeline(rule, findLive(state, timeMs, rule.spanMs), timeMs, cost, lefts, takens, count, order)
   elseif state and state.counts then
-    return retryStrictWindow(rule, state, timeMs, cost, lefts, takens, count)
+    return retryStrictWindow(rule, state, timeMs, cost, lefts, takens, count, order)
   end
   return (step(rule, refundAll(rule, state, timeMs, lefts, takens, count), timeMs, cost, false))
 end
 
--- When a cost that does not pass now passes if no one comes but holds expire, from timeMs. Looks at the 64 that expire first, 16 of a log, and after
--- those at the rule alone: never too early.
-local function passesAfter(rule, entry, timeMs, cost)
-  local holds, aloneMs = entry.holds, (step(rule, entry.state, timeMs, cost, false))
+-- When a cost that does not pass now passes if no one comes but holds expire, from timeMs; by the rule alone it is after aloneMs. Looks at the 64
+-- that expire first, 16 of a log, and after those at the rule alone: never too early.
+local function passesAfter(rule, entry, timeMs, cost, aloneMs)
+  local holds = entry.holds
   if rule.refunds == 'leased' or timeMs + aloneMs <= readUntil(holds, 1) then
     return aloneMs
   end
   local least, most = 1, math.min(rule.mostHolds and 16 or 64, holds.count)
   local lefts, takens = readTaken(holds, most)
   local untils = readColumn(holds, UNTILS, most)
+  local order = (rule.spanMs or rule.slices) and orderRows(takens, most)
   -- A cost that passes before the next hold expires also passes after it. So the fewest that let it pass are searched by halves.
   while least < most do
     local middle = math.floor((least + most) / 2)
     local atMs = untils[middle]
-    if atMs + retryAfterRefund(rule, entry.state, atMs, cost, lefts, takens, middle) <= untils[middle + 1] then
+    if atMs + retryAfterRefund(rule, entry.state, atMs, cost, lefts, takens, middle, order) <= untils[middle + 1] then
       most = middle
     else
       least = middle + 1
     end
   end
   local atMs = untils[least]
-  return atMs + retryAfterRefund(rule, entry.state, atMs, cost, lefts, takens, least) - timeMs
+  return atMs + retryAfterRefund(rule, entry.state, atMs, cost, lefts, takens, least, order) - timeMs
 end
 
 -- The holds after the rule has changed, by what it counted of each before that: state, as it is at timeMs.

@@ -2,17 +2,15 @@
 local isServerTime = nowMs == -1
 if isServerTime then
   local time = redis.call('TIME')
-  nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+  local partMs = time[2] / 1000
+  nowMs = time[1] * 1000 + (partMs - partMs % 1)
 end
 -- @setup
 local reply, n, lost = { nil, nil, nil, nil }, 0, nil
 -- @get
 for index = 1, #KEYS do
   local key, text, first = KEYS[index], ARGV[FIRST + index] or shared, n
-  local value = only or values and values[index]
-  if key == KEYS[index - 1] and key ~= lost then
-    -- @again
-  end
+  -- @value
   local isNew, times, cost = not value, 1, text == 1 and 1 or tonumber(text)
   if not cost then
     times, cost = string.match(text, '^(%d%d?%d?%d?)%*(%-?%d+)$')
@@ -20,7 +18,7 @@ for index = 1, #KEYS do
   end
   local amount = cost < 0 and -cost or cost
   -- To MGET a key of another type is missing. A peek asks; what takes sets with NX.
-  local isKnown = not isNew or cost > 0 or only == false or redis.call('EXISTS', key) == 0
+  local isKnown = not isNew or cost > 0 or isMissing(key)
   isKnown = isKnown and key ~= lost and amount >= 1 and amount <= limit and amount % 1 == 0
   -- A block comes before the state: minus infinity, when it began, when it ends. It stays until something passes.
   local isStored, hasBlock, mark, beganMs, untilMs = value, false, 0, 0, 0
@@ -32,7 +30,6 @@ for index = 1, #KEYS do
   end
   isKnown = isKnown and (not isStored or isPlain(value))
   -- @read
-
   local isTaken, ttlMs = false, nil
   for _ = 1, isKnown and times or 0 do
     local blockedMs = hasBlock and untilMs > nowMs and untilMs - nowMs or 0

@@ -122,7 +122,8 @@ end
 for slot = 1, slotCount do
   local key, ttlMs = slotKeys[slot], slotTtls[slot]
   if ttlMs then
-    redis.call('SET', key, slotValues[slot], 'PX', string.format('%.0f', isServerTime and ttlMs or ttlMs + 60000))
+    local endMs = isServerTime and ttlMs or ttlMs + 60000
+    redis.call('SET', key, slotValues[slot], 'PX', math.tointeger and math.tointeger(endMs) or endMs)
   else
     redis.call('SET', key, slotValues[slot], 'KEEPTTL')
   end
