@@ -119,7 +119,7 @@ export function createConsume(limit: Limit, subject: Subject, key: string, amoun
 
 /** Whether an operation takes only what passes: such operations of one call are taken all or none. */
 export function isTaking({ type }: Operation): boolean {
-  return type === 'consume' || type === 'reserve'
+  return type === 'consume' || type === 'reserve' || type === 'grant'
 }
 
 /** The same question, which takes nothing and blocks no key. */

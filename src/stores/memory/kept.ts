@@ -1,4 +1,5 @@
 import type { Rule, RuleState, StateCodec } from '../../core/rule.ts'
+import type { Grants } from '../../engine/grants.ts'
 import type { Holds } from '../../engine/holds.ts'
 import type { Block } from '../../engine/key-state.ts'
 import type { Table } from './table.ts'
@@ -8,10 +9,11 @@ export interface KeptBlock extends Block {
   readonly freshMs: number
 }
 
-/** The holds of a key, until the key as a whole is as if untouched: what expired holds give back is not yet in its state. */
+/** The holds and grants of a key, until the key as a whole is as if untouched: what they give back or take when they end is not yet in its state. */
 export interface HoldList extends RuleState {
   readonly key: string
-  readonly holds: Holds
+  readonly holds: Holds | undefined
+  readonly grants: Grants | undefined
   readonly countedBy: Rule | undefined
   readonly convertedOnRefusal: boolean | undefined
   readonly freshMs: number

@@ -143,6 +143,7 @@ export class Keyspace {
       convertedOnRefusal,
       block,
       holds: list?.holds,
+      grants: list?.grants,
       isKept: slot >= 0,
       shared: false,
     }
@@ -164,7 +165,8 @@ export class Keyspace {
       this.#forgetBlock(nowMs)
       this.#assertRoom(this.#blocks, key, 'blocks')
     }
-    if (transition.holds !== found.holds && transition.holds !== undefined)
+    const { holds, grants } = transition
+    if (haveChanged(found, transition) && (holds !== undefined || grants !== undefined))
       this.#assertRoom(this.#holds, key, 'keys with holds')
     const isNew = !found.isKept && transition.state !== undefined && transition.state !== found.state
     return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
@@ -172,7 +174,7 @@ export class Keyspace {
 
   /** Keeps what has changed. */
   keep(key: string, found: Found, transition: Transition, nowMs: number): void {
-    const { state, block, holds, resetAfterMs, convertedOnRefusal } = transition
+    const { state, block, holds, grants, resetAfterMs, convertedOnRefusal } = transition
     const countedBy = this.#changing ? transition.countedBy : undefined
     const restamped =
       countedBy !== found.countedBy || (this.#changing && convertedOnRefusal !== found.convertedOnRefusal)
@@ -185,9 +187,10 @@ export class Keyspace {
     if (block !== found.block || (changed && block !== undefined)) {
       writeKept(this.#blocks, key, block && { ...block, freshMs: nowMs + lastsMs }, nowMs, lastsMs)
     }
-    if (holds !== found.holds || (changed && holds !== undefined)) {
-      const list = holds && { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
-      writeKept(this.#holds, key, list, nowMs, lastsMs)
+    const hasList = holds !== undefined || grants !== undefined
+    if (haveChanged(found, transition) || (changed && hasList)) {
+      const list = { atMs: nowMs, key, holds, grants, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
+      writeKept(this.#holds, key, hasList ? list : undefined, nowMs, lastsMs)
     }
     if (found.shared) this.shared++
     if (!changed) return
@@ -264,6 +267,10 @@ export class Keyspace {
     this.evicted++
     return true
   }
+}
+
+function haveChanged(found: KeyState, { holds, grants }: KeyState): boolean {
+  return holds !== found.holds || grants !== found.grants
 }
 
 const UNSTAMPED: Pick<Stamped, 'convertedOnRefusal'> & { readonly countedBy: undefined } = {
