@@ -2,7 +2,7 @@ import type { Limit } from '../../src/core/limit.ts'
 import { createOperation, type OperationParts, type OperationType } from '../../src/core/operation.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { decide } from '../../src/engine/decide.ts'
-import { type KeyState, UNTOUCHED } from '../../src/engine/key-state.ts'
+import { type KeyState, type Transition, UNTOUCHED } from '../../src/engine/key-state.ts'
 
 /** Something that happened to a key, dated by the server's clock. */
 export interface Happened {
@@ -66,14 +66,19 @@ export class History {
         overshoot.push({ dateMs, units: parts.amount ?? 0 })
         continue
       }
-      const operation = createOperation({ limit: known, subject: key, key }, type, { ...parts, rule, blockMs: 0 })
-      const { state, holds, countedBy, convertedOnRefusal, allowed } = decide(
-        operation,
-        states.get(name) ?? UNTOUCHED,
-        dateMs,
-      )
-      states.set(name, { state, holds, block: undefined, countedBy, convertedOnRefusal })
-      if (type === 'consume' && !allowed) overshoot.push({ dateMs, units: operation.amount })
+      const place = { limit: known, subject: key, key }
+      const put = (amount: number | undefined): Transition => {
+        const operation = createOperation(place, type, { ...parts, amount: amount ?? 0, rule, blockMs: 0 })
+        const transition = decide(operation, states.get(name) ?? UNTOUCHED, dateMs)
+        const { state, holds, countedBy, convertedOnRefusal } = transition
+        states.set(name, { state, holds, block: undefined, countedBy, convertedOnRefusal })
+        return transition
+      }
+      const { allowed, remaining } = put(parts.amount)
+      if (type !== 'consume' || allowed) continue
+      overshoot.push({ dateMs, units: (parts.amount ?? 0) - remaining })
+      // As much of it as the rule admits. What is spent at once was given unit by unit.
+      if (remaining > 0) put(remaining)
     }
     return overshoot
   }
