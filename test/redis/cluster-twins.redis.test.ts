@@ -68,12 +68,13 @@ function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCa
 }
 
 /**
- * The call without what differs. Only the tier that refuses first blocks its key; an id belongs to the same tiers each time; and
- * no two holds have the same id, as they never have.
+ * The call without what differs. Only the tier that refuses first blocks its key; an id belongs to the same tiers each time; no two
+ * holds have the same id, as they never have; and a grant that goes back leaves the time of its end.
  */
 function comparableCall(call: RandomCall, turn: number): RandomCall {
   const requestFor = (request: Action): Action => {
-    const { type, holdId = 0 } = request
+    const { type, amount = 1, holdId = 0 } = request
+    if (type === 'grant') return { type: 'consume', amount, blockMs: 0 }
     if (type === 'consume') return { ...request, blockMs: 0 }
     if (type === 'settle' || type === 'extend') return { ...request, holdId: 1 + Math.abs(turn - holdId) }
     return type === 'reserve' ? { ...request, holdId: 1 + turn, blockMs: 0 } : request
