@@ -119,6 +119,15 @@ function withId({ id, ...call }: RandomCall): RandomCall {
   return { ...call, id, asked }
 }
 
+/** The call with requests that ask for no grant. */
+export function withoutGrants(call: RandomCall): RandomCall {
+  const asked = call.asked.map((part) => {
+    const { type, amount = 1, blockMs = 0 } = part.request
+    return type === 'grant' ? { ...part, request: { type: 'consume' as const, amount, blockMs } } : part
+  })
+  return { ...call, asked }
+}
+
 /** A limiter's tiers in one store. */
 export function openTiers(store: Store, limiter: string, tierList: readonly RandomTier[]): readonly OpenLimit[] {
   return tierList.map(({ rules: [rule], isChanging, shadow }, index) =>

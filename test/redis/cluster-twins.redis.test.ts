@@ -18,6 +18,7 @@ import {
   tiers,
   traceOf,
   waitAfter,
+  withoutGrants,
 } from '../tier-twin.ts'
 
 // The tiers of one decision lie in several slots, where no script reaches all of them.
@@ -41,7 +42,7 @@ describe.each(redisClients.filter(({ topology }) => topology === 'cluster'))(
         const limits = { memory: openTiers(memory, name, tierList), cluster: openTiers(onCluster, name, tierList) }
         let nowMs = startMs
         for (const [turn, randomCall] of callList.entries()) {
-          const call = comparableCall(randomCall, turn)
+          const call = comparableCall(withoutGrants(randomCall), turn)
           const expected = await askTiers(memory, limits.memory, tierList, call, nowMs)
           const seen = await askTiers(onCluster, limits.cluster, tierList, call, nowMs)
           trace.push(traceOf(tierList, call, nowMs))
@@ -73,8 +74,7 @@ function withoutOpenWindows(tierList: readonly RandomTier[], { asked }: RandomCa
  */
 function comparableCall(call: RandomCall, turn: number): RandomCall {
   const requestFor = (request: Action): Action => {
-    const { type, amount = 1, holdId = 0 } = request
-    if (type === 'grant') return { type: 'consume', amount, blockMs: 0 }
+    const { type, holdId = 0 } = request
     if (type === 'consume') return { ...request, blockMs: 0 }
     if (type === 'settle' || type === 'extend') return { ...request, holdId: 1 + Math.abs(turn - holdId) }
     return type === 'reserve' ? { ...request, holdId: 1 + turn, blockMs: 0 } : request
