@@ -20,7 +20,7 @@ export function grant(operation: Operation, stored: KeyState, nowMs: number): Tr
   const transition = consume(rule, ended, amount, nowMs, blockMs)
   const given = transition.allowed ? createGrant(operation, transition, timeMs) : undefined
   if (given === undefined) return { ...transition, granted: describe(transition.grants, timeMs) }
-  const grants = addGrant(transition.grants, given)
+  const grants = addGrant(rule, { state: transition.state, grants: transition.grants }, given)
   const { delayMs } = transition
   // Asked once more: what is left beside the grant.
   return { ...peek(rule, { ...transition, grants }, 0, nowMs), delayMs, granted: describe(grants, timeMs, given) }

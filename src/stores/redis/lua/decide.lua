@@ -94,7 +94,7 @@ local function consume(rule, entry, cost, nowMs, take, newHold)
     retryAfterMs = passesAfter(rule, entry, timeMs, cost, retryAfterMs)
   end
   if entry.grants then
-    resetAfterMs = freshWithGrants(rule, entry, timeMs)
+    resetAfterMs = math.max(resetAfterMs, entry.grants.freshMs - timeMs)
   end
   if entry.holds then
     -- At the latest: then the last of them expires, and the state is fresh.
@@ -244,7 +244,7 @@ local function grant(rule, entry, operation, nowMs)
   if allowed then
     units, endMs = sizeGrant(rule, entry, operation, remaining)
   end
-  entry.grants = units and addGrant(entry.grants, operation.id, units, endMs) or entry.grants
+  entry.grants = units and addGrant(rule, entry, operation.id, units, endMs) or entry.grants
   describeGrant(entry, units, endMs)
   if units then
     -- Asked once more: what is left beside the grant.

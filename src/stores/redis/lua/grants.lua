@@ -1,12 +1,20 @@
 -- Grants: units that processes spend without asking. Each has three numbers: its id, its amount, and when it ends. Until then all of them count
--- as taken at the time of every decision, and from then on as taken in the last millisecond before it. Before the list are their sum, and
--- times before and after which none ends: so a decision reads the list only when one may have ended. The list starts at text[at].
+-- as taken at the time of every decision, and from then on as taken in the last millisecond before it. Before the list are their sum, times
+-- before and after which none ends, and when the key is fresh at the latest. So a decision reads the list only when one may have ended. The
+-- list starts at text[at].
+local function makeGrants(text, at, count, sum, firstMs, lastMs, freshMs)
+  local grants = { text = text, at = at, count = count, sum = sum }
+  grants.firstMs, grants.lastMs, grants.freshMs = firstMs, lastMs, freshMs
+  return grants
+end
+
 local function readGrants(value, at, count)
-  local sum, firstMs, lastMs = struct.unpack('<ddd', value, at)
-  if not (isWhole(sum, count) and isWhole(firstMs, 1) and isWhole(lastMs, firstMs, 2 * EXACT)) then
+  local sum, firstMs, lastMs, freshMs = struct.unpack('<dddd', value, at)
+  local isRight = isWhole(sum, count) and isWhole(firstMs, 1) and isWhole(lastMs, firstMs)
+  if not (isRight and isWhole(freshMs, lastMs, 4 * EXACT)) then
     error(FOREIGN, 0)
   end
-  return { text = value, at = at + 24, count = count, sum = sum, firstMs = firstMs, lastMs = lastMs }
+  return makeGrants(value, at + 32, count, sum, firstMs, lastMs, freshMs)
 end
 
 -- The list as a text.
@@ -15,7 +23,8 @@ local function cutGrants(grants, first, last)
 end
 
 local function writeGrants(grants)
-  local front = struct.pack('<dddd', -grants.count - 0.75, grants.sum, grants.firstMs, grants.lastMs)
+  local mark = -grants.count - 0.75
+  local front = struct.pack('<ddddd', mark, grants.sum, grants.firstMs, grants.lastMs, grants.freshMs)
   return front .. cutGrants(grants, 1, grants.count)
 end
 
@@ -37,26 +46,27 @@ local function endsBefore(one, other)
 end
 
 -- The grants of a list; nothing when it is empty.
-local function packGrants(list)
+local function packGrants(list, freshMs)
   local numbers, sum, firstMs, lastMs = {}, 0, math.huge, 0
   for place, grant in ipairs(list) do
     numbers[3 * place - 2], numbers[3 * place - 1], numbers[3 * place] = grant.id, grant.amount, grant.endMs
     sum, firstMs, lastMs = sum + grant.amount, math.min(firstMs, grant.endMs), math.max(lastMs, grant.endMs)
   end
-  if #list > 0 then
-    return { text = packNumbers(numbers, 3 * #list), at = 1, count = #list, sum = sum, firstMs = firstMs, lastMs = lastMs }
-  end
+  return #list > 0 and makeGrants(packNumbers(numbers, 3 * #list), 1, #list, sum, firstMs, lastMs, freshMs) or nil
 end
 
-local function addGrant(grants, id, amount, endMs)
-  local text = struct.pack('<ddd', id, amount, endMs)
-  if not grants then
-    return { text = text, at = 1, count = 1, sum = amount, firstMs = endMs, lastMs = endMs }
+-- The grants with one more.
+local function addGrant(rule, entry, id, amount, endMs)
+  local grants, sum, firstMs, lastMs = entry.grants, amount, endMs, endMs
+  local text, freshMs = struct.pack('<ddd', id, amount, endMs), 0
+  if grants then
+    text, sum, freshMs = cutGrants(grants, 1, grants.count) .. text, grants.sum + amount, grants.freshMs
+    firstMs, lastMs = math.min(grants.firstMs, endMs), math.max(grants.lastMs, endMs)
   end
-  local count = grants.count + 1
-  text = cutGrants(grants, 1, grants.count) .. text
-  local firstMs, lastMs = math.min(grants.firstMs, endMs), math.max(grants.lastMs, endMs)
-  return { text = text, at = 1, count = count, sum = grants.sum + amount, firstMs = firstMs, lastMs = lastMs }
+  -- As if all units were spent at the last end.
+  local _, _, leftMs = step(rule, entry.state, lastMs - 1, sum, true)
+  freshMs = math.max(freshMs, lastMs, lastMs - 1 + leftMs)
+  return makeGrants(text, 1, #text / 24, sum, firstMs, lastMs, freshMs)
 end
 
 -- Whether there is a grant of an id, and the grants without it: nothing when none is left.
@@ -72,10 +82,9 @@ local function removeGrant(grants, id)
   elseif grants.count == 1 then
     return true, nil
   end
-  local rest, sum = cutGrants(grants, 1, row - 1) .. cutGrants(grants, row + 1, grants.count), grants.sum
-  sum = sum - struct.unpack('<d', grants.text, at + 8)
-  return true,
-    { text = rest, at = 1, count = grants.count - 1, sum = sum, firstMs = grants.firstMs, lastMs = grants.lastMs }
+  local rest = cutGrants(grants, 1, row - 1) .. cutGrants(grants, row + 1, grants.count)
+  local sum = grants.sum - struct.unpack('<d', grants.text, at + 8)
+  return true, makeGrants(rest, 1, grants.count - 1, sum, grants.firstMs, grants.lastMs, grants.freshMs)
 end
 
 -- The clock was set back by backMs for good. A grant lasts for no more than a minute, so none ends after latestMs.
@@ -84,7 +93,7 @@ local function moveGrants(grants, backMs, latestMs)
   for _, grant in ipairs(list) do
     grant.endMs = math.min(grant.endMs - backMs, latestMs)
   end
-  return packGrants(list)
+  return packGrants(list, grants.freshMs - math.max(backMs, grants.lastMs - latestMs))
 end
 
 -- The units of the grants that have ended become a part of the state, before anything is counted at timeMs: time must not run backwards.
@@ -105,7 +114,7 @@ local function foldEnded(rule, entry, timeMs)
   for _, grant in ipairs(ended) do
     entry.state = stateAfter(rule, entry.state, grant.endMs - 1, grant.amount)
   end
-  entry.grants, entry.changed, entry.counted = packGrants(live), true, true
+  entry.grants, entry.changed, entry.counted = packGrants(live, entry.grants.freshMs), true, true
 end
 
 -- The state with the units of all live grants taken now: what a decision looks at.
@@ -131,13 +140,6 @@ local function passesAfterGrants(rule, entry, timeMs, cost)
   end
   local retryAfterMs = step(rule, state, atMs, cost, false)
   return atMs + retryAfterMs - timeMs
-end
-
--- Time until a key with grants is as if it had never been used, at the latest: as if all its units were spent at the last end.
-local function freshWithGrants(rule, entry, timeMs)
-  local lastMs = entry.grants.lastMs
-  local _, _, freshMs = step(rule, entry.state, lastMs - 1, entry.grants.sum, true)
-  return math.max(lastMs, lastMs - 1 + freshMs) - timeMs
 end
 
 -- What the process that asked may spend after its request was taken: its amount, and when it ends. Nothing where there is none.

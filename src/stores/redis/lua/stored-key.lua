@@ -1,5 +1,5 @@
 -- What is kept of a key. A state starts with its own time, a whole number. What comes before it starts with another one: a block is
--- -math.huge and two times, n holds are the number -n - 0.5, two numbers and five columns, n grants the number -n - 0.75, three numbers and
+-- -math.huge and two times, n holds are the number -n - 0.5, two numbers and five columns, n grants the number -n - 0.75, four numbers and
 -- three of each, and before all that, where the rule may change, is the rule that counted: -0.5, the length of its text, and the text. With -0.25 that rule was only taken over by a refusal, and nothing has
 -- been counted by it yet. What cannot be one of these is nothing that was written here. Of a long timeline
 -- the front is all that.
@@ -45,9 +45,9 @@ local function readKey(key, rule, isChanging)
     mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
   count = -mark - 0.75
-  if isWhole(count, 1) and #value >= at + 31 + count * 24 then
+  if isWhole(count, 1) and #value >= at + 39 + count * 24 then
     stored.grants = readGrants(value, at + 8, count)
-    at = at + 32 + count * 24
+    at = at + 40 + count * 24
   end
   local hasState = line or at == 1 or at <= #value
   if line then
