@@ -3,12 +3,13 @@ import type { Granted, LimitResult } from '../src/core/decision.ts'
 import type { Rule } from '../src/core/rule.ts'
 import type { Action } from './open-limit.ts'
 import { everyMode, GOOD, randomRules, ruleOf } from './rule-registry.ts'
+import type { RuleMode } from './rule-samples.ts'
 
 /** The modes of rules of which a process may get units ahead of time. */
-export const lendingModes = everyMode.filter((mode) => ruleOf(mode, GOOD).prefetches === true)
+export const lendingModes: readonly RuleMode[] = everyMode.filter((mode) => ruleOf(mode, GOOD).prefetches === true)
 
 /** Random rules that lend, small enough that a few requests use them up. */
-export const lendingRules = (mode: (typeof lendingModes)[number]): fc.Arbitrary<Rule> =>
+export const lendingRules = (mode: RuleMode): fc.Arbitrary<Rule> =>
   randomRules(mode, {
     limit: fc.integer({ min: 1, max: 60 }),
     timeMs: fc.constantFrom(250, 1_000, 1_001),

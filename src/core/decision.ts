@@ -51,7 +51,7 @@ export interface LimitResult {
   /** Time until the block ends. Only there when the reason is `'blocked'`; a request that needs more than the rule has left waits longer. */
   readonly blockedMs?: number | undefined
   /** Only of a `grant`. */
-  readonly granted?: Granted
+  readonly granted?: Granted | undefined
   /** Set by a layer that answered instead of the store. */
   readonly decidedBy?: string
   /** Set by a layer that decided by another rule than the operation's. */

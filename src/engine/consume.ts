@@ -1,6 +1,6 @@
 import type { LimitResult, Reason } from '../core/decision.ts'
 import type { Rule, RuleState, StepResult } from '../core/rule.ts'
-import { countLive, freshWithGrantsMs, passesAfterGrants } from './grants.ts'
+import { countLive, passesAfterGrants } from './grants.ts'
 import { addHold, clipHolds, freshWithHoldsMs, type Hold, type Holds, passesAfterMs } from './holds.ts'
 import {
   addLag,
@@ -104,8 +104,8 @@ function evaluate(
   const state = isTaken ? dropFresh(taken) : current.state
   const holds = isTaken ? takeHolds(rule, current, newHold) : current.holds
   const retryMs = passes || neverPasses ? result.retryAfterMs : refusedForMs(rule, current, cost, result)
-  const lentMs = freshWithGrantsMs(rule, { state, grants }, timeMs, shown.resetAfterMs)
-  const resetMs = freshWithHoldsMs(holds, timeMs, lentMs)
+  const lentMs = grants === undefined ? 0 : grants.freshMs - timeMs
+  const resetMs = freshWithHoldsMs(holds, timeMs, Math.max(lentMs, shown.resetAfterMs))
   const nextMs =
     holds === undefined || grants !== undefined || !allowed || shown.remaining === rule.limit
       ? shown.nextAfterMs

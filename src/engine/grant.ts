@@ -20,7 +20,7 @@ export function grant(operation: Operation, stored: KeyState, nowMs: number): Tr
   const transition = consume(rule, ended, amount, nowMs, blockMs)
   const given = transition.allowed ? createGrant(operation, transition, timeMs) : undefined
   if (given === undefined) return { ...transition, granted: describe(transition.grants, timeMs) }
-  const grants = addGrant(transition.grants, given)
+  const grants = addGrant(rule, { state: transition.state, grants: transition.grants }, given)
   const { delayMs } = transition
   // Asked once more: what is left beside the grant.
   return { ...peek(rule, { ...transition, grants }, 0, nowMs), delayMs, granted: describe(grants, timeMs, given) }
@@ -29,9 +29,10 @@ export function grant(operation: Operation, stored: KeyState, nowMs: number): Tr
 /** The same where another operation of the call is refused: nothing is taken, but the grant before this one ends. */
 export function peekGrant(operation: Operation, stored: KeyState, nowMs: number): Transition {
   const { rule, amount } = operation
-  const transition = peek(rule, endEarlier(operation, stored, nowMs), amount, nowMs)
-  const { grants, timeMs } = bringUpToDate(rule, transition, nowMs)
-  return { ...transition, granted: describe(grants, timeMs) }
+  const ended = endEarlier(operation, stored, nowMs)
+  const { timeMs } = bringUpToDate(rule, ended, nowMs)
+  const transition = peek(rule, ended, amount, nowMs)
+  return { ...transition, granted: describe(transition.grants, timeMs) }
 }
 
 /** Ends a grant of which `used` was used, as if that was taken now. The same object where there is no such grant. */

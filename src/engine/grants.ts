@@ -19,6 +19,8 @@ export interface Grants {
   /** None ends before this, and none after `lastEndMs`. Those that were settled may have. */
   readonly firstEndMs: number
   readonly lastEndMs: number
+  /** When the key is as if it had never been used, at the latest: as if all units were spent at the last end. */
+  readonly freshMs: number
 }
 
 /** The most grants of one key at once. */
@@ -47,23 +49,29 @@ export function foldEnded<Part extends Lent>(rule: Rule, lent: Part, timeMs: num
   if (grants === undefined || grants.firstEndMs > timeMs) return lent
   const ended = sortByEnd(grants.list.filter(({ endMs }) => endMs <= timeMs))
   const state = ended.reduce((current, grant) => fold(rule, current, grant), lent.state)
-  return { ...lent, state, grants: listGrants(grants.list.filter(({ endMs }) => endMs > timeMs)) }
+  const live = grants.list.filter(({ endMs }) => endMs > timeMs)
+  return { ...lent, state, grants: listGrants(live, grants.freshMs) }
 }
 
 /** The grants after the clock was set back by `backMs` for good. */
-export function moveGrants(grants: Grants, timeMs: number, backMs: number): Grants | undefined {
+export function moveGrants({ list, lastEndMs, freshMs }: Grants, timeMs: number, backMs: number): Grants | undefined {
   const latestMs = timeMs + LONGEST_GRANT_MS
-  return listGrants(grants.list.map((grant) => ({ ...grant, endMs: Math.min(grant.endMs - backMs, latestMs) })))
+  const moved = list.map((grant) => ({ ...grant, endMs: Math.min(grant.endMs - backMs, latestMs) }))
+  return listGrants(moved, freshMs - Math.max(backMs, lastEndMs - latestMs))
 }
 
 /** The grants with one more. */
-export function addGrant(grants: Grants | undefined, grant: Grant): Grants {
-  if (grants === undefined) return listGrants([grant]) as Grants
+export function addGrant(rule: Rule, { state, grants }: Lent, grant: Grant): Grants {
+  const sum = (grants?.sum ?? 0) + grant.amount
+  const lastEndMs = Math.max(grants?.lastEndMs ?? 0, grant.endMs)
+  const spent = fold(rule, state, { amount: sum, endMs: lastEndMs })
+  const leftMs = spent === undefined ? 0 : rule.step(spent, lastEndMs - 1, 0).resetAfterMs
   return {
-    list: [...grants.list, grant],
-    sum: grants.sum + grant.amount,
-    firstEndMs: Math.min(grants.firstEndMs, grant.endMs),
-    lastEndMs: Math.max(grants.lastEndMs, grant.endMs),
+    list: [...(grants?.list ?? []), grant],
+    sum,
+    firstEndMs: Math.min(grants?.firstEndMs ?? grant.endMs, grant.endMs),
+    lastEndMs,
+    freshMs: Math.max(grants?.freshMs ?? 0, lastEndMs, lastEndMs - 1 + leftMs),
   }
 }
 
@@ -97,15 +105,6 @@ export function passesAfterGrants(rule: Rule, lent: Lent, timeMs: number, cost: 
   return atMs + rule.step(state, atMs, cost).retryAfterMs - timeMs
 }
 
-/** Time until a key with grants is as if it had never been used, at the latest: as if all its units were spent at the last end. */
-export function freshWithGrantsMs(rule: Rule, { state, grants }: Lent, timeMs: number, stateMs: number): number {
-  if (grants === undefined) return stateMs
-  const { lastEndMs, sum } = grants
-  const spent = fold(rule, state, { amount: sum, endMs: lastEndMs })
-  const freshMs = spent === undefined ? 0 : rule.step(spent, lastEndMs - 1, 0).resetAfterMs
-  return Math.max(lastEndMs, lastEndMs - 1 + freshMs) - timeMs
-}
-
 function fold(
   rule: Rule,
   state: RuleState | undefined,
@@ -118,9 +117,9 @@ function sortByEnd(list: readonly Grant[]): readonly Grant[] {
   return list.toSorted((one, other) => one.endMs - other.endMs)
 }
 
-function listGrants(list: readonly Grant[]): Grants | undefined {
+function listGrants(list: readonly Grant[], freshMs: number): Grants | undefined {
   if (list.length === 0) return undefined
   const ends = list.map(({ endMs }) => endMs)
   const sum = list.reduce((total, { amount }) => total + amount, 0)
-  return { list, sum, firstEndMs: Math.min(...ends), lastEndMs: Math.max(...ends) }
+  return { list, sum, firstEndMs: Math.min(...ends), lastEndMs: Math.max(...ends), freshMs }
 }

@@ -11,7 +11,16 @@ export {
   type OperationType,
 } from '../core/operation.ts'
 export type { AdjustResult, BulkRefunds, Rule, RuleState, StateCodec, StepResult, Taken } from '../core/rule.ts'
-export type { Decide, Idempotency, LayeredStore, LayerOptions, Reply, Store, StoreCall, StoreEvents } from '../core/store.ts'
+export type {
+  Decide,
+  Idempotency,
+  LayeredStore,
+  LayerOptions,
+  Reply,
+  Store,
+  StoreCall,
+  StoreEvents,
+} from '../core/store.ts'
 export { decide } from '../engine/decide.ts'
 export { decideAll, type JointTransition } from '../engine/decide-all.ts'
 export type { Hold as HoldEntry, Holds as HoldEntries } from '../engine/holds.ts'

@@ -7,7 +7,7 @@
 -- holds     dated
 --
 -- plain #value == 24
--- full  windowMs, anchor, maxDebt: FixedWindow
+-- full  windowMs, anchor, maxDebt, prefetches = true, slotMs = windowMs: FixedWindow
 -- state fixed-window@1: start of the window, count, length of the window
 local function readFixedWindow(value, at)
   if #value - at == 23 then

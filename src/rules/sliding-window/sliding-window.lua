@@ -7,7 +7,7 @@
 -- holds     dated
 --
 -- plain #value == 32
--- full  windowMs, maxDebt: SlidingWindow
+-- full  windowMs, maxDebt, prefetches = true, slotMs = windowMs: SlidingWindow
 -- state sliding-window@1: start of the current window, its count, the count of the one before, length of the window
 local function readSlidingWindow(value, at)
   if #value - at == 31 then

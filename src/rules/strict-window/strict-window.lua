@@ -7,7 +7,7 @@
 -- holds     dated
 --
 -- plain #value == 8 * (slices + 3)
--- full  slices, maxDebt, sliceMs = math.ceil(windowMs / slices): StrictWindow
+-- full  slices, maxDebt, sliceMs = math.ceil(windowMs / slices), prefetches = true, slotMs = math.ceil(windowMs / slices): StrictWindow
 -- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, minus the length of a slice
 local function readStrictWindow(value, at)
   local slices = (#value - at + 1) / 8 - 3

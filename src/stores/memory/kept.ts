@@ -14,6 +14,8 @@ export interface HoldList extends RuleState {
   readonly key: string
   readonly holds: Holds | undefined
   readonly grants: Grants | undefined
+  /** With grants: they become a part of it after their end, by when it may have been forgotten where it was kept. */
+  readonly state: RuleState | undefined
   readonly countedBy: Rule | undefined
   readonly convertedOnRefusal: boolean | undefined
   readonly freshMs: number

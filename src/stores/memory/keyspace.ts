@@ -138,7 +138,7 @@ export class Keyspace {
     const block = this.#blocks.keys.size === 0 ? undefined : readKept(this.#blocks, key, byMs)
     const { countedBy, convertedOnRefusal } = this.#readStamp(kept) ?? list ?? UNSTAMPED
     return {
-      state: this.#readState(kept),
+      state: slot < 0 ? list?.state : this.#readState(kept),
       countedBy,
       convertedOnRefusal,
       block,
@@ -189,7 +189,9 @@ export class Keyspace {
     }
     const hasList = holds !== undefined || grants !== undefined
     if (haveChanged(found, transition) || (changed && hasList)) {
-      const list = { atMs: nowMs, key, holds, grants, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
+      const stays = grants === undefined ? undefined : state
+      const freshMs = nowMs + lastsMs
+      const list = { atMs: nowMs, key, holds, grants, state: stays, countedBy, convertedOnRefusal, freshMs }
       writeKept(this.#holds, key, hasList ? list : undefined, nowMs, lastsMs)
     }
     if (found.shared) this.shared++
