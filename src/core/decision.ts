@@ -103,7 +103,7 @@ interface DecisionNumbers<Tier extends string> {
   readonly resetAfterMs: number
   /** The names of the limits in shadow mode that would have refused. */
   readonly wouldRefuse: readonly LimitName<Tier>[]
-  /** The name of the store, such as `'memory'` or `'redis'`; `'denial-cache'` or `'fallback'` where one of these answered instead. */
+  /** The name of the store, such as `'memory'` or `'redis'`; `'denial-cache'`, `'fallback'` or `'prefetch'` where one of these answered instead. */
   readonly decidedBy: string
   /** Each tier's own numbers by its name. Empty for a limiter of one rule: its numbers are the decision's. */
   readonly tiers: { readonly [Name in Tier]?: TierResult }

@@ -13,7 +13,7 @@ const failover = {
   instances: 1,
   createLocal: memoryStore,
   presence: createPresence(),
-  events: { has: () => false, storeFailed() {}, degraded() {}, recovered() {} },
+  events: { has: () => false, storeFailed() {}, degraded() {}, recovered() {}, prefetched() {} },
 }
 const denialCache = { maxAgeMs: 1e9 }
 

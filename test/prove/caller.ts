@@ -53,7 +53,7 @@ export class Caller {
     const { time, clock, network, denialCacheMs, createId, places } = world
     this.#world = world
     const nextTurn = (run: () => void): void => time.after(0, run)
-    this.store = withPrefetch(network.store, { clock, timeoutMs: 0, denialCacheMs, createId, nextTurn })
+    this.store = withPrefetch(network.store, { clock, timeoutMs: 0, denialCacheMs, createId, nextTurn, count() {} })
     for (const { limit } of places) this.store.register(limit)
   }
 

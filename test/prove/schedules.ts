@@ -17,7 +17,8 @@ export const surroundings: Readonly<Record<string, Surroundings>> = {
   tiers: { tiers: true },
   'refunds, charges, peeks': { mix: { refunds: 4, charges: 2, peeks: 2 } },
   reservations: { mix: { holds: 6 } },
-  'tiers and reservations': { tiers: true, mix: { holds: 3, refunds: 2, charges: 1 } },
+  // Without refunds: these take what is newest, and what that is depends on whether a grant has ended.
+  'tiers and reservations': { tiers: true, mix: { holds: 3, charges: 1 } },
   resets: { mix: { resets: 0.5 } },
   blocks: { mix: { blocks: 0.3 } },
   'another rule': { other: withLess },

@@ -29,6 +29,8 @@ export class Server {
   readonly #known = new Set<object>()
   /** What it gave, to whom and until when. */
   readonly #lent: Lent[] = []
+  /** When a key was reset while grants were live. */
+  readonly resetMs: number[] = []
   #offsetMs = 1_000_000.5
 
   constructor(time: VirtualTime, history: History, mistakes: ServerMistakes) {
@@ -71,6 +73,7 @@ export class Server {
       const { units, lastsMs } = result.granted ?? { units: 0, lastsMs: 0 }
       const givenMs = this.dateMs
       if (units > 0) this.#lent.push({ operation, units, givenMs, endMs: givenMs + lastsMs })
+      if (operation.type === 'reset' && this.countLent(givenMs, givenMs) > 0) this.resetMs.push(givenMs)
     }
     return results
   }

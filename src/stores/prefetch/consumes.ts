@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { Operation } from '../../core/operation.ts'
-import type { Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Reply, Store, StoreCall, StoreEvents } from '../../core/store.ts'
 import type { Breath } from './breath.ts'
 import type { HeldGrant } from './held-grant.ts'
 import type { KeyRecord, WaitingCall } from './key-record.ts'
@@ -20,6 +20,7 @@ export interface ConsumesParts {
   readonly breath: Breath
   readonly returns: Returns
   readonly roundTrip: RoundTrip
+  readonly count: StoreEvents['prefetched']
 }
 
 /** Decides consumes from grants, and asks the store where these do not cover them. */
@@ -49,8 +50,7 @@ export class Consumes implements PendingHost {
   }
 
   lost({ place }: KeyRecord, units: number): void {
-    const records = this.#parts.limits.get(place.limit)
-    if (records !== undefined) records.counts.late += units
+    this.#parts.count(place.limit, 'late', units)
   }
 
   goOn(waiting: readonly WaitingCall[]): void {

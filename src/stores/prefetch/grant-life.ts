@@ -23,17 +23,17 @@ export function measureLifeMs(lastsMs: number): number {
 /**
  * The life of a grant. It counts from before the request was handed to the store: the server decided later.
  *
- * @param demand the units that were asked for in the last `maxMs`.
+ * @param recentUnits the units that were asked for in the last `maxMs`.
  */
 export function measureLife(
   lastsMs: number,
   asked: Moment,
   arrivedMs: number,
   maxMs: number,
-  demand: number,
+  recentUnits: number,
 ): GrantLife {
   const lifeMs = measureLifeMs(lastsMs)
-  const leadMs = Math.min(lifeMs / 2, Math.max(Math.min(3, lifeMs / 4), lifeMs / 10, (4 * maxMs) / demand))
+  const leadMs = Math.min(lifeMs / 2, Math.max(Math.min(3, lifeMs / 4), lifeMs / 10, (4 * maxMs) / recentUnits))
   const spentMs = Math.min(lifeMs - leadMs, arrivedMs - asked.nowMs + maxMs)
   const until = { nowMs: asked.nowMs + spentMs, dateMs: asked.dateMs + spentMs }
   return { until, returnMs: until.nowMs + 0.75 * leadMs, overMs: asked.nowMs + lifeMs }

@@ -19,14 +19,17 @@ export function computePaceMs(grantMs: number, live: number): number {
   return Math.min(grantMs, Math.max(LEAST_GRANT_MS, (grantMs * live) / ASKS_A_LIFE))
 }
 
-/** How many units to ask for, for a demand of so many in `maxMs`. */
+/** How many units to ask for, where so many were asked for in the last `maxMs`. */
 export function sizeGrant(
   need: number,
-  demand: number,
+  recentUnits: number,
   paceMs: number,
   maxMs: number,
 ): Pick<GrantRequest, 'want' | 'soon'> {
-  return { want: Math.max(need, Math.floor(1.25 * demand)), soon: Math.max(need, Math.ceil((demand * paceMs) / maxMs)) }
+  return {
+    want: Math.max(need, Math.floor(1.25 * recentUnits)),
+    soon: Math.max(need, Math.ceil((recentUnits * paceMs) / maxMs)),
+  }
 }
 
 // What comes back continuously comes back meanwhile. What is taken from a log is out for the life of the grant and a whole window.

@@ -1,20 +1,20 @@
 import type { LimitResult } from '../../core/decision.ts'
 import { createOperation, type LimitKey, type Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { Reply, StoreCall } from '../../core/store.ts'
+import type { PrefetchCount, Reply, StoreCall } from '../../core/store.ts'
 import { type AskPause, pauseAfter } from './ask-pause.ts'
-import { Demand } from './demand.ts'
-import type { GrantCounts } from './grant-counts.ts'
 import { measureLife } from './grant-life.ts'
 import { computePaceMs, sizeGrant } from './grant-terms.ts'
 import { HeldGrant } from './held-grant.ts'
 import type { Moment } from './moment.ts'
+import { RecentRequests } from './recent-requests.ts'
 
 /** What the keys of one limit share. */
 export interface RecordTerms {
   readonly maxMs: number
   readonly denialCacheMs: number
-  readonly counts: GrantCounts
+  /** Counts what becomes of units. */
+  count(what: PrefetchCount, units: number): void
   /** How long the grants of a scarce key live; 0 for a rule that is not prefetched. */
   grantMs(rule: Rule): number
   createId(): number
@@ -33,7 +33,7 @@ export type Epochs = Pick<KeyRecord, 'answersEpoch' | 'grantsEpoch'>
 /** What a process knows of a key that is hot, or may become so. */
 export class KeyRecord {
   readonly place: LimitKey
-  readonly demand: Demand
+  readonly recent: RecentRequests
   grant: HeldGrant | undefined
   pause: AskPause | undefined
   /** Who waits for the answer to a request for a grant; undefined while none is under way. */
@@ -48,7 +48,7 @@ export class KeyRecord {
 
   constructor({ limit, subject, key }: LimitKey, terms: RecordTerms, nowMs: number) {
     this.place = { limit, subject, key }
-    this.demand = new Demand(terms.maxMs, nowMs)
+    this.recent = new RecentRequests(terms.maxMs, nowMs)
     this.#terms = terms
   }
 
@@ -56,14 +56,14 @@ export class KeyRecord {
   prepare(operation: Operation, now: Moment): Operation {
     if (this.waiting !== undefined) return operation
     const { amount, rule, blockMs } = operation
-    const { maxMs, counts, grantMs: computeGrantMs, createId, measureWayMs } = this.#terms
+    const { maxMs, grantMs: computeGrantMs, createId, measureWayMs } = this.#terms
     const grantMs = computeGrantMs(rule)
-    const asks = grantMs > 0 && this.demand.isHot(now.nowMs) && this.pause?.covers(operation, now) !== true
+    const asks = grantMs > 0 && this.recent.isHot(now.nowMs) && this.pause?.covers(operation, now) !== true
     // What is held here has to go back, or it would count against the request.
     if (!asks && (this.grant?.left ?? 0) === 0) return operation
     const ended = this.endGrant(now)
-    const demand = asks ? this.demand.measure(now.nowMs) : 0
-    const sizes = sizeGrant(amount, demand, computePaceMs(grantMs, this.#live), maxMs)
+    const recentUnits = asks ? this.recent.measure(now.nowMs) : 0
+    const sizes = sizeGrant(amount, recentUnits, computePaceMs(grantMs, this.#live), maxMs)
     const wayMs = measureWayMs()
     const grant = {
       ...sizes,
@@ -72,7 +72,7 @@ export class KeyRecord {
       endedUsed: ended?.used ?? 0,
     }
     if (asks) this.waiting = []
-    counts.calls++
+    this.#terms.count('calls', 1)
     return createOperation(operation, 'grant', {
       rule,
       amount,
@@ -90,7 +90,7 @@ export class KeyRecord {
    * @param before the record's epochs when it was asked for.
    */
   receive(sent: Operation, result: LimitResult, asked: Moment, arrived: Moment, before: Epochs): HeldGrant | undefined {
-    const { maxMs, denialCacheMs, counts, grantMs: computeGrantMs } = this.#terms
+    const { maxMs, denialCacheMs, grantMs: computeGrantMs } = this.#terms
     const { granted } = result
     if (granted === undefined) return undefined
     this.#live = Math.max(1, granted.live)
@@ -101,8 +101,8 @@ export class KeyRecord {
       this.pause = pauseAfter(sent, result, asked.nowMs, arrived.nowMs, terms)
     }
     if (granted.units === 0) return undefined
-    counts.granted += granted.units
-    const life = measureLife(granted.lastsMs, asked, arrived.nowMs, maxMs, this.demand.measure(arrived.nowMs))
+    this.#terms.count('granted', granted.units)
+    const life = measureLife(granted.lastsMs, asked, arrived.nowMs, maxMs, this.recent.measure(arrived.nowMs))
     const grant = new HeldGrant(sent.holdId, sent.rule, result, arrived.nowMs, granted.units, life)
     if (before.grantsEpoch !== this.grantsEpoch || !grant.isLive(arrived)) return grant
     this.grant = grant
@@ -114,9 +114,8 @@ export class KeyRecord {
     const { grant } = this
     if (grant === undefined) return undefined
     this.grant = undefined
-    const { counts } = this.#terms
-    if (nowMs >= grant.life.overMs) counts.late += grant.left
-    else return grant
+    if (nowMs < grant.life.overMs) return grant
+    this.#terms.count('late', grant.left)
     return undefined
   }
 

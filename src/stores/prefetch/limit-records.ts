@@ -1,7 +1,7 @@
 import type { Limit, PrefetchTerms } from '../../core/limit.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
-import type { GrantCounts } from './grant-counts.ts'
+import type { StoreEvents } from '../../core/store.ts'
 import { computeGrantMs } from './grant-terms.ts'
 import { KeyRecord, type RecordTerms } from './key-record.ts'
 import { RequestCells } from './request-cells.ts'
@@ -9,31 +9,29 @@ import { RequestCells } from './request-cells.ts'
 /** How many keys of one limit may be hot at once. The oldest makes room. */
 const MOST_RECORDS = 10_000
 
+/** What the records of all limits share. */
+export interface SharedTerms extends Pick<RecordTerms, 'denialCacheMs' | 'createId'> {
+  measureWayMs(maxMs: number): number
+  readonly count: StoreEvents['prefetched']
+}
+
 /** The keys of one limit that are hot, or may become so. */
 export class LimitRecords {
-  readonly limit: Limit
-  readonly counts: GrantCounts = { calls: 0, granted: 0, returned: 0, late: 0 }
   readonly #records = new Map<string, KeyRecord>()
   readonly #cells: RequestCells
   readonly #terms: RecordTerms
   readonly #leave: (record: KeyRecord) => void
 
   /** @param leave hears of a record that made room for another one. */
-  constructor(
-    limit: Limit,
-    prefetch: PrefetchTerms,
-    terms: Pick<RecordTerms, 'denialCacheMs' | 'createId'> & { measureWayMs(maxMs: number): number },
-    leave: (record: KeyRecord) => void,
-  ) {
+  constructor(limit: Limit, prefetch: PrefetchTerms, terms: SharedTerms, leave: (record: KeyRecord) => void) {
     const { maxMs } = prefetch
     const known = new WeakMap<Rule, number>()
-    this.limit = limit
     this.#cells = new RequestCells(maxMs)
     this.#leave = leave
     this.#terms = {
       maxMs,
       denialCacheMs: terms.denialCacheMs,
-      counts: this.counts,
+      count: (what, units) => terms.count(limit, what, units),
       createId: terms.createId,
       measureWayMs: () => terms.measureWayMs(maxMs),
       grantMs(rule) {
@@ -57,7 +55,7 @@ export class LimitRecords {
       if (!this.#cells.count(key, nowMs)) return undefined
       record = this.#open(operation, nowMs)
     }
-    record.demand.count(amount, nowMs)
+    record.recent.count(amount, nowMs)
     return record
   }
 

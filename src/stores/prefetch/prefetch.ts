@@ -4,11 +4,10 @@ import { createHoldId } from '../../core/hold-id.ts'
 import type { Limit } from '../../core/limit.ts'
 import { nextTurn } from '../../core/next-turn.ts'
 import type { LimitKey, Operation } from '../../core/operation.ts'
-import type { Reply, Store, StoreCall } from '../../core/store.ts'
+import type { Reply, Store, StoreCall, StoreEvents } from '../../core/store.ts'
 import { Breath } from './breath.ts'
 import { ChangingReply, refundHere } from './changes.ts'
 import { Consumes } from './consumes.ts'
-import type { GrantCounts } from './grant-counts.ts'
 import type { HeldGrant } from './held-grant.ts'
 import type { KeyRecord } from './key-record.ts'
 import { LimitRecords } from './limit-records.ts'
@@ -18,22 +17,17 @@ import { Returns } from './returns.ts'
 import { RoundTrip } from './round-trip.ts'
 
 /** What a process needs to decide from grants. */
-export interface PrefetchOptions {
+export interface PrefetchLayerOptions {
   readonly clock: Clock | undefined
   /** How long the store may take to hear that a grant has ended. */
   readonly timeoutMs: number
   /** For how long a refusal is known at most; 0 asks every time. */
   readonly denialCacheMs: number
+  readonly count: StoreEvents['prefetched']
   /** Makes the id of a grant. No two processes may make the same: one would end the other's grant. @default random, of 48 bits */
   readonly createId?: () => number
   /** @default that of the event loop */
   readonly nextTurn?: (run: () => void) => void
-}
-
-/** A store that decides some calls from grants. */
-export interface PrefetchingStore extends Store {
-  /** What became of the grants of its limits. */
-  grants(): ReadonlyMap<Limit, Readonly<GrantCounts>>
 }
 
 /**
@@ -42,7 +36,7 @@ export interface PrefetchingStore extends Store {
  *
  * `close()` gives back what is left, then closes `store`.
  */
-export function withPrefetch(store: Store, options: PrefetchOptions): PrefetchingStore {
+export function withPrefetch(store: Store, options: PrefetchLayerOptions): Store {
   const prefetch = new Prefetch(store, options)
   return {
     name: store.name,
@@ -52,7 +46,6 @@ export function withPrefetch(store: Store, options: PrefetchOptions): Prefetchin
     register: (limit) => prefetch.register(limit),
     unregister: (limit) => prefetch.unregister(limit),
     decide: (call, reply) => prefetch.decide(call, reply),
-    grants: () => prefetch.grants(),
     trouble: () => store.trouble?.(),
     close: () => prefetch.close(),
   }
@@ -60,17 +53,16 @@ export function withPrefetch(store: Store, options: PrefetchOptions): Prefetchin
 
 class Prefetch {
   readonly #store: Store
-  readonly #options: PrefetchOptions
+  readonly #options: PrefetchLayerOptions
   readonly #limits = new Map<Limit, LimitRecords>()
   readonly #returns: Returns
   readonly #consumes: Consumes
   readonly #roundTrip = new RoundTrip()
 
-  constructor(store: Store, options: PrefetchOptions) {
+  constructor(store: Store, options: PrefetchLayerOptions) {
     this.#store = store
     this.#options = options
-    const countsOf = (place: LimitKey): GrantCounts => (this.#limits.get(place.limit) as LimitRecords).counts
-    this.#returns = new Returns({ ...options, store, countsOf })
+    this.#returns = new Returns({ ...options, store })
     this.#consumes = new Consumes({
       store,
       clock: options.clock,
@@ -78,6 +70,7 @@ class Prefetch {
       breath: new Breath(options.nextTurn ?? nextTurn),
       returns: this.#returns,
       roundTrip: this.#roundTrip,
+      count: options.count,
     })
   }
 
@@ -85,10 +78,10 @@ class Prefetch {
     this.#store.register(limit)
     const { prefetch, rule } = limit
     if (prefetch === undefined || rule.prefetches !== true) return
-    const { denialCacheMs, createId = createHoldId } = this.#options
+    const { denialCacheMs, createId = createHoldId, count } = this.#options
     const measureWayMs = (maxMs: number): number => this.#roundTrip.measureWayMs(maxMs)
     const leave = (record: KeyRecord): void => this.#end(record)
-    this.#limits.set(limit, new LimitRecords(limit, prefetch, { denialCacheMs, createId, measureWayMs }, leave))
+    this.#limits.set(limit, new LimitRecords(limit, prefetch, { denialCacheMs, createId, measureWayMs, count }, leave))
   }
 
   unregister(limit: Limit): void {
@@ -110,10 +103,6 @@ class Prefetch {
       default:
         return this.#change(call, reply)
     }
-  }
-
-  grants(): ReadonlyMap<Limit, Readonly<GrantCounts>> {
-    return new Map(Array.from(this.#limits, ([limit, { counts }]) => [limit, counts]))
   }
 
   async close(): Promise<void> {

@@ -2,8 +2,7 @@ import { type Clock, exactTimerNowMs, readClock, STORE_TIME, startTimer } from '
 import type { LimitResult } from '../../core/decision.ts'
 import { DueQueue } from '../../core/due-queue.ts'
 import { createOperation, type LimitKey } from '../../core/operation.ts'
-import type { Reply, Store } from '../../core/store.ts'
-import type { GrantCounts } from './grant-counts.ts'
+import type { PrefetchCount, Reply, Store, StoreEvents } from '../../core/store.ts'
 import type { HeldGrant } from './held-grant.ts'
 import type { KeyRecord } from './key-record.ts'
 import { readMoment } from './moment.ts'
@@ -13,7 +12,7 @@ export interface ReturnsOptions {
   readonly store: Store
   readonly clock: Clock | undefined
   readonly timeoutMs: number
-  countsOf(place: LimitKey): GrantCounts
+  readonly count: StoreEvents['prefetched']
 }
 
 /** Gives back what grants have left when they end: by one timer for all of them, and of many keys at once. */
@@ -35,10 +34,10 @@ export class Returns {
 
   /** Tells the store now that a grant has ended. */
   send(place: LimitKey, grant: HeldGrant): void {
-    const { store, clock, timeoutMs, countsOf } = this.#options
+    const { store, clock, timeoutMs, count } = this.#options
     const operation = createOperation(place, 'settle', { rule: grant.rule, holdId: grant.id, amount: grant.used })
     const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
-    const reply = new ReturnReply(countsOf(place), grant.left)
+    const reply = new ReturnReply((what) => count(place.limit, what, grant.left))
     try {
       const results = store.decide({ operations: [operation], nowMs, idempotency: undefined, timeoutMs }, reply)
       if (results !== undefined) reply.done(results)
@@ -80,22 +79,19 @@ export class Returns {
 
 /** Notes whether units went back in time. Where that failed they count as spent, and nothing is tried again. */
 class ReturnReply implements Reply {
-  readonly #counts: GrantCounts
-  readonly #units: number
+  readonly #count: (what: PrefetchCount) => void
 
-  constructor(counts: GrantCounts, units: number) {
-    this.#counts = counts
-    this.#units = units
+  constructor(count: (what: PrefetchCount) => void) {
+    this.#count = count
   }
 
   done(results: readonly LimitResult[]): void {
     const result = results[0] as LimitResult
     // A layer that answered instead has not reached the store.
-    if (result.allowed && result.decidedBy === undefined) this.#counts.returned += this.#units
-    else this.failed()
+    this.#count(result.allowed && result.decidedBy === undefined ? 'returned' : 'late')
   }
 
   failed(): void {
-    this.#counts.late += this.#units
+    this.#count('late')
   }
 }

@@ -2,7 +2,7 @@
 export const HOT_REQUESTS = 8
 
 /** What a key was asked for in the last `maxMs`, refused or not: two slots of that length, so it is never more than was asked for. */
-export class Demand {
+export class RecentRequests {
   readonly #maxMs: number
   #slotMs: number
   #requests = 0
