@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 /** What every script says to a request that it does not know, before the request itself. */
 export const REQUESTS: string =
   'ERR sluice: a request must be a cost, peek:cost, charge:amount, refund:amount, reserve:amount:id:milliseconds, ' +
-  'settle:id:used, extend:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset, got '
+  'grant:amount:soon:want:id:milliseconds:least, settle:id:used, extend:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset, got '
 
 /** What every script says to a key that it must not touch. */
 export const FOREIGN = 'ERR sluice: the key holds something else than a state of this rule, and it was left as it is'
