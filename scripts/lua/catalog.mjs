@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { assemble } from './assemble.mjs'
-import { withoutComments } from './without-comments.mjs'
+import { minify } from './minify.mjs'
 
 /** Where the manifest is. */
 export const FOLDER = fileURLToPath(new URL('../../src/stores/redis/lua/', import.meta.url))
@@ -22,7 +22,7 @@ export function readScript(name, { version, released }) {
   return released ? readFileSync(join(RELEASED, `${name}@${version}.lua`), 'utf8') : assemble(name, version)
 }
 
-/** What a server calls a script: it runs the text without its comments. */
+/** What a server calls a script: it runs the text minified. */
 export function sha1Of(text) {
-  return createHash('sha1').update(withoutComments(text)).digest('hex')
+  return createHash('sha1').update(minify(text)).digest('hex')
 }

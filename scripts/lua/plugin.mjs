@@ -1,12 +1,12 @@
 import { readManifest, readScript } from './catalog.mjs'
+import { minify } from './minify.mjs'
 import { shareLines } from './share-lines.mjs'
-import { withoutComments } from './without-comments.mjs'
 
 const NAME = 'sluice:scripts'
 
 /**
  * Makes `import { lines, scripts } from 'sluice:scripts'` the scripts of every version as servers run them, in the build and in the tests alike,
- * and puts them with their comments beside what is built, `lua/sliding-window.lua`, unless `writesFiles` is false. Versions before the newest have
+ * and puts them as people read them beside what is built, `lua/sliding-window.lua`, unless `writesFiles` is false. Versions before the newest have
  * their number in the name, `lua/sliding-window@1.lua`.
  */
 export function luaScripts({ writesFiles = true } = {}) {
@@ -30,7 +30,7 @@ function writeModule() {
   const entries = Object.entries(readManifest()).flatMap(([name, versions]) =>
     versions.map((entry) => ({ name, ...entry })),
   )
-  const { lines, ranges } = shareLines(entries.map((entry) => withoutComments(readScript(entry.name, entry))))
+  const { lines, ranges } = shareLines(entries.map((entry) => minify(readScript(entry.name, entry))))
   const scripts = entries.map(({ name, version, sha1, parameters }, index) => {
     return { name, version, sha1, parameters, ranges: ranges[index].join(' ') }
   })

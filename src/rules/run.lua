@@ -30,14 +30,10 @@ local function loadRun(run)
   if not run.text then
     local text = readPart(run.key, 32 + 16 * MOST_PAIRS * (run.place - 1), run.size)
     local to = #text - 15
-    if #text ~= run.size or run.from > to then
-      error(FOREIGN, 0)
-    end
+    assertOwn(#text == run.size and run.from <= to)
     local firstMs, lastMs, sum = struct.unpack('<d', text, run.from) - run.aheadMs, struct.unpack('<dd', text, to)
     lastMs = lastMs - run.aheadMs
-    if firstMs ~= run.firstMs or not isWhole(lastMs, firstMs, run.beforeMs - 1) or sum ~= run.base + run.sum then
-      error(FOREIGN, 0)
-    end
+    assertOwn(firstMs == run.firstMs and isWhole(lastMs, firstMs, run.beforeMs - 1) and sum == run.base + run.sum)
     run.text, run.to, run.lastMs = text, to, lastMs
   end
   return run
@@ -116,9 +112,7 @@ local function copyRun(run, removed)
       numbers[last + 1], numbers[last + 2], last = timeMs, sum, last + 2
     end
   end
-  if sum ~= run.sum - gone then
-    error(FOREIGN, 0)
-  end
+  assertOwn(sum == run.sum - gone)
   return sum > 0 and makeRun(packNumbers(numbers, last), 0, sum, 0, run.place) or nil
 end
 
@@ -140,9 +134,7 @@ local function readRuns(key, line, at, atMs, count)
     local isRight = isWhole(place, 1, count) and isWhole(from, 1) and isWhole(bytes, 16, 16 * MOST_PAIRS)
     isRight = isRight and from % 16 == 1 and bytes % 16 == 0 and isWhole(base, 0) and isWhole(sum, 1)
     isRight = isRight and base + sum <= EXACT and isWhole(aheadMs, 0)
-    if not (isRight and isWhole(firstMs, -EXACT, beforeMs - 1)) then
-      error(FOREIGN, 0)
-    end
+    assertOwn(isRight and isWhole(firstMs, -EXACT, beforeMs - 1))
     runs[index] = {
       key = key,
       place = place,

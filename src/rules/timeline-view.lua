@@ -34,14 +34,11 @@ local function readPlaces(key)
   end
   if mark ~= LONG then
     return nil
-  elseif not (isWhole(count, 1) and isWhole(lineSize, 80) and lineSize % 56 == 24 and isWhole(frontSize, 0)) then
-    error(FOREIGN, 0)
   end
+  assertOwn(isWhole(count, 1) and isWhole(lineSize, 80) and lineSize % 56 == 24 and isWhole(frontSize, 0))
   local at = 32 + 16 * MOST_PAIRS * count
   local line, front = readPart(key, at, lineSize), readPart(key, at + lineSize, frontSize)
-  if #line ~= lineSize or #front ~= frontSize then
-    error(FOREIGN, 0)
-  end
+  assertOwn(#line == lineSize and #front == frontSize)
   places[key] = count
   return line, front
 end
@@ -49,9 +46,7 @@ end
 -- A long timeline, of its line.
 local function readLong(key, line)
   local atMs, newest, spanMs = struct.unpack('<ddd', line)
-  if not (isWhole(atMs, -EXACT) and isWhole(newest, 1) and isWhole(spanMs, 1)) then
-    error(FOREIGN, 0)
-  end
+  assertOwn(isWhole(atMs, -EXACT) and isWhole(newest, 1) and isWhole(spanMs, 1))
   local runs, total = readRuns(key, line, 25, atMs, places[key])
   return makeTimeline(atMs, spanMs, newest, total + newest, runs, 1)
 end

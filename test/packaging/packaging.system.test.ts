@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'no
 import { join, posix } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
-import { withoutComments } from '../../scripts/lua/without-comments.mjs'
+import { assemble } from '../../scripts/lua/assemble.mjs'
+import { minify } from '../../scripts/lua/minify.mjs'
 import { composePoliciesSchema } from '../../src/policies/policies-schema.ts'
 import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
 import tsdownConfig from '../../tsdown.config.ts'
@@ -58,14 +59,16 @@ describe('the tarball', () => {
     expect(missing).toEqual([])
   })
 
-  it('holds the newest version of every script as a plain file', () => {
-    const scripts = listScripts().map(({ name }) => `dist/lua/${name}.lua`)
-    expect(installed.files.filter((file) => file.startsWith('dist/lua/')).sort()).toEqual(scripts.sort())
-    for (const { name } of listScripts()) {
-      const text = readFileSync(join(installed.folder, `node_modules/sluice/dist/lua/${name}.lua`), 'utf8')
-      expect(withoutComments(text)).toBe(getScript(name).source)
+  it('holds every version of every script as a file that people read, the newest under its name alone', () => {
+    const texts = listScripts().map((script) => {
+      const { name, version } = script
+      const file = `dist/lua/${script === getScript(name) ? name : `${name}@${version}`}.lua`
+      const text = readFileSync(join(installed.folder, 'node_modules/sluice', file), 'utf8')
       expect(text).toContain('\n-- KEYS[1..n')
-    }
+      expect(minify(text)).toBe(script.source)
+      return file
+    })
+    expect(installed.files.filter((file) => file.startsWith('dist/lua/')).sort()).toEqual(texts.sort())
   })
 
   it('holds the JSON Schema of files of policies, as the code that reads them says', () => {
@@ -124,7 +127,7 @@ describe('the command line', () => {
     const program = join(installed.folder, 'node_modules', '.bin', 'sluice')
     expect(await output(program, ['--version'], installed.folder)).toBe(`${manifest.version}\n`)
     expect(await output(program, ['scripts', 'print', 'fixed-window'], installed.folder)).toBe(
-      getScript('fixed-window').source,
+      assemble('fixed-window', getScript('fixed-window').version),
     )
   })
 

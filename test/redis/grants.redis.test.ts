@@ -4,15 +4,19 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
+import { tokenBucket } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
 import { type LendingTurn, lendingModes, lendingRules, lendingTurns, Spenders } from '../lending.ts'
-import { type Action, openLimit } from '../open-limit.ts'
+import { type Action, decideCall, openLimit, operationOn } from '../open-limit.ts'
 import { starts } from '../schedules.ts'
 import { useServer } from '../servers/shared-servers.ts'
+import { watchedConnection } from './watched-connection.ts'
 
 // The grants of processes that prefetch: the scripts beside the engine, on schedules that a process could have.
+
+const NOW_MS = 1_700_000_000_000
 
 let redis: Redis
 let count = 0
@@ -74,6 +78,48 @@ async function expectTwins(rule: Rule, turnList: readonly Turn[], startMs: numbe
     for (const other of turn.others) await ask(other)
   }
 }
+
+describe('a key with grants that are live', () => {
+  const rule = tokenBucket({ capacity: 100, refill: 1, period: 60_000 })
+  const lend = (holdId: number, holdMs: number): Action => {
+    const grant = { want: 11, soon: 11, soonMs: holdMs, endedId: 0, endedUsed: 0 }
+    return { type: 'grant', amount: 1, holdId, holdMs, grant }
+  }
+  const take = (amount: number): Action => ({ type: 'consume', amount })
+
+  it('stays on the hot script, which hands over what the grants refuse, and once a first end', async () => {
+    const watched = watchedConnection(redis)
+    const limit = openLimit(redisStore(watched), { limiter: `hot ${count++}`, rule })
+    const ask = async (action: Action, nowMs: number): Promise<readonly unknown[]> => {
+      watched.calls.length = 0
+      const { allowed, remaining } = await limit.decide('a', action, nowMs)
+      return [allowed, remaining, ...watched.calls.map(({ args }) => (args[0] === `${nowMs}` ? 'full' : 'hot'))]
+    }
+    // The store asks first what it has to ask.
+    await limit.decide('first', take(1), NOW_MS)
+    expect(await ask(lend(1, 100), NOW_MS)).toEqual([true, 89, 'full'])
+    expect(await ask(lend(2, 200), NOW_MS)).toEqual([true, 78, 'full'])
+    expect(await ask(take(8), NOW_MS)).toEqual([true, 70, 'hot'])
+    expect(await ask({ type: 'peek', amount: 1 }, NOW_MS + 99)).toEqual([true, 70, 'hot'])
+    expect(await ask(take(71), NOW_MS + 99)).toEqual([false, 70, 'hot', 'full'])
+    expect(await ask(take(1), NOW_MS + 100)).toEqual([true, 69, 'hot', 'full'])
+    expect(await ask(take(1), NOW_MS + 100)).toEqual([true, 68, 'hot'])
+    await ask({ type: 'block', amount: 50 }, NOW_MS + 100)
+    expect(await ask(take(1), NOW_MS + 149)).toEqual([false, 0, 'hot'])
+    expect(await ask(take(1), NOW_MS + 150)).toEqual([true, 67, 'hot'])
+    expect(await ask(take(1), NOW_MS + 200)).toEqual([true, 66, 'hot', 'full'])
+    expect(await ask(take(1), NOW_MS + 200)).toEqual([true, 65, 'hot'])
+  })
+
+  it('has no grant by an idempotency key, and says so', async () => {
+    const limit = openLimit(redisStore(redis), { limiter: `once ${count++}`, rule })
+    const operations = [operationOn(limit.limit, 'a', lend(1, 100))]
+    const store = redisStore(redis)
+    store.register(limit.limit)
+    const asked = decideCall(store, operations, NOW_MS, { key: 'id', ttlMs: 1_000 })
+    await expect(asked).rejects.toThrow('sluice: a grant is of one request, and it has no id')
+  })
+})
 
 describe.each(lendingModes)('grants of $title', (mode) => {
   it('are decided on Redis as in memory, whatever others do', async () => {

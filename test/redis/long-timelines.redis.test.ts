@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { assemble } from '../../scripts/lua/assemble.mjs'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { concurrency, slidingLog } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
-import { getScript } from '../../src/stores/redis/script-catalog.ts'
 import { DecisionReply, encodeOperation } from '../../src/stores/redis/wire.ts'
 import { runs } from '../effort.ts'
 import { type Action, openLimit, operationBy } from '../open-limit.ts'
@@ -163,7 +163,7 @@ describe.each(rules)('a long timeline of a %s', (title, ruleOf) => {
   })
 
   it('decides as in memory whatever comes, with runs of two pairs', async () => {
-    const { source } = getScript('sluice')
+    const source = assemble('sluice', 1)
     const short = source
       .replace('LONG, MOST_PAIRS = -0.125, 256', 'LONG, MOST_PAIRS = -0.125, 2')
       .replace('MOST_CHANGED_RUNS = 4', 'MOST_CHANGED_RUNS = 1')

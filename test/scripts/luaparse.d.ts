@@ -8,8 +8,4 @@ declare module 'luaparse' {
     source: string,
     options: { luaVersion: '5.1'; scope: true; onCreateNode(node: Node): void },
   ): { readonly body: readonly Node[]; readonly globals: readonly Node[] }
-  export function parse(
-    source: string,
-    options: { comments: boolean },
-  ): { readonly body: readonly Node[]; readonly comments?: readonly Node[] }
 }

@@ -3,14 +3,15 @@ import { parse } from 'luaparse'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { assemble, parameterNames, scriptNames } from '../../scripts/lua/assemble.mjs'
 import { RELEASED, readManifest, readScript, sha1Of } from '../../scripts/lua/catalog.mjs'
+import { minify } from '../../scripts/lua/minify.mjs'
 import { readRule, ruleNames } from '../../scripts/lua/read-rule.mjs'
-import { withoutComments } from '../../scripts/lua/without-comments.mjs'
 import type { Rule } from '../../src/core/rule.ts'
 import { getScript, listScripts } from '../../src/stores/redis/script-catalog.ts'
 import { everyRule, GOOD, ruleOf } from '../rule-registry.ts'
 import type { RuleMode } from '../rule-samples.ts'
 import { type Address, ask } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
+import { treeOf } from './same-program.ts'
 
 const manifest = readManifest()
 const versions = Object.entries(manifest).flatMap(([name, list]) =>
@@ -54,7 +55,7 @@ describe('getScript', () => {
     expect(listScripts()).toHaveLength(versions.length)
     for (const [, name, entry] of versions) {
       const { version, sha1 } = entry
-      const source = withoutComments(readScript(name, entry))
+      const source = minify(readScript(name, entry))
       expect(getScript(name, version)).toMatchObject({ name, version, sha1, source })
     }
     expect(getScript('sliding-window')).toBe(getScript('sliding-window', manifest['sliding-window']?.length))
@@ -72,16 +73,12 @@ describe('getScript', () => {
 
 describe.each(versions)('the text of %s', (_, name, entry) => {
   const { sha1 } = entry
-  const text = withoutComments(readScript(name, entry))
+  const readable = readScript(name, entry)
+  const text = minify(readable)
 
-  it('does the same as the one with comments', () => {
-    expect(parse(text, { comments: false })).toEqual(parse(readScript(name, entry), { comments: false }))
-  })
-
-  it('has its first line and no other comment, no indentation and no empty line', () => {
-    expect(text.split('\n', 1)).toEqual(readScript(name, entry).split('\n', 1))
-    expect(parse(text, { comments: true }).comments).toHaveLength(1)
-    expect(text).not.toMatch(/\n\s| {2}/)
+  it('does the same as the one that a person reads', () => {
+    expect(treeOf(text)).toEqual(treeOf(readable))
+    expect(text.split('\n', 1)).toEqual(readable.split('\n', 1))
   })
 
   it('is known to a server by the SHA-1 of the manifest', async () => {
@@ -106,14 +103,16 @@ describe.each(versions)('the text of %s', (_, name, entry) => {
   })
 
   it('touches no other keys than those that it was given', () => {
-    const calls = [...text.matchAll(/(?:\b(?:redis\.p)?call|(?<!\.)\bread)\(([^\n]*)/g)].map(([, args = '']) => args)
+    const calls = [...readable.matchAll(/(?:\b(?:redis\.p)?call|(?<!\.)\bread)\(([^\n]*)/g)].map(
+      ([, args = '']) => args,
+    )
     const onKeys =
       /^'(GET|MGET|GETRANGE|EXISTS|SET|SETRANGE|DEL|PEXPIRE)', (KEYS\[(1|place|index)\]|key|\(table\.unpack or unpack\)\((KEYS|missing)\))[,)]/
     expect(calls.filter((args) => !args.startsWith("'TIME')") && !onKeys.test(args))).toEqual([])
     expect(calls.length).toBeGreaterThanOrEqual(4)
     expect(calls.length).toBeLessThanOrEqual(name === 'sluice' ? 9 : 7)
     // A key is one of those that were given, or what came from them.
-    const keys = [...text.matchAll(/\bkey(?:, [\w, ]+)? = ([^\n,]+)/g)].map(([, from = '']) => from)
+    const keys = [...readable.matchAll(/\bkey(?:, [\w, ]+)? = ([^\n,]+)/g)].map(([, from = '']) => from)
     const given = /^(?:KEYS\[[^\n]+\]|missing\[place\]|slotKeys\[slot\]|part\.key|run\.key|key)$/
     expect(keys.filter((from) => !given.test(from.replace(/ \}$/, '')))).toEqual([])
   })

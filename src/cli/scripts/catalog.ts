@@ -33,7 +33,7 @@ export function findScripts(labels: readonly string[]): readonly Script[] {
 }
 
 /** The text of a script as a person reads it: the file of the package. */
-export function readWithComments(script: Script): string {
+export function readForPeople(script: Script): string {
   const label = script === getScript(script.name) ? script.name : formatLabel(script)
   return readFileSync(createRequire(import.meta.url).resolve(`sluice/lua/${label}.lua`), 'utf8')
 }

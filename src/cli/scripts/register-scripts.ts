@@ -2,7 +2,7 @@ import { listScripts } from '../../stores/redis/script-catalog.ts'
 import type { RegisterCommand } from '../command/command.ts'
 import { UsageError } from '../terminal/command-failure.ts'
 import { formatTable } from '../terminal/table.ts'
-import { findScript, formatLabel, readPurpose, readWithComments } from './catalog.ts'
+import { findScript, formatLabel, readForPeople, readPurpose } from './catalog.ts'
 import { registerCheck } from './check.ts'
 import { registerLoad } from './load.ts'
 
@@ -20,13 +20,13 @@ export const registerScripts: RegisterCommand = (program, terminal) => {
     .action(({ json }: { json?: true }) => terminal.out(json ? composeListJson() : formatList()))
   scripts
     .command('print')
-    .description('print a script with its comments, which a server gets without them')
+    .description('print a script as people read it; servers run the same text, shortened')
     .argument('[name[@version]]', 'a script such as sliding-window or sliding-window@1')
     .option('--full', 'print the full script, the same as the name sluice')
     .addHelpText('after', '\nExamples:\n  sluice scripts print token-bucket > token-bucket.lua')
     .action((label: string | undefined, { full }: { full?: boolean }) => {
       if (label === undefined && full !== true) throw new UsageError('name a script, such as sliding-window, or --full')
-      terminal.out(readWithComments(findScript(full === true ? 'sluice' : (label as string))))
+      terminal.out(readForPeople(findScript(full === true ? 'sluice' : (label as string))))
     })
   registerLoad(scripts, terminal)
   registerCheck(scripts, terminal)

@@ -12,7 +12,7 @@ export interface Script {
   readonly sha1: string
   /** The rule's parameters that come first in ARGV. None of `tiers` and `sluice`, which take rules by their names. */
   readonly parameters: readonly string[]
-  /** The text that servers run. The file of `sluice/lua` has the same with its comments: what KEYS, ARGV and the reply are. */
+  /** The text that servers run: without comments, and with short names. `sluice/lua/<name>.lua` is the same for people. */
   readonly source: string
 }
 

@@ -14,9 +14,7 @@ local function readRow(holds, row)
     readNumber(holds, LEFTS, row), readNumber(holds, TAKENS, row), readNumber(holds, UNTILS, row)
   -- What is left of a hold may be a part, and clocks that were set back have times before 1970.
   local isRight = isWhole(id, 1) and isWhole(amount, 1) and left >= 0 and left <= EXACT
-  if not (isRight and isWhole(takenMs, -EXACT, holds.lastTakenMs) and isWhole(untilMs, takenMs + 1, 2 * EXACT)) then
-    error(FOREIGN, 0)
-  end
+  assertOwn(isRight and isWhole(takenMs, -EXACT, holds.lastTakenMs) and isWhole(untilMs, takenMs + 1, 2 * EXACT))
   return amount, math.min(left, holds.mostLeft), takenMs
 end
 
@@ -59,9 +57,7 @@ end
 
 local function readHolds(value, at, count)
   local lastTakenMs, mostLeft = struct.unpack('<dd', value, at)
-  if not (isWhole(lastTakenMs, -EXACT) and mostLeft >= 0 and mostLeft <= EXACT) then
-    error(FOREIGN, 0)
-  end
+  assertOwn(isWhole(lastTakenMs, -EXACT) and mostLeft >= 0 and mostLeft <= EXACT)
   local holds = { texts = {}, ats = {}, count = count, lastTakenMs = lastTakenMs, mostLeft = mostLeft }
   for column = IDS, UNTILS do
     holds.texts[column], holds.ats[column] = value, at + 16 + 8 * count * (column - 1)

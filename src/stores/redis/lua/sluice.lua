@@ -17,6 +17,13 @@ local function isWhole(number, least, most)
   return number % 1 == 0 and number >= least and number <= (most or EXACT)
 end
 
+-- Stops where a key has what was not written here.
+local function assertOwn(isOwn)
+  if not isOwn then
+    error(FOREIGN, 0)
+  end
+end
+
 -- Lua 5.4 tells whole numbers from others, and its whole numbers overflow: adding 0.0 keeps all of them doubles.
 local function whole(what, text, least, most)
   local number = tonumber(text)

@@ -25,16 +25,12 @@ local function readKey(key, rule, isChanging)
     if isRule and stored.text ~= rule.text then
       isRule, stored.countedBy = pcall(readRule, words[1], words, 2)
     end
-    if not isRule then
-      error(FOREIGN, 0)
-    end
+    assertOwn(isRule)
     mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
   if mark == -math.huge and #value >= at + 23 then
     local _, blockAtMs, untilMs = struct.unpack('<ddd', value, at)
-    if not (isWhole(blockAtMs, 0, 2 * EXACT) and isWhole(untilMs, blockAtMs + 1, 2 * EXACT)) then
-      error(FOREIGN, 0)
-    end
+    assertOwn(isWhole(blockAtMs, 0, 2 * EXACT) and isWhole(untilMs, blockAtMs + 1, 2 * EXACT))
     stored.blockAtMs, stored.untilMs, at = blockAtMs, untilMs, at + 24
     mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
   end
@@ -55,9 +51,7 @@ local function readKey(key, rule, isChanging)
   elseif hasState then
     stored.state = rule.read(value, at)
   end
-  if hasState and not stored.state then
-    error(FOREIGN, 0)
-  end
+  assertOwn(stored.state or not hasState)
   return stored
 end
 

@@ -1,1 +1,0 @@
-export function withoutComments(text: string): string
