@@ -1,7 +1,7 @@
 // Plays processes that prefetch against the real engine on virtual time, and puts all that they admit to the rule itself.
 //
 // npm run prove:prefetch              40 schedules of every kind and rule, in about ten minutes
-// npm run prove:prefetch -- 400       so many of them
+// npm run prove:prefetch -- 400       400 of them
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 

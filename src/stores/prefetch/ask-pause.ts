@@ -6,7 +6,7 @@ import type { Moment } from './moment.ts'
 export class AskPause {
   readonly #operation: Operation
   readonly #untilMs: number
-  /** What requests are told meanwhile; undefined where the store has to be asked. */
+  /** The answer to requests meanwhile; undefined where the store has to be asked. */
   readonly #refusal: LimitResult | undefined
   readonly #answeredMs: number
 

@@ -14,12 +14,12 @@ export function computeGrantMs(rule: Rule, { maxMs, maxShare }: PrefetchTerms): 
   return grantMs < LEAST_GRANT_MS ? 0 : grantMs
 }
 
-/** How long a process of a key with so many live grants waits before it asks again. */
+/** How long a process waits before it asks again, by how many live grants the key has. */
 export function computePaceMs(grantMs: number, live: number): number {
   return Math.min(grantMs, Math.max(LEAST_GRANT_MS, (grantMs * live) / ASKS_A_LIFE))
 }
 
-/** How many units to ask for, where so many were asked for in the last `maxMs`. */
+/** How many units to ask for, by those that were asked for in the last `maxMs`. */
 export function sizeGrant(
   need: number,
   recentUnits: number,

@@ -45,7 +45,7 @@ export class HeldGrant {
     return back
   }
 
-  /** What a request is told that was decided from the grant. What others take meanwhile is not known here. */
+  /** The answer to a request that was decided from the grant. What others take meanwhile is not known here. */
   describe({ nowMs }: Moment): LimitResult {
     const { remaining, resetAfterMs, nextAfterMs = 0 } = this.#given
     const sinceMs = nowMs - this.#givenMs
