@@ -1,7 +1,7 @@
 import { createLimit, type Limit } from '../../src/core/limit.ts'
 import type { LimitKey } from '../../src/core/operation.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import { type Random, randomFrom } from '../../src/simulate/random.ts'
+import { randomFrom } from '../../src/simulate/random.ts'
 import { Caller, type Mix } from './caller.ts'
 import { History } from './history.ts'
 import { Hoarder } from './hoarder.ts'
@@ -170,9 +170,4 @@ interface Peril {
 function createCounter(): () => number {
   let last = 0
   return () => ++last
-}
-
-/** A seed for each schedule of a rule. */
-export function seedOf(random: Random): number {
-  return random.whole(0, 2 ** 31 - 1)
 }

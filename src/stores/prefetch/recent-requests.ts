@@ -1,5 +1,5 @@
 /** The fewest requests in `maxMs` of a key that is worth a grant. A key with fewer is asked about as without prefetch. */
-export const HOT_REQUESTS = 8
+const HOT_REQUESTS = 8
 
 /** What a key was asked for in the last `maxMs`, refused or not: two slots of that length, so it is never more than was asked for. */
 export class RecentRequests {
