@@ -23,7 +23,7 @@ const NO_ID = 2 ** 47
 
 /** What happens on a key, in order. */
 export interface LendingTurn {
-  readonly does: 'grant' | 'renew' | 'settle' | 'consume'
+  readonly does: 'grant' | 'renew' | 'settle' | 'consume' | 'reserve'
   readonly amount: number
   readonly want: number
   readonly soon: number
@@ -41,7 +41,7 @@ const edges = (...known: number[]): fc.Arbitrary<number> => fc.constantFrom(...k
 /** Random turns that favour the ends of grants and windows. */
 export const lendingTurns: fc.Arbitrary<LendingTurn[]> = fc.array(
   fc.record({
-    does: fc.constantFrom('grant', 'grant', 'grant', 'renew', 'settle', 'consume', 'consume'),
+    does: fc.constantFrom('grant', 'grant', 'grant', 'renew', 'settle', 'consume', 'consume', 'reserve'),
     amount: fc.oneof(edges(1, 1, 1, 2), fc.integer({ min: 1, max: 20 })),
     want: fc.oneof(edges(8, 40), fc.integer({ min: 0, max: 120 })),
     soon: fc.nat(30),
@@ -87,6 +87,8 @@ export class Spenders {
     const endMs = (this.#live.at(-1)?.endMs ?? this.nowMs) - (wait === 'end - 1' ? 1 : 0)
     this.nowMs = typeof wait === 'number' ? this.nowMs + wait : Math.max(this.nowMs, endMs)
     if (does === 'consume') return { type: 'consume', amount }
+    // Nothing of it is used, and it goes back when it expires.
+    if (does === 'reserve') return { type: 'reserve', amount, holdId: ++this.#lastId, holdMs: ms }
     if (does === 'settle') return { type: 'settle', holdId: lent?.id ?? NO_ID, amount: this.#end(lent) }
     const endedId = does === 'renew' ? (lent?.id ?? 0) : 0
     const endedUsed = does === 'renew' ? this.#end(lent) : 0
@@ -96,7 +98,7 @@ export class Spenders {
 
   /** Notes what was answered. */
   answered({ plan }: LendingTurn, { type, amount = 0, holdId = 0 }: Action, { allowed, granted }: LimitResult): void {
-    if (type !== 'settle' && allowed) this.spent.push({ atMs: this.nowMs, units: amount })
+    if ((type === 'grant' || type === 'consume') && allowed) this.spent.push({ atMs: this.nowMs, units: amount })
     if (granted !== undefined && granted.units > 0) this.#live.push(this.#lend(holdId, granted, plan))
   }
 

@@ -1,4 +1,5 @@
 import type { Rule, RuleState } from '../core/rule.ts'
+import { clipHolds, type Held } from './holds.ts'
 
 /**
  * Units that a process spends without asking. Until `endMs` all of them count as taken at the time of every decision; from then on as
@@ -44,13 +45,18 @@ export function countLive(rule: Rule, { state, grants }: Lent, timeMs: number): 
  * Makes the units of the grants that have ended a part of the state. To be called before anything is counted at `timeMs`, or time would
  * run backwards. The same object where none can have ended.
  */
-export function foldEnded<Part extends Lent>(rule: Rule, lent: Part, timeMs: number): Part {
+export function foldEnded<Part extends Lent & Held>(rule: Rule, lent: Part, timeMs: number): Part {
   const { grants } = lent
   if (grants === undefined || grants.firstEndMs > timeMs) return lent
   const ended = sortByEnd(grants.list.filter(({ endMs }) => endMs <= timeMs))
-  const state = ended.reduce((current, grant) => fold(rule, current, grant), lent.state)
+  let { state, holds } = lent
+  for (const grant of ended) {
+    // As any take does: what has been refilled by then can no longer go back.
+    holds = clipHolds(rule, { state, holds }, grant.endMs - 1)
+    state = fold(rule, state, grant)
+  }
   const live = grants.list.filter(({ endMs }) => endMs > timeMs)
-  return { ...lent, state, grants: listGrants(live, grants.freshMs) }
+  return { ...lent, state, holds, grants: listGrants(live, grants.freshMs) }
 }
 
 /** The grants after the clock was set back by `backMs` for good. */

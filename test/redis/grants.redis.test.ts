@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { STORE_TIME } from '../../src/core/clock.ts'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import { tokenBucket } from '../../src/rules/index.ts'
+import { fixedWindow, tokenBucket } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
@@ -109,6 +110,33 @@ describe('a key with grants that are live', () => {
     expect(await ask(take(1), NOW_MS + 150)).toEqual([true, 67, 'hot'])
     expect(await ask(take(1), NOW_MS + 200)).toEqual([true, 66, 'hot', 'full'])
     expect(await ask(take(1), NOW_MS + 200)).toEqual([true, 65, 'hot'])
+  })
+
+  it('is found by its id, and not by an amount or an end that is the same number', async () => {
+    const limit = openLimit(redisStore(redis), { limiter: `ids ${count++}`, rule })
+    for (const holdId of [1, 10, NOW_MS + 100]) await limit.decide('a', lend(holdId, 100), NOW_MS)
+    const left = await limit.decide('a', { type: 'settle', holdId: 10, amount: 4 }, NOW_MS)
+    expect([left.allowed, left.remaining]).toEqual([true, 100 - 3 - 10 - 4 - 10])
+    const none = await limit.decide('a', { type: 'settle', holdId: 10, amount: 4 }, NOW_MS)
+    expect(none.reason).toBe('reservation-ended')
+    expect((await limit.decide('a', { type: 'settle', holdId: NOW_MS + 100, amount: 0 }, NOW_MS)).allowed).toBe(true)
+  })
+
+  it.each([1, 2])('keeps its grants where %i limits are asked, also where a window keeps its TTL', async (size) => {
+    const store = redisStore(redis)
+    const windows = fixedWindow({ limit: 100, window: 3_600_000 })
+    const limits = Array.from({ length: size }, (_, tier) =>
+      openLimit(store, { limiter: `kept ${count++}`, tier: `${tier}`, rule: windows }),
+    )
+    const all = async (action: Action): Promise<number[]> => {
+      const operations = limits.map(({ limit }) => operationOn(limit, 'a', action))
+      return (await decideCall(store, operations, STORE_TIME)).map(({ remaining }) => remaining)
+    }
+    const each = (remaining: number): number[] => limits.map(() => remaining)
+    expect(await all(take(1))).toEqual(each(99))
+    expect(await all(lend(1, 60_000))).toEqual(each(88))
+    expect(await all(take(1))).toEqual(each(87))
+    expect(await all({ type: 'settle', holdId: 1, amount: 4 })).toEqual(each(93))
   })
 
   it('has no grant by an idempotency key, and says so', async () => {

@@ -112,6 +112,10 @@ local function foldEnded(rule, entry, timeMs)
   end
   table.sort(ended, endsBefore)
   for _, grant in ipairs(ended) do
+    if entry.holds then
+      -- As any take does: what has been refilled by then can no longer go back.
+      clipHolds(rule, entry, grant.endMs - 1)
+    end
     entry.state = stateAfter(rule, entry.state, grant.endMs - 1, grant.amount)
   end
   entry.grants, entry.changed, entry.counted = packGrants(live, entry.grants.freshMs), true, true
