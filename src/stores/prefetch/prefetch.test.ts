@@ -5,6 +5,7 @@ import type { LimitResult } from '../../core/decision.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Reply, Store, StoreCall, StoreEvents } from '../../core/store.ts'
+import { concurrency } from '../../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../rules/sliding-log/sliding-log.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
@@ -517,6 +518,8 @@ it('takes half as long a life for a log, whose units are out for it and a window
   expect(computeGrantMs(slidingLog({ limit: 9, window: 10_000 }), terms)).toBe(50)
   expect(computeGrantMs(fixedWindow({ limit: 9, window: 10_000 }), terms)).toBe(100)
   expect(computeGrantMs(tokenBucket({ capacity: 9, refill: 9, period: 10_000 }), terms)).toBe(1_000)
+  expect(computeGrantMs(concurrency({ limit: 9, lease: 10_000 }), terms)).toBe(0)
+  expect(computeGrantMs({ ...minute, windowMs: undefined }, terms)).toBe(1_000)
 })
 
 it('tells what its store tells', () => {
