@@ -21,6 +21,7 @@ export type {
   Key,
   LimiterOptions,
   LimitOptions,
+  PrefetchOptions,
   ReserveOptions,
   RuleOrTiers,
   Scheduled,

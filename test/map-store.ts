@@ -31,6 +31,6 @@ export function mapStore(): Store {
 
 // Only where the rule may change does a state keep the one that it was counted by.
 function stateAfter({ limit }: Operation, transition: Transition): KeyState {
-  const { state, block, holds } = transition
-  return limit.rulesVary ? transition : { state, block, holds }
+  const { state, block, holds, grants } = transition
+  return limit.rulesVary ? transition : { state, block, holds, grants }
 }

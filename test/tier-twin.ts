@@ -61,9 +61,28 @@ const amount = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 12 }))
 const id = fc.integer({ min: 1, max: 5 })
 const holdMs = fc.oneof(fc.constantFrom(1, 250, 999, 61_000), fc.integer({ min: 1, max: 3_000 }))
 const blockMs = fc.option(fc.constantFrom(1, 250, 61_000), { nil: 0, freq: 5 })
+const lendMs = fc.oneof(fc.constantFrom(4, 250, 60_000), fc.integer({ min: 1, max: 1_000 }))
+const lent = fc.record({
+  want: fc.integer({ min: 12, max: 40 }),
+  soon: fc.nat(12),
+  soonMs: fc.constant(1),
+  endedId: fc.nat(5),
+  endedUsed: fc.nat(12),
+})
 const request: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ type: fc.constant('consume' as const), amount, blockMs }) },
   { weight: 6, arbitrary: fc.record({ type: fc.constant('reserve' as const), amount, holdId: id, holdMs, blockMs }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant('grant' as const),
+      amount,
+      holdId: id,
+      holdMs: lendMs,
+      blockMs,
+      grant: lent,
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('settle' as const), holdId: id, amount: fc.nat(12) }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('extend' as const), holdId: id, holdMs }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('peek' as const, 'charge' as const), amount }) },
@@ -100,6 +119,15 @@ function withId({ id, ...call }: RandomCall): RandomCall {
   return { ...call, id, asked }
 }
 
+/** The call with requests that ask for no grant. */
+export function withoutGrants(call: RandomCall): RandomCall {
+  const asked = call.asked.map((part) => {
+    const { type, amount = 1, blockMs = 0 } = part.request
+    return type === 'grant' ? { ...part, request: { type: 'consume' as const, amount, blockMs } } : part
+  })
+  return { ...call, asked }
+}
+
 /** A limiter's tiers in one store. */
 export function openTiers(store: Store, limiter: string, tierList: readonly RandomTier[]): readonly OpenLimit[] {
   return tierList.map(({ rules: [rule], isChanging, shadow }, index) =>
@@ -130,8 +158,9 @@ export async function askTiers(
   const idempotency: Idempotency | undefined =
     call.id === undefined ? undefined : { key: `~${call.id}-${named}`, ttlMs: 1_000 }
   const results = await decideCall(store, operations, nowMs, idempotency)
-  return results.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }) => {
-    return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs }
+  return results.map(({ allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, ...more }) => {
+    const { blockedMs, granted } = more
+    return { allowed, remaining, retryAfterMs, resetAfterMs, delayMs, reason, nextAfterMs, blockedMs, granted }
   })
 }
 

@@ -83,8 +83,9 @@ function writeHeader(rules, version) {
     ['ARGV[3..]', 'for each tier the name of a rule, its parameters, - for a default, and a request:'],
     ...rules.map(({ name, parameters }) => ['', `${name} ${parameters.map((one) => one.name).join(' ')} request`]),
     ['request', 'a cost, whole number >= 1, or peek:cost, charge:amount, refund:amount[:takenMs],'],
-    ['', 'reserve:amount:id:milliseconds, settle:id:used, extend:id:milliseconds, block:milliseconds, unblock, reset;'],
-    ['', 'after a cost or reserve :blockFor:milliseconds'],
+    ['', 'reserve:amount:id:milliseconds, settle:id:used, extend:id:milliseconds,'],
+    ['', 'grant:amount:soon:want:id:milliseconds:least, block:milliseconds, unblock, reset;'],
+    ['', 'after a grant :id:used of the one before it, and after a cost, reserve or grant :blockFor:milliseconds'],
     ['shadow:', 'before a request: the tier counts what passes, and never refuses'],
     ['changing:', 'before all of that: the parameters may change, and the state says by which ones it was counted'],
     ['returns', 'integers. Allowed: remaining, resetAfterMs, nextAfterMs. Anything else starts with a status:'],
@@ -97,6 +98,10 @@ function writeHeader(rules, version) {
       '-3 for all of them: nothing decided, and only some reservations that have expired given back. Ask again: 0, 0, 0',
     ],
     ['', 'Below -3: -3 - delayMs, allowed after that wait: remaining, resetAfterMs, nextAfterMs'],
+    [
+      '',
+      'After that of a grant: the units that it gives, how long they last, how many grants are live, when the last of them ends',
+    ],
   ]
   const lines = rows.map(([what, text]) => `-- ${what.padEnd(11)} ${text}`)
   return [`-- sluice sluice, version ${version}: ${PURPOSE}`, '--', ...lines].join('\n')

@@ -118,10 +118,7 @@ export function indent(text, spaces) {
 }
 
 const GET = `local only, values = #KEYS == 1 and redis.call('GET', KEYS[1]), #KEYS > 1 and redis.call('MGET', (table.unpack or unpack)(KEYS))`
-const VALUE = `local value = only or values and values[index]
-if key == KEYS[index - 1] and key ~= lost then
-  value = redis.call('GET', key)
-end`
+const VALUE = `local value = key == KEYS[index - 1] and key ~= lost and redis.call('GET', key) or only or values and values[index]`
 const MISSING = "#KEYS == 1 or redis.call('EXISTS', key) == 0"
 const AT_ONCE = 'reply[n + 1], reply[n + 2], reply[n + 3], n = remaining, resetAfterMs, laterMs, n + 3'
 const DELAYED = `if delayMs > 0 then
@@ -130,8 +127,9 @@ end
 ${AT_ONCE}`
 const DELAY = '. Less: -3 - delayMs, allowed after that wait: remaining, resetAfterMs, nextAfterMs'
 // What keeps its TTL is changed in place: that takes less than to set it.
-const KEEPING = 'if keepsTtl and isServerTime and not hasBlock then'
+const KEEPING = 'if keepsTtl and isServerTime and not hasBlock and not front then'
 const SETTING = `local stored = isTaken and WRITE
+stored = front and front .. stored or stored
 stored = hasBlock and struct.pack('<ddd', -math.huge, beganMs, untilMs) .. stored or stored
 local endMs = isServerTime and ttlMs or ttlMs + 60000
 isKnown = redis.call('SET', key, stored, 'PX', math.tointeger and math.tointeger(endMs) or endMs, isNew and 'NX' or 'XX') ~= false`

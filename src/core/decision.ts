@@ -15,6 +15,18 @@ export type Reason =
   /** The store did not answer, and `onStoreFailure` is `'refuse'`. */
   | 'store-unavailable'
 
+/** What a process got to decide from, and what others have. */
+export interface Granted {
+  /** Units beside the cost that was taken; 0 where there was none to give. */
+  readonly units: number
+  /** For how long they may be spent, from the time of the decision on. */
+  readonly lastsMs: number
+  /** How many grants of the key are live, this one among them. */
+  readonly live: number
+  /** When the last of them ends, from the time of the decision on; 0 without one. */
+  readonly endsMs: number
+}
+
 /** The result of one operation on one limit. All times are durations in whole milliseconds, rounded up. */
 export interface LimitResult {
   readonly allowed: boolean
@@ -38,6 +50,8 @@ export interface LimitResult {
   readonly nextAfterMs: number | undefined
   /** Time until the block ends. Only there when the reason is `'blocked'`; a request that needs more than the rule has left waits longer. */
   readonly blockedMs?: number | undefined
+  /** Only of a `grant`. */
+  readonly granted?: Granted | undefined
   /** Set by a layer that answered instead of the store. */
   readonly decidedBy?: string
   /** Set by a layer that decided by another rule than the operation's. */
@@ -89,7 +103,7 @@ interface DecisionNumbers<Tier extends string> {
   readonly resetAfterMs: number
   /** The names of the limits in shadow mode that would have rejected. */
   readonly wouldRefuse: readonly LimitName<Tier>[]
-  /** The name of the store, such as `'memory'` or `'redis'`; `'denial-cache'` or `'fallback'` where one of these answered instead. */
+  /** The name of the store, such as `'memory'` or `'redis'`; `'denial-cache'`, `'fallback'` or `'prefetch'` where one of these answered instead. */
   readonly decidedBy: string
   /** Each tier's own numbers by its name. Empty for a limiter of one rule: its numbers are the decision's. */
   readonly tiers: { readonly [Name in Tier]?: TierResult }

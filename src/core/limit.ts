@@ -32,6 +32,16 @@ export interface Limit {
   /** Whether a subject's keys share a slot of a Cluster. */
   readonly hashTag: boolean
   readonly onStoreFailure: OnStoreFailure
+  /** How a process decides hot keys from quota that it takes ahead of time; undefined: it asks every time. */
+  readonly prefetch: PrefetchTerms | undefined
+}
+
+/** How much quota a process may take ahead of time. */
+export interface PrefetchTerms {
+  /** How long it is used after it has arrived, at most. */
+  readonly maxMs: number
+  /** The share of the limit that may lie unspent in processes at full load, about. */
+  readonly maxShare: number
 }
 
 /** Makes a limit, with defaults for all that is not given. */
@@ -44,6 +54,7 @@ export function createLimit(given: Pick<Limit, 'limiter' | 'rule'> & Partial<Lim
     rulesVary: false,
     hashTag: false,
     onStoreFailure: 'fallback',
+    prefetch: undefined,
     ...given,
   }
 }

@@ -25,7 +25,12 @@ export type OperationType =
    * back anyway, and `holdMs` is its lease.
    */
   | 'reserve'
-  /** Ends a reservation: of what it took, `amount` was used. Refunds the rest, or takes what was used beyond it. */
+  /**
+   * As `consume`, and where that passes the process that asks may get a grant besides: units that it spends without asking, for
+   * `holdMs` at most. `grant` says what it wants.
+   */
+  | 'grant'
+  /** Ends a reservation or a grant: of what it took, `amount` was used. Refunds the rest, or takes what was used beyond it. */
   | 'settle'
   /** Lets a reservation last for `holdMs` from now. */
   | 'extend'
@@ -48,14 +53,29 @@ export interface Operation extends LimitKey {
   readonly amount: number
   /** consume, reserve: a refusal blocks the key for this long; 0 never. */
   readonly blockMs: number
-  /** reserve, settle, extend; otherwise 0. */
+  /** reserve, settle, extend, grant; otherwise 0. */
   readonly holdId: number
-  /** reserve, extend; otherwise 0. */
+  /** reserve, extend, grant; otherwise 0. */
   readonly holdMs: number
+  /** grant; otherwise undefined. */
+  readonly grant: GrantRequest | undefined
   /** refund: only of what was taken at this time; otherwise undefined. */
   readonly takenMs: number | undefined
   /** block: whether it ends an earlier block that would end later. */
   readonly replaces: boolean
+}
+
+/** What a process wants beside the cost of its request, to decide from later. */
+export interface GrantRequest {
+  /** The units that it would spend in `holdMs`, the cost of the request among them. At least the cost. */
+  readonly want: number
+  /** As many of them as it will spend before it may ask again, and how long that is at least. */
+  readonly soon: number
+  readonly soonMs: number
+  /** Its grant before this one, which ends now; 0 without one. */
+  readonly endedId: number
+  /** The units of that which it has spent. */
+  readonly endedUsed: number
 }
 
 /** The parts of an operation beyond its type. Absent: 0, false, undefined, the limit's own rule. */
@@ -65,9 +85,18 @@ export type OperationParts = Partial<Omit<Operation, 'type' | 'limit' | 'subject
 export function createOperation(
   { limit, subject, key }: LimitKey,
   type: OperationType,
-  { rule = limit.rule, amount = 0, blockMs = 0, holdId = 0, holdMs = 0, takenMs, replaces = false }: OperationParts,
+  {
+    rule = limit.rule,
+    amount = 0,
+    blockMs = 0,
+    holdId = 0,
+    holdMs = 0,
+    grant,
+    takenMs,
+    replaces = false,
+  }: OperationParts,
 ): Operation {
-  return { limit, subject, key, type, rule, amount, blockMs, holdId, holdMs, takenMs, replaces }
+  return { limit, subject, key, type, rule, amount, blockMs, holdId, holdMs, grant, takenMs, replaces }
 }
 
 /** An operation that takes `amount`: nearly every one, and so without the parts of others to look at. */
@@ -82,6 +111,7 @@ export function createConsume(limit: Limit, subject: Subject, key: string, amoun
     blockMs,
     holdId: 0,
     holdMs: 0,
+    grant: undefined,
     takenMs: undefined,
     replaces: false,
   }
@@ -89,7 +119,7 @@ export function createConsume(limit: Limit, subject: Subject, key: string, amoun
 
 /** Whether an operation takes only what passes: such operations of one call are taken all or none. */
 export function isTaking({ type }: Operation): boolean {
-  return type === 'consume' || type === 'reserve'
+  return type === 'consume' || type === 'reserve' || type === 'grant'
 }
 
 /** The same question, which takes nothing and blocks no key. */

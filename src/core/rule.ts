@@ -66,6 +66,24 @@ export interface Rule<State extends RuleState = RuleState> {
   readonly bulk?: BulkRefunds<State>
   /** The most reservations of one key at once. @default 1_000 */
   readonly mostHolds?: number
+  /**
+   * Whether a process may get a grant: units that count as taken now while it has them, and from then on as taken in the last
+   * millisecond of the grant. Only where any units of what passes may be taken later and apart. @default false
+   */
+  readonly prefetches?: boolean
+  /**
+   * When the window or slice ends that counts what is taken at `nowMs`. A grant ends with it, so that its units count in no other one;
+   * but one that ends before `leastMs` may be `Infinity`, where to count in two is safe. Absent: there is no such end.
+   *
+   * @param state with something taken at `nowMs`.
+   */
+  slotEndMs?(state: State, nowMs: number, leastMs: number): number
+}
+
+/** The end of the slot of the clock that `nowMs` is in, for `slotEndMs`. What is counted in two slots is counted too often only. */
+export function clockSlotEnd(slotMs: number, nowMs: number, leastMs: number): number {
+  const endMs = (Math.floor(nowMs / slotMs) + 1) * slotMs
+  return endMs < leastMs ? Number.POSITIVE_INFINITY : endMs
 }
 
 /** A part of the limit that was taken at a time, and how much of it may go back. */

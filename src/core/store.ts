@@ -84,6 +84,8 @@ export interface LayerOptions {
   readonly instances: number | undefined
   /** For how long a refusal is known at most; 0 asks the store every time. */
   readonly denialCacheMs: number
+  /** Whether a limit has `prefetch`. */
+  readonly prefetches: boolean
   readonly events: StoreEvents
 }
 
@@ -93,7 +95,15 @@ export interface StoreEvents {
   storeFailed(error: unknown): void
   degraded(error: unknown): void
   recovered(afterMs: number): void
+  /** Something happened to the units that a limit's grants bring to this process. */
+  prefetched(limit: Limit, what: PrefetchCount, units: number): void
 }
+
+/**
+ * What is counted of grants. `calls`: requests to the store that asked for one. `granted`: units that came beside the request that asked.
+ * `returned`: units that went back. `late`: units that came or went back too late, and count as spent.
+ */
+export type PrefetchCount = 'calls' | 'granted' | 'returned' | 'late'
 
 /** A store with layers around it. Closing it leaves the store open. */
 export interface LayeredStore extends Store {

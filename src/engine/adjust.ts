@@ -1,7 +1,15 @@
 import type { Rule } from '../core/rule.ts'
 import { peek } from './consume.ts'
+import { countLive } from './grants.ts'
 import { clipHolds } from './holds.ts'
-import { blockedForMs, bringUpToDate, type CurrentState, type KeyState, type Transition } from './key-state.ts'
+import {
+  blockedForMs,
+  bringUpToDate,
+  type CurrentState,
+  type KeyState,
+  type Transition,
+  UNTOUCHED,
+} from './key-state.ts'
 
 /** Adds `amount`, negative to refund, whatever is left, and answers as `peek` of cost 1 would afterwards. */
 export function adjust(rule: Rule, stored: KeyState, amount: number, nowMs: number, takenMs?: number): Transition {
@@ -20,18 +28,33 @@ export function unblock(rule: Rule, stored: KeyState, nowMs: number): Transition
   const transition = peek(rule, { ...stored, block: undefined }, 1, nowMs)
   // Without its block the state may be as if untouched, and then it is forgotten.
   if (stored.block === undefined || transition.resetAfterMs > 0) return transition
-  return { ...transition, state: undefined, holds: undefined }
+  return { ...transition, state: undefined, holds: undefined, grants: undefined }
+}
+
+/** Forgets the key but for its live grants: their units are being spent, and would count nowhere. Answers as `peek` of cost 1 does then. */
+export function reset(rule: Rule, stored: KeyState, nowMs: number): Transition {
+  const grants = stored.grants && bringUpToDate(rule, stored, nowMs).grants
+  return peek(rule, { ...UNTOUCHED, grants }, 1, nowMs)
 }
 
 /** The current state after adding `amount`, negative to refund. */
 export function addAmount(rule: Rule, current: CurrentState, amount: number, takenMs?: number): CurrentState {
-  const { state, timeMs } = current
+  const { state, grants, timeMs } = current
   const holds = amount > 0 ? clipHolds(rule, current, timeMs) : current.holds
-  return { ...current, state: rule.adjust(state, timeMs, amount, takenMs).state, holds }
+  if (amount < 0 || grants === undefined) {
+    return { ...current, state: rule.adjust(state, timeMs, amount, takenMs).state, holds }
+  }
+  // The debt has a bound, and the units of the grants have to fit below it when they become a part of the state.
+  const counted = rule.adjust(countLive(rule, current, timeMs), timeMs, amount).state
+  return { ...current, state: rule.adjust(counted, timeMs, -grants.sum).state, holds }
 }
 
 /** What `peek` of cost 1 answers on a state that has just changed. A block that is over goes with the change. */
-export function peekAt(rule: Rule, { state, holds, block }: CurrentState, nowMs: number): Transition {
-  const stored = { state, holds, block: blockedForMs(block, nowMs) > 0 ? block : undefined, countedBy: rule }
-  return peek(rule, stored, 1, nowMs)
+export function peekAt(rule: Rule, current: CurrentState, nowMs: number): Transition {
+  return peek(rule, toStore(rule, current, nowMs), 1, nowMs)
+}
+
+/** A state that has just changed, to be stored. A block that is over goes with the change. */
+export function toStore(rule: Rule, { state, holds, grants, block }: CurrentState, nowMs: number): KeyState {
+  return { state, holds, grants, block: blockedForMs(block, nowMs) > 0 ? block : undefined, countedBy: rule }
 }

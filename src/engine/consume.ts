@@ -1,5 +1,6 @@
 import type { LimitResult, Reason } from '../core/decision.ts'
 import type { Rule, RuleState, StepResult } from '../core/rule.ts'
+import { countLive, passesAfterGrants } from './grants.ts'
 import { addHold, clipHolds, freshWithHoldsMs, type Hold, type Holds, passesAfterMs } from './holds.ts'
 import {
   addLag,
@@ -21,8 +22,9 @@ export function consume(
   blockMs = 0,
   newHold?: Hold,
 ): Transition {
-  const { state, block, holds, countedBy } = stored
-  const isPlain = block === undefined && holds === undefined && countedBy === undefined && newHold === undefined
+  const { state, block, holds, grants, countedBy } = stored
+  const hasState = block === undefined && holds === undefined && grants === undefined
+  const isPlain = hasState && countedBy === undefined && newHold === undefined
   const result = isPlain ? stepPlain(rule, state, cost, nowMs) : undefined
   const transition =
     result === undefined
@@ -87,25 +89,25 @@ function evaluate(
   newHold?: Hold,
 ): Transition {
   const current = bringUpToDate(rule, stored, nowMs)
-  const { timeMs } = current
+  const { timeMs, grants } = current
   const lagMs = timeMs - nowMs
   const blockedMs = blockedForMs(current.block, nowMs)
   const neverPasses = cost > rule.limit
-  const result = rule.step(current.state, timeMs, neverPasses ? 0 : cost)
+  const counted = countLive(rule, current, timeMs)
+  const result = rule.step(counted, timeMs, neverPasses ? 0 : cost)
   const passes = result.retryAfterMs === 0
   const allowed = passes && !neverPasses && blockedMs === 0
   const isTaken = allowed && takes
   // The step has counted a cost that is not taken after all: show the state as it stays.
-  const shown = passes && !isTaken ? rule.step(current.state, timeMs, 0) : result
-  const state = isTaken ? dropFresh(result) : current.state
+  const shown = passes && !isTaken ? rule.step(counted, timeMs, 0) : result
+  const taken = isTaken && grants !== undefined ? rule.step(current.state, timeMs, cost) : result
+  const state = isTaken ? dropFresh(taken) : current.state
   const holds = isTaken ? takeHolds(rule, current, newHold) : current.holds
-  const retryMs =
-    passes || neverPasses || current.holds === undefined
-      ? result.retryAfterMs
-      : passesAfterMs(rule, current, timeMs, cost)
-  const resetMs = freshWithHoldsMs(holds, timeMs, shown.resetAfterMs)
+  const retryMs = passes || neverPasses ? result.retryAfterMs : refusedForMs(rule, current, cost, result)
+  const lentMs = grants === undefined ? 0 : grants.freshMs - timeMs
+  const resetMs = freshWithHoldsMs(holds, timeMs, Math.max(lentMs, shown.resetAfterMs))
   const nextMs =
-    holds === undefined || !allowed || shown.remaining === rule.limit
+    holds === undefined || grants !== undefined || !allowed || shown.remaining === rule.limit
       ? shown.nextAfterMs
       : passesAfterMs(rule, { state, holds }, timeMs, shown.remaining + 1)
   return {
@@ -119,6 +121,13 @@ function evaluate(
     blockedMs: blockedMs > 0 && !neverPasses ? blockedMs : undefined,
     ...selectKept(rule, stored, { ...current, state, holds }, isTaken, resetMs === 0 && blockedMs === 0),
   }
+}
+
+// With grants, holds that expire are left out of account: then it may pass sooner.
+function refusedForMs(rule: Rule, current: CurrentState, cost: number, { retryAfterMs }: StepResult): number {
+  const { holds, grants, timeMs } = current
+  if (grants !== undefined) return passesAfterGrants(rule, current, timeMs, cost)
+  return holds === undefined ? retryAfterMs : passesAfterMs(rule, current, timeMs, cost)
 }
 
 function explainRefusal(neverPasses: boolean, blockedMs: number): Reason {
@@ -139,11 +148,11 @@ function selectKept(
   isTaken: boolean,
   isUntouched: boolean,
 ): KeyState {
-  const { state, block, holds, moved, takesOver } = next
+  const { state, block, holds, grants, moved, takesOver } = next
   const hasMoved = moved || takesOver
   if (!isTaken && !hasMoved) {
     const { countedBy, convertedOnRefusal } = stored
-    return { state: stored.state, block, holds: stored.holds, countedBy, convertedOnRefusal }
+    return { state: stored.state, block, holds: stored.holds, grants: stored.grants, countedBy, convertedOnRefusal }
   }
   // What has to be stored and is as if untouched is forgotten, with all its parts.
   const isForgotten = hasMoved && isUntouched
@@ -152,6 +161,7 @@ function selectKept(
     // What passes proves that a block is over.
     block: isTaken || isForgotten ? undefined : block,
     holds: isForgotten ? undefined : holds,
+    grants: isForgotten ? undefined : grants,
     countedBy: rule,
     convertedOnRefusal: takesOver && !moved && !isTaken,
   }

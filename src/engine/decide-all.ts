@@ -1,5 +1,6 @@
 import { asPeek, isTaking, type Operation } from '../core/operation.ts'
 import { decide } from './decide.ts'
+import { peekGrant } from './grant.ts'
 import type { KeyState, Transition } from './key-state.ts'
 
 /** What a decision over several keys says of each of them, and whether all that count have passed. */
@@ -29,7 +30,8 @@ export function decideAll(
     transitions: operations.map((operation, index) => {
       const transition = transitions[index] as Transition
       if (!isTaking(operation) || !transition.allowed) return transition
-      return decide(asPeek(operation), stored[index] as KeyState, nowMs)
+      const before = stored[index] as KeyState
+      return operation.type === 'grant' ? peekGrant(operation, before, nowMs) : decide(asPeek(operation), before, nowMs)
     }),
   }
 }

@@ -1,7 +1,8 @@
 import type { Operation } from '../core/operation.ts'
-import { adjust, block, unblock } from './adjust.ts'
+import { adjust, block, reset, unblock } from './adjust.ts'
 import { consume, peek } from './consume.ts'
-import { type KeyState, type Transition, UNTOUCHED } from './key-state.ts'
+import { grant } from './grant.ts'
+import type { KeyState, Transition } from './key-state.ts'
 import { extend, reserve, settle } from './reserve.ts'
 
 /** Decides one operation on the stored state of its key. */
@@ -21,9 +22,11 @@ export function decide(operation: Operation, stored: KeyState, nowMs: number): T
     case 'unblock':
       return unblock(rule, stored, nowMs)
     case 'reset':
-      return peek(rule, UNTOUCHED, 1, nowMs)
+      return reset(rule, stored, nowMs)
     case 'reserve':
       return reserve(operation, stored, nowMs)
+    case 'grant':
+      return grant(operation, stored, nowMs)
     case 'settle':
       return settle(rule, stored, operation.holdId, amount, nowMs)
     case 'extend':

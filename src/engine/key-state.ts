@@ -1,5 +1,6 @@
 import type { LimitResult } from '../core/decision.ts'
 import type { Rule, RuleState, StepResult } from '../core/rule.ts'
+import { foldEnded, type Grants, type Lent, LONGEST_GRANT_MS, moveGrants } from './grants.ts'
 import { countTaken, type Held, type Hold, type Holds, readLeft, returnExpired } from './holds.ts'
 
 /** How far a key's own time may be ahead of the clock before the clock counts as set back for good. */
@@ -15,6 +16,7 @@ export interface KeyState {
   readonly state: RuleState | undefined
   readonly block: Block | undefined
   readonly holds?: Holds | undefined
+  readonly grants?: Grants | undefined
   /** The rule that the state was counted by. Absent when the limiter's rule never changes. */
   readonly countedBy?: Rule | undefined
   /** Whether that rule was only taken over by a refusal, and nothing has been counted by it yet. */
@@ -26,6 +28,7 @@ export const UNTOUCHED: KeyState = {
   state: undefined,
   block: undefined,
   holds: undefined,
+  grants: undefined,
   countedBy: undefined,
   convertedOnRefusal: undefined,
 }
@@ -34,45 +37,54 @@ export const UNTOUCHED: KeyState = {
 export interface Transition extends LimitResult, KeyState {}
 
 /** A stored state as it is at the time of a decision. */
-export interface CurrentState extends Held {
+export interface CurrentState extends Held, Lent {
   readonly block: Block | undefined
   /** The time to decide at: the clock's, or the key's own when that is a little ahead. */
   readonly timeMs: number
-  /** Whether state and holds have moved with the clock, or the rule has adopted the state. That is stored even when nothing is taken. */
+  /**
+   * Whether state, holds and grants have moved with the clock, a grant has ended, or the rule has adopted the state. That is stored even
+   * when nothing is taken.
+   */
   readonly moved: boolean
   /** Whether they have been taken over from another rule, and that has to be stored. */
   readonly takesOver: boolean
 }
 
-/** The stored state at `nowMs`: moved back with the clock, without the holds that have expired, and counted by `rule`. */
+/** The stored state at `nowMs`: moved back with the clock, without the grants and holds that have ended, and counted by `rule`. */
 export function bringUpToDate(rule: Rule, stored: KeyState, nowMs: number): CurrentState {
   const { countedBy = rule } = stored
-  const { block, moved, timeMs, ...there } = moveBack(countedBy, stored, nowMs)
-  const held = returnExpired(countedBy, there, timeMs)
+  const there = moveBack(countedBy, stored, nowMs)
+  const { block, timeMs } = there
+  const folded = foldEnded(countedBy, there, timeMs)
+  const { grants } = folded
+  const moved = there.moved || folded !== there
+  const held = returnExpired(countedBy, folded, timeMs)
   if (countedBy.identity === rule.identity) {
     const adopted = held.state && rule.adopt?.(held.state, timeMs)
     const state = adopted ?? held.state
-    return { state, block, holds: held.holds, timeMs, moved: moved || adopted !== undefined, takesOver: false }
+    return { state, block, holds: held.holds, grants, timeMs, moved: moved || adopted !== undefined, takesOver: false }
   }
   const { state, holds } = recount(countedBy, rule, held, timeMs)
   // A state in which nothing is used any more may have been forgotten, and then there is nothing to take over either.
   const isUsed = state !== undefined || holds !== undefined
-  return { state, block, holds, timeMs, moved, takesOver: isUsed && stored.convertedOnRefusal !== true }
+  return { state, block, holds, grants, timeMs, moved, takesOver: isUsed && stored.convertedOnRefusal !== true }
 }
 
 // A key's time never runs backwards. A small step back is waited out at the key's own time. After a large one the state moves
 // to the clock's time with its level kept, and that is stored even by a refusal or a peek: if it were not, a client that is
 // always refused would start over at every request and never get out.
 function moveBack(countedBy: Rule, stored: KeyState, nowMs: number): Omit<CurrentState, 'takesOver'> {
-  let { state, block, holds } = stored
+  let { state, block, holds, grants } = stored
   let moved = false
+  let backMs = 0
   if (block !== undefined && isFarAhead(block.atMs, nowMs)) {
     block = { atMs: nowMs, untilMs: nowMs + block.untilMs - block.atMs }
   }
   if (state !== undefined && isFarAhead(state.atMs, nowMs)) {
     const result = countedBy.step(state, nowMs, 0)
+    backMs = state.atMs - nowMs
     // A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
-    holds = holds && moveHolds(holds, state.atMs - result.state.atMs, state.atMs - nowMs)
+    holds = holds && moveHolds(holds, state.atMs - result.state.atMs, backMs)
     state = dropFresh(result)
     moved = true
   }
@@ -83,7 +95,11 @@ function moveBack(countedBy: Rule, stored: KeyState, nowMs: number): Omit<Curren
   }
   // The key was there when a hold was taken, even if nothing else shows it now.
   const timeMs = holds === undefined ? stateMs : Math.max(stateMs, holds.lastTakenMs)
-  return { state, block, holds, timeMs, moved }
+  if (grants !== undefined && (backMs > 0 || grants.lastEndMs - timeMs > LONGEST_GRANT_MS)) {
+    grants = moveGrants(grants, timeMs, backMs)
+    moved = true
+  }
+  return { state, block, holds, grants, timeMs, moved }
 }
 
 function moveHolds({ list, lastTakenMs, mostLeft }: Holds, takenBackMs: number, backMs: number): Holds {

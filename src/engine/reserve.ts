@@ -2,6 +2,7 @@ import type { Operation } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
 import { addAmount, peekAt } from './adjust.ts'
 import { consume, peek } from './consume.ts'
+import { settleGrant } from './grant.ts'
 import { addHold, countUnused, type Holds, keepHolds, MOST_HOLDS, takeHold } from './holds.ts'
 import { bringUpToDate, type KeyState, type Transition } from './key-state.ts'
 
@@ -21,12 +22,15 @@ export function reserve(operation: Operation, stored: KeyState, nowMs: number): 
   return { ...transition, allowed: false, retryAfterMs: firstMs, delayMs: 0, reason: 'limit', nextAfterMs: undefined }
 }
 
-/** Ends a hold of which `used` was used: refunds the rest, or charges what is more than it had reserved. */
+/** Ends a hold or a grant of which `used` was used: refunds the rest, or charges what is more than it had. */
 export function settle(rule: Rule, stored: KeyState, id: number, used: number, nowMs: number): Transition {
   const current = bringUpToDate(rule, stored, nowMs)
   const { holds } = current
   const taken = holds && takeHold(holds, id)
-  if (taken === undefined) return refuseEnded(peek(rule, stored, 1, nowMs))
+  if (taken === undefined) {
+    const settled = settleGrant(rule, current, id, used)
+    return settled === current ? refuseEnded(peek(rule, stored, 1, nowMs)) : allow(peekAt(rule, settled, nowMs))
+  }
   const { hold } = taken
   const others = { ...current, holds: keepHolds(holds as Holds, taken.others) }
   const next =

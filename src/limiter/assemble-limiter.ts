@@ -13,10 +13,11 @@ export interface LimiterAssembly extends Omit<LimiterParts, 'health'> {
 export function assembleLimiter(assembly: LimiterAssembly): TieredLimiter {
   const { limits, store, clock, timeoutMs, instances, denialCacheMs } = assembly
   const events = createStoreEvents(assembly.events)
+  const prefetches = limits.some(({ prefetch }) => prefetch !== undefined)
   // What is in this process answers at once, or has a fault that no layer should hide.
   const layered = store.isLocal
     ? undefined
-    : store.layers?.(store, { clock, timeoutMs, instances, denialCacheMs, events })
+    : store.layers?.(store, { clock, timeoutMs, instances, denialCacheMs, prefetches, events })
   for (const limit of limits) (layered ?? store).register(limit)
   return new TieredLimiter({
     ...assembly,
@@ -36,5 +37,6 @@ function createStoreEvents(listeners: Listeners): StoreEvents {
     storeFailed: (error) => listeners.emit('storeFailed', { error }),
     degraded: (error) => listeners.emit('degraded', { error }),
     recovered: (afterMs) => listeners.emit('recovered', { afterMs }),
+    prefetched: ({ name }, what, units) => listeners.emit('prefetched', { tier: name, what, units }),
   }
 }

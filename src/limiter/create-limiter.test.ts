@@ -72,7 +72,7 @@ describe('createLimiter', () => {
     ],
     [
       { name: 'a', rule, prefix: 'x' },
-      'createLimiter() has no option "prefix": it takes name, rule, tiers, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, timeout, onStoreFailure, instances, shadow, blockFor, resolveRule, hashTag',
+      'createLimiter() has no option "prefix": it takes name, rule, tiers, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, prefetch, timeout, onStoreFailure, instances, shadow, blockFor, resolveRule, hashTag',
     ],
     [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
     [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],

@@ -23,11 +23,17 @@ import {
   objectWith,
   type RuleOrTiers,
   readDenialCache,
+  readPrefetch,
   readShare,
 } from './options.ts'
 import { type ResolveRule, RuleResolver } from './rule-resolver.ts'
 
-const TIER_OPTIONS = { rule: anything, ...LIMIT_OPTIONS, onStoreFailure: optional(checkFailure) }
+const TIER_OPTIONS = {
+  rule: anything,
+  ...LIMIT_OPTIONS,
+  onStoreFailure: optional(checkFailure),
+  prefetch: readPrefetch,
+}
 const OPTIONS = {
   name: text(100),
   rule: anything,
@@ -40,6 +46,7 @@ const OPTIONS = {
   ruleCacheSize: optional(whole(1), 10_000),
   denialCache: readDenialCache,
   nearLimitAt: optional(readShare, 0.8),
+  prefetch: readPrefetch,
   ...FAILURE_OPTIONS,
   ...LIMIT_OPTIONS,
   hashTag: optional(trueOrFalse, false),
@@ -65,11 +72,12 @@ export function createLimiter<TierName extends string = never>(options: RuleOrTi
   const given = isTiered
     ? checkTiers(options.tiers)
     : { [name]: { ...settings, rule: checkRule('rule', options.rule) } }
+  if (options.rule !== undefined && settings.prefetch) assertPrefetches(options.rule)
   const listeners = new Listeners({ name, clock, nearLimitAt })
   const createResolver = prepareResolvers(settings, listeners)
   const limits: Limit[] = []
   const resolvers = new Map<Limit, RuleResolver>()
-  for (const [limitName, { rule, shadow, blockFor, resolveRule, onStoreFailure }] of Object.entries(given)) {
+  for (const [limitName, { rule, shadow, blockFor, resolveRule, onStoreFailure, prefetch }] of Object.entries(given)) {
     const limit = createLimit({
       limiter: name,
       tier: isTiered ? limitName : undefined,
@@ -79,6 +87,7 @@ export function createLimiter<TierName extends string = never>(options: RuleOrTi
       rulesVary: resolveRule !== undefined,
       hashTag,
       onStoreFailure: onStoreFailure ?? settings.onStoreFailure,
+      prefetch: (prefetch ?? settings.prefetch) || undefined,
     })
     limits.push(limit)
     if (resolveRule !== undefined) resolvers.set(limit, createResolver(resolveRule, limit))
@@ -113,6 +122,12 @@ function assertRuleOrTiers(options: RuleOrTiers): void {
   const misplaced = IN_A_TIER.find((name) => options[name] !== undefined)
   if (misplaced === undefined) return
   refuseOptions(`${misplaced} belongs inside a tier: write tiers: { user: { rule, ${misplaced} } }`)
+}
+
+// What a permit or a place in a queue is cannot be known ahead of time.
+function assertPrefetches({ kind, prefetches }: Rule): void {
+  if (prefetches === true) return
+  refuseOptions(`prefetch does not work with this rule, ${kind}: its requests depend on each other. Remove prefetch`)
 }
 
 function refuseOptions(message: string): never {

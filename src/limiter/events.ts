@@ -2,6 +2,7 @@ import { invalidOption, oneOf } from '../core/check.ts'
 import { type Clock, exactTimerNowMs } from '../core/clock.ts'
 import type { Decision, TierResult } from '../core/decision.ts'
 import type { Subject } from '../core/key.ts'
+import type { PrefetchCount } from '../core/store.ts'
 import type { Amounts, Key } from './options.ts'
 
 /** The events of a limiter and their fields. Keys and amounts are as they were given. */
@@ -30,6 +31,8 @@ export interface LimiterEvents {
   readonly degraded: { readonly error: unknown }
   /** The store answers again. */
   readonly recovered: { readonly afterMs: number }
+  /** Something happened to the units that a limit with `prefetch` has taken ahead of time. */
+  readonly prefetched: { readonly tier: string; readonly what: PrefetchCount; readonly units: number }
 }
 
 /** A call that was answered. */
@@ -66,6 +69,7 @@ const NAMES = [
   'storeFailed',
   'degraded',
   'recovered',
+  'prefetched',
 ] as const
 
 type Listener = (event: never) => void

@@ -1,13 +1,14 @@
 import { trueOrFalse } from '../core/check.ts'
 import { startTimer } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
+import { createHoldId } from '../core/hold-id.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createOperation, type LimitKey } from '../core/operation.ts'
 import { anything, optional, readOptions } from '../core/read-options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { AcquireOptions, Key } from './options.ts'
 import { COST, parseOperations } from './parse-call.ts'
-import { createHoldId, isLeased, type LimiterHost, readLeaseMs, settleHold } from './reservation.ts'
+import { isLeased, type LimiterHost, readLeaseMs, settleHold } from './reservation.ts'
 
 /** A permit of `concurrency()` rules, until it is released. Refused: there is nothing to release. */
 export interface Lease<Tier extends string = string> extends AsyncDisposable {

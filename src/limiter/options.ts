@@ -3,8 +3,8 @@ import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { type Duration, readDuration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
-import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
-import { type Check, choice, functionThat, optional, whole } from '../core/read-options.ts'
+import { ON_STORE_FAILURE, type OnStoreFailure, type PrefetchTerms } from '../core/limit.ts'
+import { type Check, choice, functionThat, optional, readOptions, whole } from '../core/read-options.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store } from '../core/store.ts'
@@ -55,6 +55,26 @@ export interface CommonOptions extends FailureOptions {
    * @default 0.8
    */
   readonly nearLimitAt?: number
+  /**
+   * Takes a part of a hot key's quota from a shared store ahead of time, and decides from it without asking. No request passes that the
+   * rule would refuse; but what other processes do to the key is seen later, by `maxTime` and a round trip.
+   * @default false
+   */
+  readonly prefetch?: boolean | PrefetchOptions
+}
+
+/** How much of a hot key's quota a process takes ahead of time. */
+export interface PrefetchOptions {
+  /**
+   * How long it is used after it has arrived, 10 ms to 10 s.
+   * @default '100ms'
+   */
+  readonly maxTime?: Duration
+  /**
+   * The share of a limit that may lie unspent in processes at full load, about: above 0 and at most 0.5.
+   * @default 0.01
+   */
+  readonly maxShare?: number
 }
 
 /** Options of a limiter of one rule. */
@@ -117,6 +137,11 @@ export interface LimitOptions {
    * @default that of the limiter
    */
   readonly onStoreFailure?: OnStoreFailure
+  /**
+   * Whether hot keys of this limit are decided from quota that was taken ahead of time, and how much.
+   * @default that of the limiter
+   */
+  readonly prefetch?: boolean | PrefetchOptions
 }
 
 /** Options for a store that does not answer. */
@@ -263,4 +288,26 @@ export const readDenialCache: Check<number> = (what, value = 1_000) => (value ==
 export const readShare: Check<number> = (what, value) => {
   if (typeof value === 'number' && value > 0 && value <= 1) return value
   throw invalidOption(what, 'a number above 0 and at most 1', value)
+}
+
+/** Checks how much quota is taken ahead of time: `false` where none is, `undefined` where nothing is said. */
+export const readPrefetch: Check<PrefetchTerms | false | undefined> = (what, value) => {
+  if (value === undefined || value === false) return value
+  if (value !== true && (typeof value !== 'object' || value === null)) {
+    throw invalidOption(what, 'true, false or { maxTime, maxShare }', value)
+  }
+  const { maxTime, maxShare } = readOptions(what, value === true ? {} : value, PREFETCH_OPTIONS)
+  return { maxMs: maxTime, maxShare }
+}
+
+const PREFETCH_OPTIONS = {
+  maxTime: optional((what: string, value: unknown) => {
+    const ms = readDuration(what, value)
+    if (ms >= 10 && ms <= 10_000) return ms
+    throw invalidOption(what, 'from 10 ms to 10 s', value)
+  }, 100),
+  maxShare: optional((what: string, value: unknown) => {
+    if (typeof value === 'number' && value > 0 && value <= 0.5) return value
+    throw invalidOption(what, 'a number above 0 and at most 0.5', value)
+  }, 0.01),
 }

@@ -1,8 +1,8 @@
-import { randomInt } from 'node:crypto'
 import { invalidOption, show, wholeNumber } from '../core/check.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { readDuration } from '../core/duration.ts'
+import { createHoldId, LARGEST_HOLD_ID } from '../core/hold-id.ts'
 import type { Limit } from '../core/limit.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { createOperation, type LimitKey, type Operation } from '../core/operation.ts'
@@ -54,7 +54,6 @@ export interface LimiterHost {
 const ESTIMATE: AmountRule = { what: 'estimate', least: 1, otherwise: 1 }
 const USED: AmountRule = { what: 'used', least: 0 }
 const OPTIONS = { estimate: anything as Check<Amounts<string>>, expiresIn: optional(readDuration, 60_000) }
-const LARGEST_ID = 2 ** 48 - 2
 
 /** Takes an estimate, until the hold is settled. */
 export async function reserve(
@@ -95,7 +94,7 @@ export function resume(host: LimiterHost, token: unknown): OpenReservation<strin
     throw new LimiterError('INVALID_ARGUMENT', message)
   }
   try {
-    const holdId = wholeNumber('id', id, 1, LARGEST_ID)
+    const holdId = wholeNumber('id', id, 1, LARGEST_HOLD_ID)
     const held = parseOperations(limits, host.parseKey(key), estimate, ESTIMATE, (one, amount) => {
       return createOperation(one, 'settle', { amount, holdId })
     })
@@ -175,11 +174,6 @@ export function isLeased({ limit }: LimitKey): boolean {
 /** How long a permit of the limit is held; `undefined` where nothing is leased. */
 export function readLeaseMs({ rule }: Limit): number | undefined {
   return rule.refunds === 'lease' ? Number(rule.parameters.leaseMs) : undefined
-}
-
-/** Tells a hold from the others of its key. Exact as a number in every language. */
-export function createHoldId(): number {
-  return randomInt(1, LARGEST_ID + 1)
 }
 
 function assertAmount(given: unknown, { what, least }: AmountRule, byTier = false): void {

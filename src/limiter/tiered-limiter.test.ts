@@ -74,7 +74,7 @@ describe('events', () => {
   it('refuse an unknown name and a listener that is none', () => {
     const limiter = createLimiter({ name: 'api', rule })
     expect(() => limiter.on('refuse' as 'refused', () => {})).toThrow(
-      `event must be 'decided', 'refused', 'nearLimit', 'charged', 'refunded', 'settled', 'blocked', 'unblocked', 'reset', 'resolveRuleFailed', 'storeFailed', 'degraded' or 'recovered', got "refuse"`,
+      `event must be 'decided', 'refused', 'nearLimit', 'charged', 'refunded', 'settled', 'blocked', 'unblocked', 'reset', 'resolveRuleFailed', 'storeFailed', 'degraded', 'recovered' or 'prefetched', got "refuse"`,
     )
     expect(() => limiter.on('refused', 'log' as never)).toThrow('listener must be a function, got "log"')
   })

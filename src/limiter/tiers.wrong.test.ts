@@ -29,7 +29,7 @@ describe('createLimiter refuses tiers', () => {
     ],
     [
       { user: { rule: user, shade: true } },
-      'tiers.user has no option "shade": it takes rule, shadow, blockFor, resolveRule, onStoreFailure',
+      'tiers.user has no option "shade": it takes rule, shadow, blockFor, resolveRule, onStoreFailure, prefetch',
     ],
     [{ user: { rule: user, shadow: 1 } }, 'shadow must be true or false, got 1'],
     [{ user: { rule: user, blockFor: 0 } }, 'blockFor must be from 1 ms to 10 years (3653d), got 0'],

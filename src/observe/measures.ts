@@ -25,6 +25,10 @@ export type CountName =
   | 'cost'
   | 'store.failures'
   | 'resolve_rule.failures'
+  | 'prefetch.calls'
+  | 'prefetch.granted'
+  | 'prefetch.returned'
+  | 'prefetch.late'
 
 /** What is timed. */
 export type TimeName = 'decision.duration' | 'wait.duration'
@@ -65,6 +69,26 @@ export const COUNTS: Readonly<Record<CountName, Measure>> = {
     help: 'Times that resolveRule gave no rule.',
     labels: ['limiter', 'tier'],
     unit: 'failure',
+  },
+  'prefetch.calls': {
+    help: 'Requests to the store that asked for units ahead of time.',
+    labels: ['limiter', 'tier'],
+    unit: 'request',
+  },
+  'prefetch.granted': {
+    help: 'Units that were taken ahead of time.',
+    labels: ['limiter', 'tier'],
+    unit: 'cost',
+  },
+  'prefetch.returned': {
+    help: 'Units that were taken ahead of time and given back.',
+    labels: ['limiter', 'tier'],
+    unit: 'cost',
+  },
+  'prefetch.late': {
+    help: 'Units that were taken ahead of time, and could neither be spent nor given back in time.',
+    labels: ['limiter', 'tier'],
+    unit: 'cost',
   },
 }
 
@@ -123,6 +147,9 @@ export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
   const stops = [
     limiter.on('decided', (event) => measureDecision(name, event, meters)),
     limiter.on('nearLimit', ({ tier }) => meters.count('near_limit', { limiter: name, tier }, 1)),
+    limiter.on('prefetched', ({ tier, what, units }) =>
+      meters.count(`prefetch.${what}`, { limiter: name, tier }, units),
+    ),
     limiter.on('storeFailed', () => meters.count('store.failures', { limiter: name }, 1)),
     limiter.on('resolveRuleFailed', ({ tier }) => meters.count('resolve_rule.failures', { limiter: name, tier }, 1)),
   ]

@@ -94,7 +94,7 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
       `5:13: window must be a duration such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w), got "soon"`,
       '6:13: shadow must be true or false, got "maybe"',
       `7:15: blockFor must be a duration such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w), got 0`,
-      '8:5: the policy "api" by the rule sliding-window has no option "colour": it takes rule, limit, window, maxDebt, shadow, blockFor, onStoreFailure, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt',
+      '8:5: the policy "api" by the rule sliding-window has no option "colour": it takes rule, limit, window, maxDebt, shadow, blockFor, onStoreFailure, prefetch, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt',
     ],
   ],
   [
@@ -165,7 +165,17 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
       '9:21: idempotencyTtl must be from 1 ms to 10 years (3653d), got "0s"',
       '10:15: maxQueue must be a whole number of at least 1, got 0',
       '11:18: nearLimitAt must be a number above 0 and at most 1, got 2',
-      '12:5: the policy "api" by the rule fixed-window has no option "hashTag": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt',
+      '12:5: the policy "api" by the rule fixed-window has no option "hashTag": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure, prefetch, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt',
+    ],
+  ],
+  [
+    'prefetch that is wrong',
+    'policies:\n  a: { rule: gcra, limit: 1, period: 1s, prefetch: often }\n  b: { rule: gcra, limit: 1, period: 1s, prefetch: { maxTime: 5ms } }\n  c: { rule: gcra, limit: 1, period: 1s, prefetch: { maxTime: 100 } }\n  d: { rule: gcra, limit: 1, period: 1s, prefetch: { share: 0.1 } }\n',
+    [
+      '2:52: prefetch must be true, false or { maxTime, maxShare }, got "often"',
+      '3:52: maxTime must be from 10 ms to 10 s, got "5ms"',
+      '4:52: maxTime must be a duration such as 250ms, 1m or 1h30m (units ms, s, m, h, d, w), got 100',
+      '5:52: prefetch has no option "share": it takes maxTime, maxShare',
     ],
   ],
   [
@@ -187,10 +197,10 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
     'policies:\n  api:\n    rule: fixed-window\n    limit: 3\n    timeoutMs: 1\n    tiers:\n      user: 100\n      ip: { rule: fixed-window, limit: 1, window: 1s, timeout: 1s }\n      kind: { limit: 1 }\n',
     [
       '2:3: the policy "api" has a rule and tiers. Remove one',
-      '4:5: the policy "api", which has tiers, has no option "limit": it takes tiers, onStoreFailure, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt, hashTag',
+      '4:5: the policy "api", which has tiers, has no option "limit": it takes tiers, onStoreFailure, prefetch, timeout, instances, denialCache, idempotencyTtl, maxQueue, nearLimitAt, hashTag',
       '5:5: the policy "api", which has tiers, has no option "timeoutMs", did you mean "timeout"?',
       '7:13: the tier "user" of policy "api" must be a limit, such as { rule: sliding-window, limit: 100, window: 1m }',
-      '8:55: the tier "ip" by the rule fixed-window has no option "timeout": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure',
+      '8:55: the tier "ip" by the rule fixed-window has no option "timeout": it takes rule, limit, window, anchor, maxDebt, shadow, blockFor, onStoreFailure, prefetch',
       '9:7: the tier "kind" must be called something else: kind and name are the parts of a key',
       `9:7: the tier "kind" needs a rule: ${RULE_NAMES}`,
     ],

@@ -52,7 +52,8 @@ export function choiceField(name: string, about: string, choices: readonly strin
 
 /** The plain value of a node, as messages show it and checks take it. */
 export function readPlain(node: SourceNode): unknown {
-  return node.kind === 'map' ? {} : node.value
+  if (node.kind !== 'map') return node.value
+  return Object.fromEntries(Array.from(node.entries, ([name, { value }]) => [name, readPlain(value)]))
 }
 
 /** The options that a map has among `fields`, checked, by the names of `createLimiter`. What is wrong is left out. */

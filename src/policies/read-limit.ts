@@ -2,7 +2,7 @@ import { show } from '../core/check.ts'
 import { ON_STORE_FAILURE } from '../core/limit.ts'
 import { didYouMean } from '../core/nearest-name.ts'
 import type { Rule } from '../core/rule.ts'
-import type { LimitOptions } from '../limiter/options.ts'
+import { type LimitOptions, readPrefetch } from '../limiter/options.ts'
 import * as exportedForms from '../rules/forms.ts'
 import type { RuleForm } from '../rules/rule-form.ts'
 import {
@@ -12,6 +12,7 @@ import {
   readFields,
   readPlain,
   refuseUnknown,
+  requireText,
   switchField,
 } from './read-fields.ts'
 import { listRuleFields } from './rule-fields.ts'
@@ -22,11 +23,37 @@ export const FORMS: readonly RuleForm[] = Object.values(exportedForms).sort((one
   one.name < other.name ? -1 : 1,
 )
 
+/** Whether quota is taken ahead of time. */
+export const PREFETCH_FIELD: Field = {
+  name: 'prefetch',
+  about: 'decides hot keys from quota that was taken ahead of time: true, false or { maxTime, maxShare }',
+  schema: {
+    anyOf: [
+      { type: 'boolean' },
+      {
+        type: 'object',
+        properties: {
+          maxTime: { ...durationField('', '').schema, description: 'how long it is used, 10ms to 10s' },
+          maxShare: { type: 'number', exclusiveMinimum: 0, maximum: 0.5, description: 'the share of the limit' },
+        },
+        additionalProperties: false,
+      },
+    ],
+  },
+  check(name, value) {
+    readPrefetch(name, value)
+    const { maxTime } = value as { readonly maxTime?: unknown }
+    if (maxTime !== undefined) requireText('maxTime', maxTime)
+    return value
+  },
+}
+
 /** Options of a limit beside its rule. */
 export const LIMIT_FIELDS: readonly Field[] = [
   switchField('shadow', 'counts and reports, but never refuses'),
   durationField('blockFor', 'how long a key is blocked after the limit has refused it'),
   choiceField('onStoreFailure', 'what the limit decides when the store does not answer', ON_STORE_FAILURE),
+  PREFETCH_FIELD,
 ]
 
 /** A map that says a limit, and what it is called in messages. */

@@ -12,7 +12,7 @@ import {
   refuseUnknown,
   switchField,
 } from './read-fields.ts'
-import { readLimit } from './read-limit.ts'
+import { PREFETCH_FIELD, readLimit } from './read-limit.ts'
 import type { MappingEntry, MappingNode, ReportProblem } from './source-node.ts'
 
 /** What a policy says: options for `createLimiter` but the store and the clock. */
@@ -41,6 +41,7 @@ export const POLICY_FIELDS: readonly Field[] = [
 /** Options of a policy of tiers. */
 export const TIERS_FIELDS: readonly Field[] = [
   choiceField('onStoreFailure', 'what all limits decide when the store does not answer', ON_STORE_FAILURE),
+  PREFETCH_FIELD,
   ...POLICY_FIELDS,
   switchField('hashTag', 'keeps all keys of one subject in one slot of a Cluster'),
 ]

@@ -50,6 +50,22 @@ export const VALID_FILES: readonly (readonly [title: string, text: string, optio
     ],
   ],
   [
+    'quota that is taken ahead of time',
+    'policies:\n  api: { rule: gcra, limit: 5, period: 1m, prefetch: { maxTime: 50ms, maxShare: 0.1 } }\n  all: { tiers: { a: { rule: gcra, limit: 5, period: 1m, prefetch: false } }, prefetch: true }\n',
+    [
+      {
+        name: 'api',
+        rule: { capacity: 5, refill: 5, periodMs: 60_000, maxDebt: 5 },
+        prefetch: { maxTime: '50ms', maxShare: 0.1 },
+      },
+      {
+        name: 'all',
+        tiers: { a: { rule: { capacity: 5, refill: 5, periodMs: 60_000, maxDebt: 5 }, prefetch: false } },
+        prefetch: true,
+      },
+    ],
+  ],
+  [
     'a wait of nothing',
     'policies:\n  api: { rule: leaky-bucket, capacity: 5, leak: 1, period: 1s, mode: shape, maxWait: 0ms, denialCache: 250ms }\n',
     [

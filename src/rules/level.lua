@@ -59,16 +59,15 @@ local function stepLevel(rule, state, nowMs, cost, force)
 end
 
 -- @read
-local used = 0
+local stateMs, used, madeMs, madeRate = nowMs, 0, periodMs, rate
 if isStored and isKnown then
-  local stateMs, madeMs, madeRate
   stateMs, used, madeMs, madeRate = struct.unpack('<dddd', value)
   isKnown = madeMs == periodMs and madeRate == rate and used % 1 == 0 and used >= 0 and used <= most
   isKnown = isKnown and stateMs % 1 == 0 and stateMs >= 0 and stateMs <= nowMs
   -- What comes back is multiplied only where something stays used, and so exactly after any absence.
-  local backMs = nowMs - stateMs
-  used = backMs < used / rate and used - rate * backMs or 0
+  used = nowMs - stateMs < used / rate and used - rate * (nowMs - stateMs) or 0
 end
+used = used + lent * periodMs
 
 -- @write
-stored = struct.pack('<dddd', nowMs, used, periodMs, rate)
+stored = struct.pack('<dddd', nowMs, used - lent * periodMs, periodMs, rate)

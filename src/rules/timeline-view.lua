@@ -157,7 +157,9 @@ end
 
 -- What was taken at a time and still counts.
 local function findTaken(live, takenMs)
-  local run = live.runs[findRun(live, takenMs)]
+  local index = findRun(live, takenMs)
+  -- The runs before the first one have left.
+  local run = index >= live.first and live.runs[index]
   if takenMs == live.atMs then
     return live.newest
   elseif not run then

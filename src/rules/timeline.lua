@@ -167,6 +167,7 @@ if isStored and isKnown then
   end
   oldestMs = from <= last and oldestMs or nowMs
 end
+total = total + lent
 
 -- @step
 local passes = total + amount <= limit
@@ -198,4 +199,4 @@ end
 -- @write
 stored = struct.pack('<ddd', newestMs, base, spanMs)
   .. string.sub(line, from, last + 15)
-  .. struct.pack('<dd', nowMs, base + total)
+  .. struct.pack('<dd', nowMs, base + total - lent)

@@ -1,5 +1,5 @@
+import { DueQueue } from '../core/due-queue.ts'
 import type { AdmittedCounts } from './admitted-counts.ts'
-import { DueQueue } from './due-queue.ts'
 import type { Arrival } from './simulation.ts'
 
 /** Finds the most that are at work for one key at once. Who does not say how long it works works for as long as its lease. */

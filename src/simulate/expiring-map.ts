@@ -1,4 +1,4 @@
-import { DueQueue } from './due-queue.ts'
+import { DueQueue } from '../core/due-queue.ts'
 
 interface ExpiringValue<Value> {
   value: Value

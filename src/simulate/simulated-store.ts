@@ -1,9 +1,9 @@
+import { DueQueue } from '../core/due-queue.ts'
 import { createLimit, type Limit } from '../core/limit.ts'
 import { createOperation, type LimitKey } from '../core/operation.ts'
 import type { Rule } from '../core/rule.ts'
 import { decide } from '../engine/decide.ts'
 import { type KeyState, type Transition, UNTOUCHED } from '../engine/key-state.ts'
-import { DueQueue } from './due-queue.ts'
 import type { Arrival } from './simulation.ts'
 
 /** Something that was asked of the rule, and what it said. */

@@ -2,7 +2,7 @@
 export { STORE_TIME } from '../core/clock.ts'
 export type { LimitResult } from '../core/decision.ts'
 export { encodeScope } from '../core/key.ts'
-export { createLimit, type Limit } from '../core/limit.ts'
+export { createLimit, type Limit, type PrefetchTerms } from '../core/limit.ts'
 export {
   createOperation,
   type LimitKey,
@@ -16,6 +16,7 @@ export type {
   Idempotency,
   LayeredStore,
   LayerOptions,
+  PrefetchCount,
   Reply,
   Store,
   StoreCall,

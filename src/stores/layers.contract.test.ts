@@ -6,6 +6,7 @@ import { withDenialCache } from './denial-cache.ts'
 import { withFailover } from './failover/failover.ts'
 import { createPresence } from './failover/presence.ts'
 import { memoryStore } from './memory/memory-store.ts'
+import { withPrefetch } from './prefetch/prefetch.ts'
 
 const failover = {
   clock: undefined,
@@ -13,9 +14,10 @@ const failover = {
   instances: 1,
   createLocal: memoryStore,
   presence: createPresence(),
-  events: { has: () => false, storeFailed() {}, degraded() {}, recovered() {} },
+  events: { has: () => false, storeFailed() {}, degraded() {}, recovered() {}, prefetched() {} },
 }
 const denialCache = { maxAgeMs: 1e9 }
+const prefetch = { clock: undefined, timeoutMs: 20_000, denialCacheMs: 1_000, count() {} }
 
 // A layer may answer instead of the store, and never changes what the store said.
 describe.each<[string, () => Store]>([
@@ -28,6 +30,7 @@ describe.each<[string, () => Store]>([
     'withDenialCache(withFailover(a remote store))',
     () => withDenialCache(withFailover(remoteStore(), failover), denialCache),
   ],
+  ['withPrefetch(a remote store)', () => withPrefetch(remoteStore(), prefetch)],
 ])('the store contract on %s', (_, createStore) => {
   for (const { title, run } of storeContract({ createStore })) it(title, run)
 })
@@ -35,6 +38,7 @@ describe.each<[string, () => Store]>([
 describe.each<[string, (store: Store) => Store]>([
   ['withFailover', (store) => withFailover(store, failover)],
   ['withDenialCache', (store) => withDenialCache(store, denialCache)],
+  ['withPrefetch', (store) => withPrefetch(store, prefetch)],
 ])('%s', (_, wrap) => {
   it('says of itself what its store says of itself', () => {
     const trouble = new Error('no connection')

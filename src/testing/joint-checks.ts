@@ -74,6 +74,18 @@ export const jointChecks: readonly StoreCheck[] = [
     },
   },
   {
+    title: 'holds: give nothing back that leaves a log when they expire',
+    async check(store, name) {
+      const clock = manualClock(60_000)
+      const limiter = askingLimiter({ name, rule: slidingLog({ limit: 3, window: 250 }), store, clock })
+      await limiter.reserve('a', { estimate: 2, expiresIn: 250 })
+      clock.advance(91)
+      await limiter.consume('a')
+      clock.advance(87)
+      assert.equal((await limiter.consume('a', { cost: 3 })).retryAfterMs, 163)
+    },
+  },
+  {
     title: 'holds: are refunded when they expire, once, and only into the window that they came from',
     async check(store, name) {
       const clock = manualClock(60_000)

@@ -5,6 +5,7 @@ import type { Store } from '../core/store.ts'
 import type { WorkedExample } from '../core/worked-example.ts'
 import * as ruleExamples from '../rules/worked-examples.ts'
 import { changeChecks } from './change-checks.ts'
+import { grantChecks } from './grant-checks.ts'
 import { jointChecks } from './joint-checks.ts'
 import { nextChecks } from './next-checks.ts'
 import { nextExamples } from './next-examples.ts'
@@ -55,6 +56,7 @@ export function storeContract(options: StoreContractOptions): readonly ContractC
     ...jointChecks,
     ...nextChecks,
     ...changeChecks,
+    ...grantChecks,
   ]
   return checks.map(({ title, check }, index) => ({
     title,

@@ -113,7 +113,7 @@ describe('the dashboard', () => {
   it('shows every metric that there is', () => {
     const asked = questions.map(({ expr }) => expr).join(' ')
     const names = new Set(series.map(({ name }) => name.replace(/_(bucket|sum|count)$/, '')))
-    expect(names.size).toBe(10)
+    expect(names.size).toBe(14)
     for (const name of names) expect(asked).toContain(name)
   })
 })

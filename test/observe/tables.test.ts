@@ -73,7 +73,7 @@ describe('docs/observability.md', () => {
         .filter((cells) => cells.length === 3)
         .map(([name, , carried]) => [name, carried]),
     )
-    expect(events).toHaveLength(13)
+    expect(events).toHaveLength(14)
     for (const name of events) expect([...written.keys()]).toContain(`\`${name}\``)
     const heard = new Map<string, string>()
     for (const name of [

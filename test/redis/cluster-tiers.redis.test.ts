@@ -8,6 +8,7 @@ import type { Key, TiersOptions } from '../../src/limiter/options.ts'
 import { concurrency, fixedWindow, slidingLog, tokenBucket } from '../../src/rules/index.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
+import { type Action, decideCall, openLimit, operationOn } from '../open-limit.ts'
 import { patient } from '../patient.ts'
 import { ask } from '../servers/ask.ts'
 import { type SharedServers, useCluster } from '../servers/shared-servers.ts'
@@ -202,6 +203,30 @@ describe('tiers in several slots', () => {
     })
     expect(await slow.consume({ rare: 'key', later: 'full' })).toMatchObject({ allowed: false, limitedBy: 'later' })
     expect((await limiter.peek({ rare: 'key' })).remaining).toBe(4)
+  })
+
+  it('lend, and take back what was lent when a later one refuses', async () => {
+    const store = redisStore(client)
+    const limiter = `lending ${count++}`
+    const rare = openLimit(store, { limiter, tier: 'rare', rule: log(50) })
+    const later = openLimit(store, { limiter, tier: 'later', rule: log(100) })
+    const grant = { want: 11, soon: 0, soonMs: 1_000, endedId: 0, endedUsed: 0 }
+    const ask = async (holdId: number, key: string) => {
+      const lending: Action = { type: 'grant', amount: 1, holdId, holdMs: 60_000, grant }
+      const operations = [
+        operationOn(rare.limit, 'key', lending),
+        operationOn(later.limit, key, { type: 'consume', amount: 1 }),
+      ]
+      const [asked] = await decideCall(store, operations, HOUR_MS)
+      return [asked?.remaining, asked?.granted?.units]
+    }
+    expect(await ask(1, 'free')).toEqual([39, 10])
+    await later.decide('full', { type: 'charge', amount: 100 }, HOUR_MS)
+    expect(await ask(2, 'full')).toEqual([39, 0])
+    // Also where it was the first to be asked.
+    await rare.decide('key', { type: 'consume', amount: 35 }, HOUR_MS)
+    expect(await ask(3, 'full')).toEqual([4, 0])
+    expect((await rare.decide('key', { type: 'peek', amount: 1 }, HOUR_MS)).remaining).toBe(4)
   })
 
   it('say when something could not be refunded', async () => {

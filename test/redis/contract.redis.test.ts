@@ -36,7 +36,7 @@ describe.each(layered as RedisClientEntry[])('the store contract with failover a
   afterAll(() => opened?.close())
 
   const createStore = (): Store => {
-    const events = { has: () => false, storeFailed() {}, degraded() {}, recovered() {} }
+    const events = { has: () => false, storeFailed() {}, degraded() {}, recovered() {}, prefetched() {} }
     const presence = createPresence()
     const options = { clock: undefined, timeoutMs: 20_000, instances: 1, createLocal: memoryStore, presence, events }
     return withDenialCache(withFailover(redisStore(opened.client), options), { maxAgeMs: 1e9 })

@@ -20,6 +20,7 @@ import {
   tiers,
   traceOf,
   waitAfter,
+  withoutGrants,
 } from '../tier-twin.ts'
 
 let server: Address
@@ -85,8 +86,9 @@ describe('limiters of one name that disagree about the numbers of their rules', 
     [0, 1, 2].map((index) => tierList.map((tier) => ({ ...tier, rules: [tier.rules[index] as Rule] })))
 
   it('are decided on Redis as in memory on random schedules', async () => {
+    // What other numbers make of a grant that is long over depends on whether it was forgotten. The frame below forgets nothing.
     const property = fc.asyncProperty(tiers(fc.constant(false)), calls(waits), starts, (tierList, callList, startMs) =>
-      expectTwins(memoryStore(), tierList, callList, startMs, limitersOf(tierList)),
+      expectTwins(memoryStore(), tierList, callList.map(withoutGrants), startMs, limitersOf(tierList)),
     )
     await fc.assert(property, { numRuns: runs('twin') })
   })

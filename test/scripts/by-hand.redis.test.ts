@@ -79,7 +79,9 @@ describe('the scripts on the page', () => {
     const requests = tableOf('## Everything else').map(([request]) => code(request).replaceAll(/\d+/g, '0'))
     expect(requests).toEqual(['0', '0:blockFor:0', ...words])
     expect(words).toContain('reserve:0:0:0')
-    expect(more).toBe('after a cost or reserve :blockFor:milliseconds')
+    expect(more).toBe(
+      'after a grant :id:used of the one before it, and after a cost, reserve or grant :blockFor:milliseconds',
+    )
   })
 
   it('answer what the page says', () => {

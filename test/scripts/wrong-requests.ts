@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 /** What every script says to a request that it does not know, before the request itself. */
 export const REQUESTS: string =
   'ERR sluice: a request must be a cost, peek:cost, charge:amount, refund:amount, reserve:amount:id:milliseconds, ' +
-  'settle:id:used, extend:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset, got '
+  'grant:amount:soon:want:id:milliseconds:least, settle:id:used, extend:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset, got '
 
 /** What every script says to a key that it must not touch. */
 export const FOREIGN = 'ERR sluice: the key holds something else than a state of this rule, and it was left as it is'
@@ -23,6 +23,7 @@ export const MALFORMED: readonly string[] = [
     'reserve:1:-2:3',
   ],
   ...['settle', 'settle:1', 'settle:1:2:3', 'settle:1:1.5', 'settle:1:inf', 'extend', 'extend:1', 'extend:1:2:3'],
+  ...['grant', 'grant:1', 'grant:1:2:3:4:5', 'grant:1:2:3:4:5:6:7', 'grant:1:2:3:4:5:6:7:8:9', 'grant:1:2:3:4:5:x'],
   ...['blockFor:5', ':blockFor:5', '5:blockFor', '5:blockFor:', '5:blockFor:x', '5:blockFor:1.5', '5:blockFor:-5'],
   ...[
     'peek:1:blockFor:5',
@@ -52,6 +53,12 @@ export const WRONG_NUMBERS: readonly (readonly [request: string, message: string
   ['reserve:1:1:0', milliseconds('reserve', '0')],
   ['reserve:1:1:315619200001', milliseconds('reserve', '315619200001')],
   ['reserve:1:1:1:blockFor:0', milliseconds('blockFor', '0')],
+  ['grant:0:0:1:1:1:1', whole('the amount of a grant', '0')],
+  ['grant:5:0:4:1:1:1', 'what a grant wants must be a whole number of at least 5, got 4'],
+  ['grant:1:0:1:0:1:1', whole('the id of a grant', '0')],
+  ['grant:1:0:1:1:60001:1', 'the milliseconds of a grant must be a whole number from 1 to 60000, got 60001'],
+  ['grant:1:0:1:1:9:10', 'the least milliseconds of a grant must be a whole number from 1 to 9, got 10'],
+  ['grant:1:0:1:1:9:9:0:1', whole('the id of the grant before', '0')],
   ['settle:0:1', whole('the id of a settle', '0')],
   ['settle:1:9007199254740992', 'the amount of a settle must be a whole number of at least 0, got 9007199254740992'],
   ['extend:0:1', whole('the id of an extend', '0')],

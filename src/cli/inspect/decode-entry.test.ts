@@ -33,6 +33,18 @@ describe('what Redis keeps of a key', () => {
     expect(decodeEntry(log, encodeNumbers(...holds))).toMatchObject({ block: undefined, parts: undefined, taken: [] })
   })
 
+  it('is grants, after holds and before a state', () => {
+    const holds = [-1.5, 101, 2, 7, 3, 3, 100, 200]
+    const grants = [-2.75, 50, 1_100, 1_200, 2_000, ...[8, 40, 1_100], ...[9, 10, 1_200]]
+    const lent = [
+      { id: 8, amount: 40, endMs: 1_100 },
+      { id: 9, amount: 10, endMs: 1_200 },
+    ]
+    const all = decodeEntry(fixed, encodeNumbers(...holds, ...grants, 0, 4, 1_000))
+    expect(all).toMatchObject({ holds: [{ id: 7 }], grants: lent, parts: { count: 4 } })
+    expect(decodeEntry(log, encodeNumbers(...grants))).toMatchObject({ holds: [], grants: lent, parts: undefined })
+  })
+
   it('is slices, also of another number', () => {
     const state = { atMs: 1_000, counts: [1, 2], sliceMs: 500 }
     expect(decodeEntry(strict, encodeNumbers(1_000, 1, 2, -500))).toMatchObject({ state, parts: state })

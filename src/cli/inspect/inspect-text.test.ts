@@ -11,7 +11,7 @@ const DECISION: Decision = {
 }
 const STORED: StoredKey = {
   ...{ name: 'sluice:api:fixed-window@1:a', type: 'string', ttlMs: 1_000, bytes: 120 },
-  ...{ state: { atMs: 1 }, debt: 0, blockedUntilMs: null, holds: [] },
+  ...{ state: { atMs: 1 }, debt: 0, blockedUntilMs: null, holds: [], grants: [] },
 }
 
 function shown(decision: Partial<Decision>, stored: Partial<StoredKey>): string {
@@ -41,6 +41,15 @@ describe('an inspection for people', () => {
     [{ ttlMs: null }, '             string, 120 bytes, has no TTL\n'],
     [{ state: { atMs: 1, counts: [0, 2] } }, '  state      atMs 1, counts 0 2\n'],
     [{ debt: 3 }, '  debt       3\n'],
+    [
+      {
+        grants: [
+          { amount: 40, endMs: 900 },
+          { amount: 2, endMs: 800 },
+        ],
+      },
+      '  prefetched  42 in 2 grants, the last for 900 ms\n',
+    ],
   ])('%j', (stored, line) => {
     expect(shown({}, stored)).toContain(line)
   })

@@ -64,7 +64,7 @@ function formatFree(retryAfterMs: number, atMs: number): string {
 }
 
 function listStoredRows(stored: StoredKey, atMs: number): [string, string][] {
-  const { name, type, ttlMs, bytes, state, debt, blockedUntilMs, holds } = stored
+  const { name, type, ttlMs, bytes, state, debt, blockedUntilMs, holds, grants } = stored
   const rows: [string, string][] = []
   if (debt > 0) rows.push(['debt', `${debt}`])
   if (blockedUntilMs !== null) {
@@ -72,6 +72,11 @@ function listStoredRows(stored: StoredKey, atMs: number): [string, string][] {
   }
   for (const { amount, untilMs } of holds) {
     rows.push(['reserved', `${amount}, refunded in ${formatDuration(untilMs - atMs)} unless it is settled`])
+  }
+  if (grants.length > 0) {
+    const sum = grants.reduce((total, { amount }) => total + amount, 0)
+    const lastMs = Math.max(...grants.map(({ endMs }) => endMs))
+    rows.push(['prefetched', `${sum} in ${grants.length} grants, the last for ${formatDuration(lastMs - atMs)}`])
   }
   rows.push(['key', name])
   if (type === 'none') return [...rows, ['', 'does not exist: nothing is counted']]

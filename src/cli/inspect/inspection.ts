@@ -43,4 +43,6 @@ export interface StoredKey {
   readonly blockedUntilMs: number | null
   /** What callers have reserved, and when it comes back without a settlement. */
   readonly holds: readonly { readonly amount: number; readonly takenMs: number; readonly untilMs: number }[]
+  /** What processes have prefetched, and until when they may spend it. */
+  readonly grants: readonly { readonly amount: number; readonly endMs: number }[]
 }

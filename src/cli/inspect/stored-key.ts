@@ -24,6 +24,7 @@ export async function readStoredKey(
   }
   const untilMs = entry?.block?.untilMs ?? 0
   const live = entry?.holds.filter((hold) => hold.untilMs > nowMs) ?? []
+  const grants = entry?.grants.filter(({ endMs }) => endMs > nowMs) ?? []
   return {
     name,
     type,
@@ -33,6 +34,7 @@ export async function readStoredKey(
     debt: entry === undefined ? 0 : countDebt(rule, entry, nowMs),
     blockedUntilMs: untilMs > nowMs ? untilMs : null,
     holds: live.map(({ amount, takenMs, untilMs }) => ({ amount, takenMs, untilMs })),
+    grants: grants.map(({ amount, endMs }) => ({ amount, endMs })),
   }
 }
 

@@ -7,7 +7,7 @@
 -- holds     dated
 --
 -- plain #value == 24
--- full  windowMs, anchor, maxDebt: FixedWindow
+-- full  windowMs, anchor, maxDebt, prefetches = true, slotMs = windowMs: FixedWindow
 -- state fixed-window@1: start of the window, count, length of the window
 local function readFixedWindow(value, at)
   if #value - at == 23 then
@@ -59,6 +59,8 @@ if isStored and isKnown then
   end
 end
 local leftMs = startMs + windowMs - nowMs
+-- The window that opens with a first request does not open with what was lent.
+isKnown, count = isKnown and (isOpen or lent == 0 or anchor == 'clock'), count + lent
 
 -- @step
 local passes = count + amount <= limit
@@ -70,7 +72,7 @@ local resetAfterMs = (isOpen or count > 0) and leftMs or 0
 local laterMs = count > 0 and leftMs or 0
 
 -- @write
-stored = struct.pack('<ddd', startMs, count, windowMs)
+stored = struct.pack('<ddd', startMs, count - lent, windowMs)
 
 -- @patch
 redis.call('SETRANGE', key, '8', struct.pack('<d', count))

@@ -1,6 +1,6 @@
 import { knownOptions, oneOf, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
-import type { Rule } from '../../core/rule.ts'
+import { clockSlotEnd, type Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveWindow } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
@@ -48,7 +48,7 @@ export function fixedWindow(options: FixedWindowOptions): Rule {
 }
 
 function createRule(parameters: FixedWindowParameters): Rule {
-  const { limit, windowMs } = parameters
+  const { limit, windowMs, anchor } = parameters
   const rule: Rule<FixedWindowState> = {
     kind: 'fixed-window',
     stateName: 'fixed-window@1',
@@ -59,6 +59,10 @@ function createRule(parameters: FixedWindowParameters): Rule {
     refunds: 'by-time',
     windowMs,
     replenishes: 'at-window-end',
+    prefetches: true,
+    // A window that opens with its first request must not open with what was spent before it.
+    slotEndMs: ({ atMs }, nowMs, leastMs) =>
+      anchor === 'clock' ? clockSlotEnd(windowMs, nowMs, leastMs) : atMs + windowMs,
     share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
     withParameters: createRule,
     ...outliveWindow<FixedWindowParameters, FixedWindowState>(stepFixedWindow, adjustFixedWindow, parameters),

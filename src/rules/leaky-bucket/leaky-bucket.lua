@@ -11,7 +11,7 @@
 -- holds      pooled
 --
 -- plain #value == 32
--- full  periodMs, maxDebt, rate = leak, maxWaitMs = mode == 'shape' and maxWaitMs or nil: Level, recounted
+-- full  periodMs, maxDebt, rate = leak, maxWaitMs = mode == 'shape' and maxWaitMs or nil, prefetches = mode == 'police': Level, recounted
 -- state leaky-bucket@1: time, what is in the bucket in units of request * millisecond of a period, length of the period, requests that leak out in one
 
 -- @setup

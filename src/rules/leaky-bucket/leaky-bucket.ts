@@ -75,6 +75,8 @@ function createRule(parameters: Parameters): Rule {
     refunds: 'pool',
     windowMs: (capacity * periodMs) / leak,
     replenishes: 'continuously',
+    // The wait of a request that is shaped depends on all others.
+    prefetches: mode === 'police',
     share(instances) {
       const share = { ...parameters, ...shareLevel(parameters, instances) }
       const longestMs = drainMs(share)

@@ -7,7 +7,7 @@
 -- holds     dated
 --
 -- plain #value >= 40 and #value < 4136 and #value % 16 == 8
--- full  maxDebt, spanMs = windowMs, mostHolds = 200: Timeline
+-- full  maxDebt, spanMs = windowMs, mostHolds = 200, prefetches = true: Timeline
 -- state sliding-log@1: newest time, sum before the first pair, length of the window, then pairs of time and sum, oldest first; of more than 257 pairs as sluice.lua says
 
 -- @setup

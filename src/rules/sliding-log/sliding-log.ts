@@ -44,6 +44,7 @@ function createRule(parameters: WindowParameters): Rule {
     refunds: 'by-time',
     windowMs,
     replenishes: 'gradually',
+    prefetches: true,
     mostHolds: 200,
     share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
     withParameters: createRule,

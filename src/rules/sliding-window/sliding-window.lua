@@ -7,7 +7,7 @@
 -- holds     dated
 --
 -- plain #value == 32
--- full  windowMs, maxDebt: SlidingWindow
+-- full  windowMs, maxDebt, prefetches = true, slotMs = windowMs: SlidingWindow
 -- state sliding-window@1: start of the current window, its count, the count of the one before, length of the window
 local function readSlidingWindow(value, at)
   if #value - at == 31 then
@@ -79,12 +79,12 @@ if isStored and isKnown then
   isKnown = isKnown and current >= 0 and previous >= 0 and current + previous <= EXACT
   isKnown = isKnown and current % 1 + previous % 1 == 0
   keepsTtl = stateMs == startMs and current > 0 and not hasBlock
-  if stateMs < startMs then
-    current, previous = 0, startMs - stateMs == windowMs and current or 0
-  end
+  previous = stateMs == startMs and previous or startMs - stateMs == windowMs and current or 0
+  current = stateMs == startMs and current or 0
 end
 -- Of the last windowMs milliseconds leftMs - 1 lie in the window before. Rounded down: a steady client at the limit passes.
 local overlap = math.floor(previous * (leftMs - 1) / windowMs)
+current = current + lent
 
 -- @step
 local free = limit - current - overlap
@@ -104,7 +104,7 @@ elseif asked <= limit then
 end
 
 -- @write
-stored = struct.pack('<dddd', startMs, current, previous, windowMs)
+stored = struct.pack('<dddd', startMs, current - lent, previous, windowMs)
 
 -- @patch
 redis.call('SETRANGE', key, '8', struct.pack('<d', current))

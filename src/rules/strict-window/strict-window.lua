@@ -7,7 +7,7 @@
 -- holds     dated
 --
 -- plain #value == 8 * (slices + 3)
--- full  slices, maxDebt, sliceMs = math.ceil(windowMs / slices): StrictWindow
+-- full  slices, maxDebt, sliceMs = math.ceil(windowMs / slices), prefetches = true, slotMs = math.ceil(windowMs / slices): StrictWindow
 -- state strict-window@1: start of the newest slice, the counts of N + 1 slices, oldest first, minus the length of a slice
 local function readStrictWindow(value, at)
   local slices = (#value - at + 1) / 8 - 3
@@ -148,7 +148,7 @@ for slice = 2, live + 1 do
   counts[slice] = slice + passed <= live + 1 and counts[slice + passed] or 0
   used = used + counts[slice]
 end
-counts[1], counts[live + 2] = startMs, -sliceMs
+counts[1], counts[live + 2], used = startMs, -sliceMs, used + lent
 
 -- @step
 local passes = used + amount <= limit
@@ -156,7 +156,7 @@ if passes and take then
   used, counts[live + 1] = used + amount, counts[live + 1] + amount
 end
 local remaining, newest, resetAfterMs, laterMs = math.max(0, limit - used), live + 1, 0, 0
-while newest > 1 and counts[newest] == 0 do
+while newest > 1 and counts[newest] == 0 and lent == 0 do
   newest = newest - 1
 end
 if newest > 1 then

@@ -1,6 +1,6 @@
 import { knownOptions, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
-import type { Rule } from '../../core/rule.ts'
+import { clockSlotEnd, type Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveRequests } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
@@ -61,6 +61,8 @@ function createRule(parameters: StrictWindowParameters): Rule {
     refunds: 'by-time',
     windowMs,
     replenishes: 'gradually',
+    prefetches: true,
+    slotEndMs: ({ sliceMs }, nowMs, leastMs) => clockSlotEnd(sliceMs, nowMs, leastMs),
     share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
     withParameters: createRule,
     ...outliveRequests<StrictWindowParameters, StrictWindowState>({

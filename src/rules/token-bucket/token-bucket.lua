@@ -9,7 +9,7 @@
 -- holds     pooled
 --
 -- plain #value == 32
--- full  periodMs, maxDebt, rate = refill: Level, recounted
+-- full  periodMs, maxDebt, rate = refill, prefetches = true: Level, recounted
 -- state token-bucket@1: time, tokens used in units of token * millisecond of a period, length of the period, tokens that come back in one
 
 -- @setup

@@ -64,6 +64,7 @@ function createRule(parameters: Readonly<Record<'capacity' | 'refill' | 'periodM
     refunds: 'pool',
     windowMs: (capacity * periodMs) / refill,
     replenishes: 'continuously',
+    prefetches: true,
     share: (instances) => createRule({ ...parameters, ...shareLevel(parameters, instances) }),
     withParameters: createRule,
     ...outliveLevel(stepTokenBucket, { ...parameters, rate: refill }),

@@ -92,13 +92,14 @@ interface Admitted {
 }
 
 function hasChanged(stored: KeyState, next: KeyState): boolean {
-  if (stored.state !== next.state || stored.block !== next.block || stored.holds !== next.holds) return true
+  if (stored.state !== next.state || stored.block !== next.block) return true
+  if (stored.holds !== next.holds || stored.grants !== next.grants) return true
   const isSameRule = stored.countedBy?.identity === next.countedBy?.identity
   return !isSameRule || stored.convertedOnRefusal !== next.convertedOnRefusal
 }
 
-function isUntouched({ state, block, holds }: KeyState): boolean {
-  return state === undefined && block === undefined && holds === undefined
+function isUntouched({ state, block, holds, grants }: KeyState): boolean {
+  return state === undefined && block === undefined && holds === undefined && grants === undefined
 }
 
 /** How long a key counts. A refusal leaves a state that another rule counted as it is: the key lasts as long as that does. */

@@ -12,7 +12,7 @@ import type { PendingWrite } from './replay-log.ts'
 import { type CallHost, PendingCall, StoreCalls } from './store-calls.ts'
 
 /** What a failing store needs to be lived with. */
-export interface FailoverOptions extends Omit<LayerOptions, 'denialCacheMs'> {
+export interface FailoverOptions extends Omit<LayerOptions, 'denialCacheMs' | 'prefetches'> {
   /** Makes the store that decides meanwhile. Limiters on one store share it. */
   createLocal(): LocalStore
   /** The rule that the store counts instances by. */

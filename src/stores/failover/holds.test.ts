@@ -221,7 +221,7 @@ describe('an id', () => {
   })
 
   it('is counted also when no more ids can be remembered here', async () => {
-    const events = { has: () => true, storeFailed() {}, degraded() {}, recovered() {} }
+    const events = { has: () => true, storeFailed() {}, degraded() {}, recovered() {}, prefetched() {} }
     const createLocal = () => memoryStore({ maxKeys: 3 })
     const presence = createPresence()
     const failing = withFailover(store, { clock, timeoutMs: 500, instances: 1, createLocal, presence, events })

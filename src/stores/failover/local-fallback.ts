@@ -112,7 +112,9 @@ export class LocalFallback {
     const moved = { ...operation, limit, rule }
     const isEnding = operation.type === 'settle' || operation.type === 'extend'
     if (isEnding && !this.#holds.has(operation.holdId)) return createOperation(moved, 'peek', { rule })
-    return isRefused && isTaking(operation) ? asPeek(moved) : moved
+    if (isRefused && isTaking(operation)) return asPeek(moved)
+    // What is decided here is not spent elsewhere.
+    return operation.type === 'grant' ? { ...moved, type: 'consume' } : moved
   }
 
   #decideLocally(parts: readonly Part[], nowMs: number, idempotency: Idempotency | undefined): readonly LimitResult[] {
@@ -138,6 +140,7 @@ export class LocalFallback {
     const isHere = limit.onStoreFailure === 'fallback'
     switch (type) {
       case 'consume':
+      case 'grant':
         if (passes && result?.allowed === true) log.spend(key, rule, amount, share.limit - result.remaining)
         break
       case 'reserve':

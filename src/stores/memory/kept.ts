@@ -1,4 +1,5 @@
 import type { Rule, RuleState, StateCodec } from '../../core/rule.ts'
+import type { Grants } from '../../engine/grants.ts'
 import type { Holds } from '../../engine/holds.ts'
 import type { Block } from '../../engine/key-state.ts'
 
@@ -7,10 +8,13 @@ export interface KeptBlock extends Block {
   readonly freshMs: number
 }
 
-/** The holds of a key, until the key as a whole is as if untouched: what expired holds refund is not yet in its state. */
+/** The holds and grants of a key, until the key as a whole is as if untouched: what they refund or take when they end is not yet in its state. */
 export interface HoldList extends RuleState {
   readonly key: string
-  readonly holds: Holds
+  readonly holds: Holds | undefined
+  readonly grants: Grants | undefined
+  /** With grants: they become a part of it after their end, by when it may have been forgotten where it was kept. */
+  readonly state: RuleState | undefined
   readonly countedBy: Rule | undefined
   readonly convertedOnRefusal: boolean | undefined
   readonly freshMs: number

@@ -135,11 +135,12 @@ export class Keyspace {
     const block = this.#blocks.keys.size === 0 ? undefined : this.#blocks.read(key, byMs)
     const { countedBy, convertedOnRefusal } = this.#readStamp(kept) ?? list ?? UNSTAMPED
     return {
-      state: this.#readState(kept),
+      state: slot < 0 ? list?.state : this.#readState(kept),
       countedBy,
       convertedOnRefusal,
       block,
       holds: list?.holds,
+      grants: list?.grants,
       isKept: slot >= 0,
       shared: false,
     }
@@ -161,7 +162,8 @@ export class Keyspace {
       this.#forgetBlock(nowMs)
       this.#blocks.assertRoom(key, 'blocks')
     }
-    if (transition.holds !== found.holds && transition.holds !== undefined)
+    const { holds, grants } = transition
+    if (haveChanged(found, transition) && (holds !== undefined || grants !== undefined))
       this.#holds.assertRoom(key, 'keys with holds')
     const isNew = !found.isKept && transition.state !== undefined && transition.state !== found.state
     return !isNew || found.shared || !this.#states.isFull || this.#makeRoom(rule, nowMs)
@@ -169,7 +171,7 @@ export class Keyspace {
 
   /** Keeps what has changed. */
   keep(key: string, found: Found, transition: Transition, nowMs: number): void {
-    const { state, block, holds, resetAfterMs, convertedOnRefusal } = transition
+    const { state, block, holds, grants, resetAfterMs, convertedOnRefusal } = transition
     const countedBy = this.#changing ? transition.countedBy : undefined
     const restamped =
       countedBy !== found.countedBy || (this.#changing && convertedOnRefusal !== found.convertedOnRefusal)
@@ -182,9 +184,12 @@ export class Keyspace {
     if (block !== found.block || (changed && block !== undefined)) {
       this.#blocks.write(key, block && { ...block, freshMs: nowMs + lastsMs }, nowMs, lastsMs)
     }
-    if (holds !== found.holds || (changed && holds !== undefined)) {
-      const list = holds && { atMs: nowMs, key, holds, countedBy, convertedOnRefusal, freshMs: nowMs + lastsMs }
-      this.#holds.write(key, list, nowMs, lastsMs)
+    const hasList = holds !== undefined || grants !== undefined
+    if (haveChanged(found, transition) || (changed && hasList)) {
+      const stays = grants === undefined ? undefined : state
+      const freshMs = nowMs + lastsMs
+      const list = { atMs: nowMs, key, holds, grants, state: stays, countedBy, convertedOnRefusal, freshMs }
+      this.#holds.write(key, hasList ? list : undefined, nowMs, lastsMs)
     }
     if (found.shared) this.shared++
     if (!changed) return
@@ -243,6 +248,10 @@ export class Keyspace {
     this.evicted++
     return true
   }
+}
+
+function haveChanged(found: KeyState, { holds, grants }: KeyState): boolean {
+  return holds !== found.holds || grants !== found.grants
 }
 
 const UNSTAMPED: Pick<Stamped, 'convertedOnRefusal'> & { readonly countedBy: undefined } = {

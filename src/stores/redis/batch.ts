@@ -1,7 +1,7 @@
 import { timerNowMs } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import { NoAnswer } from '../../core/no-answer.ts'
-import type { Operation } from '../../core/operation.ts'
+import type { Operation, OperationType } from '../../core/operation.ts'
 import type { Reply, StoreCall } from '../../core/store.ts'
 import { hasDoneNothing, isCrossSlot } from './clients/server-words.ts'
 import { describeRules, type Located, type LocatedKeyspace } from './decide-in-one-slot.ts'
@@ -161,8 +161,14 @@ export class Batch implements HotBatch {
 
   /** The server has answered to some of the calls. */
   #decided(members: readonly Member[], given: unknown): void {
+    const width = this.#keyspaces.length
+    // By the full script the calls are decided in their order; a hot one decides nothing but costs and looks.
+    const readType = (place: number): OperationType => {
+      const { operations } = members[Math.floor(place / width)] as Member
+      return (operations[place % width] as Operation).type
+    }
     try {
-      const reply = new DecisionReply(given, members.length * this.#keyspaces.length)
+      const reply = new DecisionReply(given, members.length * width, 0, readType)
       for (const member of members) {
         member.results = reply.results(member.place, member.operations)
         this.#hasHandedOver ||= member.results === undefined

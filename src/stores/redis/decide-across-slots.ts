@@ -1,4 +1,4 @@
-import type { LimitResult } from '../../core/decision.ts'
+import type { Granted, LimitResult } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
 import { asPeek, createOperation, isTaking, type Operation } from '../../core/operation.ts'
 import type { Idempotency } from '../../core/store.ts'
@@ -7,6 +7,9 @@ import { computeSlot } from './compute-slot.ts'
 import { type Decided, decideInOneSlot, type Located, nameKey } from './decide-in-one-slot.ts'
 import { loadReply, saveReply } from './saved-reply.ts'
 import type { Runner } from './script-runner.ts'
+
+// How many others are live nothing says that was taken back.
+const NO_GRANT: Granted = { units: 0, lastsMs: 0, live: 0, endsMs: 0 }
 
 /** Some parts of a decision that one script can decide, and their places in the whole. */
 interface Group {
@@ -41,6 +44,7 @@ export async function decideAcrossSlots(
   if (known !== undefined) return known
   const decision = new SlotDecision(runner, groups, nowMs, located.length)
   await decision.decide()
+  if (decision.isRefused) decision.refuseGrants(located)
   if (idempotency === undefined || decision.isRefused) return decision.results
   // When that fails it is unknown whether it was kept: what was taken stays taken, or an id could stand for nothing.
   if (await saveReply(runner, first, idempotency, nowMs, decision.results)) return decision.results
@@ -129,6 +133,8 @@ class SlotDecision {
 
   async #undo({ group, decided, takers }: Taken): Promise<void> {
     const { located, places } = group
+    const lent = takers.flatMap((at) => endGrant(located[at] as Located))
+    if (lent.length > 0) await decideInOneSlot(this.#runner, lent, this.#nowMs)
     const undoing = takers.map((at): Located => {
       const { keyspace, operation } = located[at] as Located
       return { keyspace, operation: undo(operation, decided.timesMs[at] as number) }
@@ -143,6 +149,14 @@ class SlotDecision {
 
   #note({ places }: Group, decided: readonly LimitResult[]): void {
     for (const [index, place] of places.entries()) this.results[place] = decided[index] as LimitResult
+  }
+
+  /** Says that no grant was given where one was asked for, and nothing was taken. */
+  refuseGrants(located: readonly Located[]): void {
+    for (const [place, { operation }] of located.entries()) {
+      if (operation.type === 'grant')
+        this.results[place] = { ...(this.results[place] as LimitResult), granted: NO_GRANT }
+    }
   }
 }
 
@@ -179,6 +193,13 @@ function findTakers({ located }: Group, results: readonly LimitResult[]): readon
   return [...located.keys()].filter((at) => {
     return isTaking((located[at] as Located).operation) && results[at]?.allowed === true
   })
+}
+
+/** What ends a grant when another slot refuses. What it came with goes back apart. */
+function endGrant({ keyspace, operation }: Located): readonly Located[] {
+  if (operation.type !== 'grant') return []
+  const { rule, holdId } = operation
+  return [{ keyspace, operation: createOperation(operation, 'settle', { rule, holdId }) }]
 }
 
 function undo(operation: Operation, takenMs: number): Operation {

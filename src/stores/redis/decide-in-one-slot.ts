@@ -40,7 +40,8 @@ export async function decideInOneSlot(
   const args = encodeFull(keyspaces, nowMs, [operations], how)
   for (;;) {
     const reply = await runner.run(FULL_SCRIPT, names, args)
-    const answers = new DecisionReply(reply, located.length, idempotency === undefined ? 1 : 0)
+    const extra = idempotency === undefined ? 1 : 0
+    const answers = new DecisionReply(reply, located.length, extra, (place) => (operations[place] as Operation).type)
     const results = answers.results(0, operations)
     // The script was busy with many reservations of a key, and has done a part of that.
     if (results === undefined) continue

@@ -1,7 +1,7 @@
 import { STORE_TIME } from '../../core/clock.ts'
 import type { LimitResult, Reason } from '../../core/decision.ts'
 import { LimiterError } from '../../core/limiter-error.ts'
-import type { Operation, OperationType } from '../../core/operation.ts'
+import type { GrantRequest, Operation, OperationType } from '../../core/operation.ts'
 
 /** The texts of a hot script's arguments. Those at the end that are as the script assumes are left out. */
 export function encodeCall(
@@ -35,12 +35,17 @@ export function encodeOperation(operation: Operation): string {
   return rulesVary || shadow ? `${rulesVary ? 'changing:' : ''}${shadow ? 'shadow:' : ''}${text}` : text
 }
 
-function encodeRequest({ type, amount, blockMs, holdId, holdMs, takenMs, replaces }: Operation): string {
+function encodeRequest({ type, amount, blockMs, holdId, holdMs, grant, takenMs, replaces }: Operation): string {
   switch (type) {
     case 'consume':
       return `${amount}${encodeBlock(blockMs)}`
     case 'reserve':
       return `reserve:${amount}:${holdId}:${holdMs}${encodeBlock(blockMs)}`
+    case 'grant': {
+      const { want, soon, soonMs, endedId, endedUsed } = grant as GrantRequest
+      const ended = endedId === 0 ? '' : `:${endedId}:${endedUsed}`
+      return `grant:${amount}:${soon}:${want}:${holdId}:${holdMs}:${soonMs}${ended}${encodeBlock(blockMs)}`
+    }
     case 'settle':
       return `settle:${holdId}:${amount}`
     case 'extend':
@@ -63,19 +68,22 @@ function encodeBlock(blockMs: number): string {
 
 /**
  * What a script answered to several operations: three numbers where one is allowed at once, and otherwise four, of which the first is a
- * status below zero. `LimitResult` is made when it is asked for.
+ * status below zero. After that of a grant come four numbers more. `LimitResult` is made when it is asked for.
  */
 export class DecisionReply {
   readonly #numbers: readonly number[]
   /** Where each answer starts; absent when all have three numbers. */
   readonly #starts: readonly number[] | undefined
 
-  /** @param extra how many numbers follow each answer: one for its time, if that was asked for. */
-  constructor(reply: unknown, size: number, extra: 0 | 1 = 0) {
+  /**
+   * @param extra how many numbers follow each answer: one for its time, if that was asked for.
+   * @param readType what type of operation is in a place. Absent: none is a grant.
+   */
+  constructor(reply: unknown, size: number, extra: 0 | 1 = 0, readType?: (place: number) => OperationType) {
     this.#numbers = wholeNumbers(reply)
     this.#starts = undefined
     if (extra === 0 && this.#numbers.length === 3 * size) return
-    this.#starts = findStarts(this.#numbers, size, extra)
+    this.#starts = findStarts(this.#numbers, size, extra, readType)
     if (this.#numbers.length === this.#starts[size]) return
     wrongReply(reply, `the answers to ${size} requests in whole numbers`)
   }
@@ -96,12 +104,18 @@ export class DecisionReply {
     const numbers = this.#numbers
     const at = this.#starts === undefined ? 3 * place : (this.#starts[place] as number)
     const status = numbers[at] as number
+    if (type === 'grant') return this.#withGranted(this.result(place), status >= 0 ? at + 3 : at + 4)
     if (status >= 0) return allowed(status, numbers[at + 1] as number, numbers[at + 2] as number, 0)
     const [second, resetAfterMs, fourth] = numbers.slice(at + 1, at + 4) as [number, number, number]
     if (status === STATUS.handedOver) return undefined
     if (status === STATUS.blocked) return refused('blocked', 0, resetAfterMs, fourth, second)
     if (status === STATUS.limit) return refused(explain(type, fourth), second, resetAfterMs, fourth, undefined)
     return allowed(second, resetAfterMs, fourth, STATUS.handedOver - status)
+  }
+
+  #withGranted(result: LimitResult | undefined, at: number): LimitResult | undefined {
+    const [units, lastsMs, live, endsMs] = this.#numbers.slice(at, at + 4) as [number, number, number, number]
+    return result && { ...result, granted: { units, lastsMs, live, endsMs } }
   }
 
   /** By its key's own time, when the operation in this place was decided. */
@@ -120,11 +134,16 @@ function explain(type: OperationType, retryAfterMs: number): Reason {
   return retryAfterMs === NEVER ? 'cost-exceeds-limit' : 'limit'
 }
 
-function findStarts(numbers: readonly number[], size: number, extra: number): readonly number[] {
+function findStarts(
+  numbers: readonly number[],
+  size: number,
+  extra: number,
+  readType: ((place: number) => OperationType) | undefined,
+): readonly number[] {
   const starts = [0]
   for (let index = 0, at = 0; index < size; index++) {
     const status = numbers[at] as number
-    at += (status >= 0 ? 3 : 4) + extra
+    at += (status >= 0 ? 3 : 4) + (readType?.(index) === 'grant' ? 4 : 0) + extra
     starts.push(at)
   }
   return starts

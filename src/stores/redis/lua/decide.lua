@@ -11,6 +11,7 @@ local function moveBack(rule, entry, nowMs)
       -- A window starts before the time that it is moved to. What a hold took has to stay in the window that counts it.
       entry.holds = moveHolds(entry.holds, state.atMs - (moved and moved.atMs or nowMs), state.atMs - nowMs)
     end
+    entry.grants = entry.grants and moveGrants(entry.grants, state.atMs - nowMs, math.huge)
   elseif state then
     timeMs = math.max(state.atMs, nowMs)
   end
@@ -37,6 +38,11 @@ local function keyTime(rule, entry, nowMs)
   if entry.holds and not entry.isUnfinished then
     -- The key was there when a hold was taken, also if nothing else tells of that any more.
     timeMs = math.max(timeMs, entry.holds.lastTakenMs)
+  end
+  if entry.grants and not entry.isUnfinished then
+    foldEnded(rule, entry, timeMs)
+  end
+  if entry.holds and not entry.isUnfinished then
     returnExpired(rule, entry, timeMs)
   end
   local counting = entry.state and not entry.isUnfinished and readCounting(rule, entry.state)
@@ -59,7 +65,7 @@ local function consume(rule, entry, cost, nowMs, take, newHold)
   local timeMs = keyTime(rule, entry, nowMs)
   local blockedMs, never = entry.untilMs and math.max(0, entry.untilMs - nowMs) or 0, cost > rule.limit
   local retryAfterMs, remaining, resetAfterMs, nextAfterMs, delayMs, state =
-    step(rule, entry.state, timeMs, never and 0 or cost, false)
+    step(rule, countLive(rule, entry, timeMs), timeMs, never and 0 or cost, false)
   local passes = retryAfterMs == 0
   local allowed = passes and not never and blockedMs == 0
   if allowed and take then
@@ -71,18 +77,29 @@ local function consume(rule, entry, cost, nowMs, take, newHold)
     end
     -- What passes proves that a block is over.
     entry.blockAtMs, entry.untilMs = nil, nil
-    entry.state, entry.changed, entry.counted = resetAfterMs > 0 and state or nil, true, true
+    if entry.grants then
+      entry.state = stateAfter(rule, entry.state, timeMs, cost)
+    else
+      entry.state = resetAfterMs > 0 and state or nil
+    end
+    entry.changed, entry.counted = true, true
   elseif passes then
     -- The step has counted a cost that is not taken after all: show the state as it stays.
     local _
-    _, remaining, resetAfterMs, nextAfterMs = step(rule, entry.state, timeMs, 0, true)
+    _, remaining, resetAfterMs, nextAfterMs = step(rule, countLive(rule, entry, timeMs), timeMs, 0, true)
+  elseif entry.grants and not never then
+    -- Holds that expire are left out of account: then it may pass sooner.
+    retryAfterMs = passesAfterGrants(rule, entry, timeMs, cost)
   elseif entry.holds and not never then
     retryAfterMs = passesAfter(rule, entry, timeMs, cost, retryAfterMs)
+  end
+  if entry.grants then
+    resetAfterMs = math.max(resetAfterMs, entry.grants.freshMs - timeMs)
   end
   if entry.holds then
     -- At the latest: then the last of them expires, and the state is fresh.
     resetAfterMs = math.max(readUntil(entry.holds, entry.holds.count) - timeMs, resetAfterMs)
-    if allowed and remaining < rule.limit then
+    if allowed and remaining < rule.limit and not entry.grants then
       nextAfterMs = passesAfter(rule, entry, timeMs, remaining + 1, nextAfterMs)
     end
   end
@@ -110,18 +127,36 @@ local function adjust(rule, entry, cost, nowMs, takenMs)
   if cost > 0 and entry.holds then
     clipHolds(rule, entry, timeMs)
   end
-  entry.state = stateAfter(rule, entry.state, timeMs, cost, takenMs)
+  if cost < 0 or not entry.grants then
+    entry.state = stateAfter(rule, entry.state, timeMs, cost, takenMs)
+  else
+    -- The debt has a bound, and the units of the grants have to fit below it when they become a part of the state.
+    local counted = stateAfter(rule, countLive(rule, entry, timeMs), timeMs, cost)
+    entry.state = stateAfter(rule, counted, timeMs, -entry.grants.sum)
+  end
   entry.changed, entry.counted = entry.changed or entry.exists or entry.state ~= nil, true
   endBlock(entry, nowMs)
   entry.timeMs = nil
 end
 
--- Ends a hold of which used was used. Answers whether it was there.
+-- Ends a grant of which used was used, as if that was taken now. Answers whether it was there.
+local function settleGrant(rule, entry, id, used, nowMs)
+  keyTime(rule, entry, nowMs)
+  local isFound, others = removeGrant(entry.grants, id)
+  if isFound then
+    entry.grants = others
+    adjust(rule, entry, used, nowMs)
+    entry.changed = true
+  end
+  return isFound
+end
+
+-- Ends a hold or a grant of which used was used. Answers whether it was there.
 local function settle(rule, entry, id, used, nowMs)
   keyTime(rule, entry, nowMs)
   local row = findHold(entry.holds, id)
   if not row then
-    return false
+    return settleGrant(rule, entry, id, used, nowMs)
   end
   local amount, left, takenMs = readRow(entry.holds, row)
   entry.holds = replaceHold(entry.holds, row)
@@ -187,11 +222,46 @@ local function take(rule, entry, operation, nowMs)
   return false, 0, entry.resetAfterMs, blockedMs, 0
 end
 
+-- Ends the grant that a process had before the one that it asks for.
+local function endEarlier(rule, entry, operation, nowMs)
+  if operation.endedId then
+    settleGrant(rule, entry, operation.endedId, operation.endedUsed, nowMs)
+  end
+end
+
+-- What a process that asks for a grant gets, how many there are, and when the last of them ends.
+local function describeGrant(entry, units, endMs)
+  local grants, timeMs = entry.grants, entry.timeMs
+  entry.units, entry.lastsMs = units or 0, endMs and endMs - timeMs or 0
+  entry.live, entry.endsMs = grants and grants.count or 0, grants and grants.lastMs - timeMs or 0
+end
+
+-- Takes a cost. Where that passes, the process that asks gets units to spend besides.
+local function grant(rule, entry, operation, nowMs)
+  endEarlier(rule, entry, operation, nowMs)
+  local allowed, remaining, resetAfterMs, laterMs, waitMs = take(rule, entry, operation, nowMs)
+  local units, endMs = nil, nil
+  if allowed then
+    units, endMs = sizeGrant(rule, entry, operation, remaining)
+  end
+  entry.grants = units and addGrant(rule, entry, operation.id, units, endMs) or entry.grants
+  describeGrant(entry, units, endMs)
+  if units then
+    -- Asked once more: what is left beside the grant.
+    local _
+    entry.timeMs = nil
+    _, remaining, resetAfterMs, laterMs = consume(rule, entry, 0, nowMs, false)
+  end
+  return allowed, remaining, resetAfterMs, laterMs, waitMs
+end
+
 -- Decides one operation on one key. Answers as consume does.
 local function decide(rule, entry, operation, nowMs)
   local type, amount, isFound = operation.type, operation.amount, nil
   if type == 'consume' or type == 'reserve' then
     return take(rule, entry, operation, nowMs)
+  elseif type == 'grant' then
+    return grant(rule, entry, operation, nowMs)
   elseif type == 'peek' then
     return consume(rule, entry, amount, nowMs, false)
   elseif type == 'settle' or type == 'extend' then
@@ -214,7 +284,8 @@ local function decide(rule, entry, operation, nowMs)
     entry.changed = entry.changed or entry.untilMs ~= nil or (type == 'reset' and entry.exists)
     entry.blockAtMs, entry.untilMs = nil, nil
     if type == 'reset' then
-      entry.state, entry.holds, entry.counted = nil, nil, true
+      -- The units of live grants are being spent, and would count nowhere.
+      entry.state, entry.holds, entry.counted, entry.timeMs = nil, nil, true, nil
     end
   end
   return consume(rule, entry, 1, nowMs, false)

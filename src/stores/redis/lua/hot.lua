@@ -1,12 +1,10 @@
 -- @arguments
-local isServerTime = nowMs == -1
+local isServerTime, reply, n, lost = nowMs == -1, { nil, nil, nil, nil }, 0, nil
 if isServerTime then
   local time = redis.call('TIME')
-  local partMs = time[2] / 1000
-  nowMs = time[1] * 1000 + (partMs - partMs % 1)
+  nowMs = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
 end
 -- @setup
-local reply, n, lost = { nil, nil, nil, nil }, 0, nil
 -- @get
 for index = 1, #KEYS do
   local key, text, first = KEYS[index], ARGV[FIRST + index] or shared, n
@@ -21,24 +19,30 @@ for index = 1, #KEYS do
   local isKnown = not isNew or cost > 0 or isMissing(key)
   isKnown = isKnown and key ~= lost and amount >= 1 and amount <= limit and amount % 1 == 0
   -- A block comes before the state: minus infinity, when it began, when it ends. It stays until something passes.
-  local isStored, hasBlock, mark, beganMs, untilMs = value, false, 0, 0, 0
+  local isStored, hasBlock, mark, beganMs, untilMs, isTaken, ttlMs = value, false, 0, 0, 0, false, nil
+  local front, lent, firstMs, lastMs, freshMs = nil, 0, 0, 0, 0
   if value and not isPlain(value) and #value >= 24 then
     mark, beganMs, untilMs = struct.unpack('<ddd', value)
     hasBlock = mark == -math.huge and beganMs % 1 + untilMs % 1 == 0 and untilMs <= 2 * EXACT
     hasBlock = hasBlock and beganMs >= 0 and beganMs <= nowMs and beganMs < untilMs
     isStored, value = not hasBlock or #value > 24, string.sub(value, hasBlock and 25 or 1)
   end
+  -- Then grants: their mark, what they lend, when the first and the last ends and the key is fresh, and 24 bytes of each.
+  if isStored and #value >= 64 and string.byte(value, 8) > 127 then
+    mark, lent, firstMs, lastMs, freshMs = struct.unpack('<ddddd', value)
+    isKnown = isKnown and mark % 1 == 0.25 and #value >= 22 - 24 * mark and firstMs > nowMs and lastMs <= nowMs + 60000
+    front = isKnown and string.sub(value, 1, 22 - 24 * mark)
+    isStored, value = front and #value > #front, front and string.sub(value, #front + 1)
+  end
   isKnown = isKnown and (not isStored or isPlain(value))
   -- @read
-  local isTaken, ttlMs = false, nil
   for _ = 1, isKnown and times or 0 do
     local blockedMs = hasBlock and untilMs > nowMs and untilMs - nowMs or 0
     local take = cost > 0 and blockedMs == 0
     -- @step
+    isKnown, resetAfterMs = isKnown and (passes or not front), math.max(resetAfterMs, freshMs - nowMs)
     if passes and blockedMs == 0 then
-      if take then
-        isTaken, hasBlock, ttlMs = true, false, resetAfterMs
-      end
+      isTaken, hasBlock, ttlMs = take or isTaken, hasBlock and not take, take and resetAfterMs or ttlMs
       -- @allowed
     else
       local status = blockedMs > 0 and -2 or -1
@@ -53,7 +57,6 @@ for index = 1, #KEYS do
       reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], n = status, remaining, resetAfterMs, laterMs, n + 4
     end
   end
-
   if isKnown and ttlMs then
     -- @set
   end

@@ -10,7 +10,7 @@ local function readOperation(text)
   end
   local type, count, operation = words[1], #words, { isChanging = isChanging, isShadow = isShadow }
   operation.type = tonumber(type) and 'consume' or type
-  if words[count - 1] == 'blockFor' and (tonumber(type) or type == 'reserve') then
+  if words[count - 1] == 'blockFor' and (tonumber(type) or type == 'reserve' or type == 'grant') then
     count = count - 2
     operation.blockMs = isRight and whole('the milliseconds of a blockFor', words[count + 2], 1, LONGEST_MS)
   end
@@ -30,6 +30,15 @@ local function readOperation(text)
     operation.amount = whole('the amount of a reserve', words[2], 1)
     operation.id = whole('the id of a reserve', words[3], 1)
     operation.holdMs = whole('the milliseconds of a reserve', words[4], 1, LONGEST_MS)
+  elseif isRight and type == 'grant' and (count == 7 or count == 9) then
+    operation.amount = whole('the amount of a grant', words[2], 1)
+    operation.soon = whole('what a grant is soon spent of', words[3], 0)
+    operation.want = whole('what a grant wants', words[4], operation.amount)
+    operation.id = whole('the id of a grant', words[5], 1)
+    operation.holdMs = whole('the milliseconds of a grant', words[6], 1, LONGEST_GRANT_MS)
+    operation.soonMs = whole('the least milliseconds of a grant', words[7], 1, operation.holdMs)
+    operation.endedId = count == 9 and whole('the id of the grant before', words[8], 1)
+    operation.endedUsed = count == 9 and whole('what was used of the grant before', words[9], 0)
   elseif isRight and type == 'settle' and count == 3 then
     operation.id = whole('the id of a settle', words[2], 1)
     operation.amount = whole('the amount of a settle', words[3], 0)
@@ -37,10 +46,11 @@ local function readOperation(text)
     operation.id = whole('the id of an extend', words[2], 1)
     operation.amount = whole('the milliseconds of an extend', words[3], 1, LONGEST_MS)
   elseif not (isRight and (type == 'unblock' or type == 'reset') and count == 1) then
-    local short = 'a cost, peek:cost, charge:amount, refund:amount, reserve:amount:id:milliseconds, settle:id:used, '
+    local short = 'a cost, peek:cost, charge:amount, refund:amount, reserve:amount:id:milliseconds, '
+    short = short .. 'grant:amount:soon:want:id:milliseconds:least, settle:id:used, '
     local known = short .. 'extend:id:milliseconds, block:milliseconds, reblock:milliseconds, unblock or reset'
     error('sluice: a request must be ' .. known .. ', got ' .. request, 0)
   end
-  operation.isTaking = operation.type == 'consume' or operation.type == 'reserve'
+  operation.isTaking = operation.type == 'consume' or operation.type == 'reserve' or operation.type == 'grant'
   return operation
 end

@@ -4,6 +4,9 @@ local LONGEST_MS = 315619200000
 local MOST_LAG_MS = 60000
 -- The most holds of one key at once.
 local MOST_HOLDS = 1000
+-- The most grants of one key at once, the shortest that is worth its while, and the longest. An end that is further ahead than that is from
+-- before the clock was set back.
+local MOST_GRANTS, LEAST_GRANT_MS, LONGEST_GRANT_MS = 256, 4, 60000
 -- How many runs of a long timeline one call gives holds back to that have expired. Those of more take further calls.
 local MOST_CHANGED_RUNS = 4
 -- Where more holds than that are put into a new order, because the clock was set back, the decision takes a further call.
@@ -84,6 +87,8 @@ end
 
 -- @holds
 
+-- @grants
+
 -- @decide
 
 -- @operation
@@ -112,10 +117,15 @@ local function loadReply(key, count, nowMs)
 end
 
 -- The reply to requests of which none is decided: they are to be sent again.
-local function handBack(count, hasTimes)
-  local reply, size = {}, hasTimes and 5 or 4
-  for place = 1, size * count do
-    reply[place] = place % size == 1 and -3 or 0
+local function handBack(tiers, decisions, first, hasTimes)
+  local reply = {}
+  for place = 0, #tiers * decisions - 1 do
+    local request = place < #tiers and tiers[place + 1].request or ARGV[first + place - #tiers]
+    local size = 3 + (readOperation(request).type == 'grant' and 4 or 0) + (hasTimes and 1 or 0)
+    reply[#reply + 1] = -3
+    for _ = 1, size do
+      reply[#reply + 1] = 0
+    end
   end
   return reply
 end
@@ -185,11 +195,14 @@ for decision = 0, isKnown and -1 or decisions - 1 do
       error('sluice: each tier must have its own key, got twice ' .. key, 0)
     end
     seen[key] = true
+    if idMs > 0 and operation.type == 'grant' then
+      error('sluice: a grant is of one request, and it has no id', 0)
+    end
     kept[key] = kept[key] or readKey(key, tier.rule, operation.isChanging)
     local entry = openEntry(tier.rule, kept[key], nowMs)
     if entry.isUnfinished then
       keepUnfinished(key, kept[key], entry, operation.isChanging)
-      return handBack(decisions * count, sign == '@')
+      return handBack(tiers, decisions, rest, sign == '@')
     end
     local part = { key = key, tier = tier, operation = operation, entry = entry }
     part.allowed, part.remaining, part.resetAfterMs, part.laterMs, part.waitMs =
@@ -202,8 +215,10 @@ for decision = 0, isKnown and -1 or decisions - 1 do
     if isRefused and operation.isTaking and part.allowed then
       -- All that is to be taken or none.
       part.entry = openEntry(rule, kept[key], nowMs)
+      endEarlier(rule, part.entry, operation, nowMs)
       part.allowed, part.remaining, part.resetAfterMs, part.laterMs, part.waitMs =
         consume(rule, part.entry, operation.amount, nowMs, false)
+      describeGrant(part.entry)
     end
     if part.entry.changed then
       local before = kept[key]
@@ -227,6 +242,11 @@ for decision = 0, isKnown and -1 or decisions - 1 do
     end
     reply[n + 1], reply[n + 2] = part.resetAfterMs, part.laterMs
     n = n + 2
+    if operation.type == 'grant' then
+      local entry = part.entry
+      reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = entry.units, entry.lastsMs, entry.live, entry.endsMs
+      n = n + 4
+    end
     if sign == '@' then
       n = n + 1
       reply[n] = part.entry.timeMs

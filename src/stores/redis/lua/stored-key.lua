@@ -1,6 +1,6 @@
 -- What is kept of a key. A state starts with its own time, a whole number. What comes before it starts with another one: a block is
--- -math.huge and two times, n holds are the number -n - 0.5, two numbers and five columns, and before all that, where the rule may change, is the
--- rule that counted: -0.5, the length of its text, and the text. With -0.25 that rule was only taken over by a refusal, and nothing has
+-- -math.huge and two times, n holds are the number -n - 0.5, two numbers and five columns, n grants the number -n - 0.75, four numbers and
+-- three of each, and before all that, where the rule may change, is the rule that counted: -0.5, the length of its text, and the text. With -0.25 that rule was only taken over by a refusal, and nothing has
 -- been counted by it yet. What cannot be one of these is nothing that was written here. Of a long timeline
 -- the front is all that.
 local function readKey(key, rule, isChanging)
@@ -38,6 +38,12 @@ local function readKey(key, rule, isChanging)
   if isWhole(count, 1) and #value >= at + 23 + count * 40 then
     stored.holds = readHolds(value, at + 8, count)
     at = at + 24 + count * 40
+    mark = #value >= at + 7 and struct.unpack('<d', value, at) or 0
+  end
+  count = -mark - 0.75
+  if isWhole(count, 1) and #value >= at + 39 + count * 24 then
+    stored.grants = readGrants(value, at + 8, count)
+    at = at + 40 + count * 24
   end
   local hasState = line or at == 1 or at <= #value
   if line then
@@ -81,7 +87,8 @@ local function recount(rule, stored, entry, timeMs, nowMs)
     -- Stored even by a refusal: if it were not, it would be used anew at every request. But only by one, until something is
     -- counted: callers who disagree about the rule for long must not use it anew at every request either.
     entry.changed, entry.keptMs = true, 0
-    entry.kept = { state = entry.state, holds = entry.holds, countedBy = rule, text = rule.text, isConverted = true }
+    entry.kept = { state = entry.state, holds = entry.holds, grants = entry.grants }
+    entry.kept.countedBy, entry.kept.text, entry.kept.isConverted = rule, rule.text, true
   end
 end
 
@@ -96,6 +103,7 @@ local function openEntry(rule, stored, nowMs)
     timeMs = nil,
     state = stored.state,
     holds = stored.holds,
+    grants = stored.grants,
     blockAtMs = stored.blockAtMs,
     untilMs = stored.untilMs,
     kept = stored,
@@ -119,6 +127,7 @@ local function writeKey(key, rule, stored, isChanging, isServerTime)
     front, ids, amounts, lefts, takens, untils = writeHolds(stored.holds)
     front = tag .. block .. front
   end
+  untils = stored.grants and untils .. writeGrants(stored.grants) or untils
   -- A TTL only frees memory, so it may be late. A caller's clock need not run as fast as the server's: a minute longer.
   local ttlMs = stored.ttlMs and (isServerTime and stored.ttlMs or stored.ttlMs + 60000)
   local ttl = ttlMs and string.format('%.0f', ttlMs)
@@ -136,6 +145,7 @@ end
 local function keepUnfinished(key, stored, entry, isChanging)
   stored.state, stored.holds, stored.blockAtMs, stored.untilMs =
     entry.state, entry.holds, entry.blockAtMs, entry.untilMs
+  stored.grants = entry.grants
   writeKey(key, stored.countedBy, stored, isChanging)
 end
 
@@ -150,6 +160,7 @@ local function closeEntry(rule, entry)
     ttlMs = math.max(entry.resetAfterMs, entry.counted and 0 or entry.keptMs),
     state = kept.state,
     holds = kept.holds,
+    grants = kept.grants,
     blockAtMs = entry.blockAtMs,
     untilMs = entry.untilMs,
     countedBy = entry.counted and rule or kept.countedBy,

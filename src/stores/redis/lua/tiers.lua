@@ -64,14 +64,28 @@ for decision = 0, decisions - 1 do
         hasBlock = hasBlock and beganMs >= 0 and beganMs <= nowMs and beganMs < untilMs
         isStored, value = not hasBlock or #value > 24, string.sub(value, hasBlock and 25 or 1)
       end
+      -- Grants come then: their mark, what they lend, when the first and the last ends, when the key is fresh, and 24 bytes of each.
+      local front, lent, freshMs = nil, 0, 0
+      if isStored and #value >= 64 and string.byte(value, 8) > 127 then
+        local grants, sum, firstMs, lastMs, atMs = struct.unpack('<ddddd', value)
+        if grants % 1 == 0.25 and #value >= 22 - 24 * grants and firstMs > nowMs and lastMs <= nowMs + 60000 then
+          front, lent, freshMs, value =
+            string.sub(value, 1, 22 - 24 * grants), sum, atMs, string.sub(value, 23 - 24 * grants)
+          isStored = value ~= ''
+        end
+      end
       local blockedMs = hasBlock and untilMs > nowMs and untilMs - nowMs or 0
       local take, stored, keepsTtl = takes and cost > 0 and blockedMs == 0, nil, false
       local isPassing, left, resetMs, waitMs, delayedMs = false, 0, 0, 0, 0
       -- @tiers
+      -- When grants let it pass only their list tells.
+      isKnown = isKnown and (isPassing or not front)
+      resetMs = front and math.max(resetMs, freshMs - nowMs) or resetMs
       if not isKnown then
         break
       elseif isPassing and blockedMs == 0 then
-        newValues[index], newTtls[index] = take and stored, not (keepsTtl and isServerTime) and resetMs
+        newValues[index] = take and (front and front .. stored or stored)
+        newTtls[index] = (front or not (keepsTtl and isServerTime)) and resetMs
         if delayedMs > 0 then
           n = n + 1
           reply[n] = -3 - delayedMs

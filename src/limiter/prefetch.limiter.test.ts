@@ -1,0 +1,110 @@
+import { Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { remoteStore } from '../../test/remote-store.ts'
+import { collectMetrics } from '../observe/prometheus/index.ts'
+import { concurrency } from '../rules/concurrency/concurrency.ts'
+import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
+import { leakyBucket } from '../rules/leaky-bucket/leaky-bucket.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
+import { manualClock } from '../testing/manual-clock.ts'
+import { createLimiter } from './create-limiter.ts'
+import type { PrefetchOptions } from './options.ts'
+
+const rule = fixedWindow({ limit: 1_000, window: 60_000 })
+
+function limiterWith(prefetch: boolean | PrefetchOptions, store = remoteStore()) {
+  const clock = manualClock(1_000_000)
+  const limiter = createLimiter({ name: 'api', rule, store, clock, instances: 1, prefetch })
+  const decide = async (count: number): Promise<string[]> => {
+    const decidedBy: string[] = []
+    for (let left = count; left > 0; left--) decidedBy.push((await limiter.consume('ann')).decidedBy)
+    return decidedBy
+  }
+  return { limiter, store, clock, decide }
+}
+
+describe('prefetch', () => {
+  it('decides a hot key without asking, and lets exactly the limit pass', async () => {
+    const { limiter, store, decide } = limiterWith(true)
+    const decidedBy = await decide(900)
+    expect(decidedBy.filter((by) => by === 'prefetch').length).toBeGreaterThan(800)
+    expect(store.asked).toBeLessThan(50)
+    await decide(200)
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: false, reason: 'limit', decidedBy: 'denial-cache' })
+  })
+
+  it('is off unless it is asked for, and changes nothing on a local store', async () => {
+    const { decide } = limiterWith(false)
+    expect(new Set(await decide(50))).toEqual(new Set(['redis']))
+    const local = createLimiter({ name: 'api', rule, store: memoryStore(), prefetch: true })
+    for (let count = 0; count < 50; count++) expect((await local.consume('ann')).decidedBy).toBe('memory')
+  })
+
+  it('of a tier wins over that of the limiter, and a tier whose rule cannot is asked about', async () => {
+    const store = remoteStore()
+    const clock = manualClock(1_000_000)
+    const tiers = { all: { rule, prefetch: { maxTime: 50 } }, slots: concurrency({ limit: 500, lease: '1m' }) }
+    const limiter = createLimiter({ name: 'api', tiers, store, clock, instances: 1, prefetch: false })
+    const asked: string[] = []
+    const answer = store.answer
+    store.answer = (call) => {
+      asked.push(call.operations.map(({ limit, type }) => `${limit.name} ${type}`).join(', '))
+      return answer(call)
+    }
+    for (let count = 0; count < 15; count++) await limiter.consume('ann')
+    expect(asked[0]).toBe('all consume, slots consume')
+    expect(asked.at(-1)).toBe('slots consume')
+  })
+
+  it('bridges a store that fails until the grant is over, and the failure policy decides after that', async () => {
+    const { limiter, store, clock, decide } = limiterWith(true)
+    await decide(14)
+    store.behaviour = 'fails'
+    expect((await limiter.consume('ann')).decidedBy).toBe('prefetch')
+    await clock.run(1_000)
+    expect((await limiter.consume('ann')).decidedBy).toBe('fallback')
+    await limiter.close()
+  })
+
+  it('gives back what is left when the limiter is closed', async () => {
+    const { limiter, store, decide } = limiterWith(true)
+    await decide(14)
+    await limiter.close()
+    const again = limiterWith(false, store)
+    expect((await again.limiter.peek('ann')).remaining).toBe(1_000 - 14)
+  })
+
+  it('is measured', async () => {
+    const { limiter, clock, decide } = limiterWith(true)
+    const register = new Registry()
+    collectMetrics(limiter, { register })
+    await decide(14)
+    await clock.run(1_000)
+    const lines = (await register.metrics()).split('\n').filter((line) => line.startsWith('sluice_prefetch'))
+    expect(lines).toEqual([
+      'sluice_prefetch_calls_total{limiter="api",tier="api"} 1',
+      'sluice_prefetch_granted_total{limiter="api",tier="api"} 9',
+      'sluice_prefetch_returned_total{limiter="api",tier="api"} 6',
+    ])
+  })
+
+  it.each([
+    ['yes', 'prefetch must be true, false or { maxTime, maxShare }, got "yes"'],
+    [{ maxTime: 9 }, 'maxTime must be from 10 ms to 10 s, got 9'],
+    [{ maxTime: '11s' }, 'maxTime must be from 10 ms to 10 s, got "11s"'],
+    [{ maxShare: 0 }, 'maxShare must be a number above 0 and at most 0.5, got 0'],
+    [{ maxShare: 0.51 }, 'maxShare must be a number above 0 and at most 0.5, got 0.51'],
+    [{ maxtime: 100 }, 'prefetch has no option "maxtime", did you mean "maxTime"?'],
+  ])('refuses %j', (prefetch, message) => {
+    expect(() => createLimiter({ name: 'api', rule, prefetch: prefetch as never })).toThrow(message)
+  })
+
+  it.each([
+    [concurrency({ limit: 1, lease: '1m' }), 'concurrency'],
+    [leakyBucket({ capacity: 5, leak: 5, period: '1s', mode: 'shape' }), 'leaky-bucket'],
+  ])('refuses a rule whose requests depend on each other', (one, kind) => {
+    expect(() => createLimiter({ name: 'api', rule: one, prefetch: true })).toThrow(
+      `prefetch does not work with this rule, ${kind}: its requests depend on each other. Remove prefetch`,
+    )
+  })
+})

@@ -1,0 +1,125 @@
+import type { Clock } from '../../core/clock.ts'
+import type { LimitResult } from '../../core/decision.ts'
+import type { Limit } from '../../core/limit.ts'
+import type { Operation } from '../../core/operation.ts'
+import type { Reply, Store, StoreCall, StoreEvents } from '../../core/store.ts'
+import type { Breath } from './breath.ts'
+import type { HeldGrant } from './held-grant.ts'
+import type { KeyRecord, WaitingCall } from './key-record.ts'
+import type { LimitRecords } from './limit-records.ts'
+import { type Moment, readMoment } from './moment.ts'
+import { type Part, PendingConsume, type PendingHost } from './pending-consume.ts'
+import type { Returns } from './returns.ts'
+import type { RoundTrip } from './round-trip.ts'
+
+/** What consumes are decided with. */
+export interface ConsumesParts {
+  readonly store: Store
+  readonly clock: Clock | undefined
+  readonly limits: ReadonlyMap<Limit, LimitRecords>
+  readonly breath: Breath
+  readonly returns: Returns
+  readonly roundTrip: RoundTrip
+  readonly count: StoreEvents['prefetched']
+}
+
+/** Decides consumes from grants, and asks the store where these do not cover them. */
+export class Consumes implements PendingHost {
+  readonly clock: Clock | undefined
+  readonly #parts: ConsumesParts
+
+  constructor(parts: ConsumesParts) {
+    this.clock = parts.clock
+    this.#parts = parts
+  }
+
+  decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined {
+    return this.#consume(call, reply, false)
+  }
+
+  held(record: KeyRecord, grant: HeldGrant): void {
+    this.#parts.returns.add(record, grant)
+  }
+
+  sendBack({ place }: KeyRecord, grant: HeldGrant): void {
+    this.#parts.returns.send(place, grant)
+  }
+
+  tookMs(ms: number): void {
+    this.#parts.roundTrip.note(ms)
+  }
+
+  lost({ place }: KeyRecord, units: number): void {
+    this.#parts.count(place.limit, 'late', units)
+  }
+
+  goOn(waiting: readonly WaitingCall[]): void {
+    for (const { call, reply } of waiting) {
+      try {
+        const results = this.#consume(call, reply, true)
+        if (results !== undefined) reply.done(results)
+      } catch (error) {
+        reply.failed(error)
+      }
+    }
+  }
+
+  /** @param hasWaited whether it was counted before, and has waited for a grant that did not cover it. It waits no more. */
+  #consume(call: StoreCall, reply: Reply, hasWaited: boolean): readonly LimitResult[] | undefined {
+    const now = readMoment(this.clock)
+    const parts = call.operations.map((operation) => this.#take(operation, now, hasWaited))
+    if (parts.every(({ grant }) => grant !== undefined)) {
+      return this.#parts.breath.answer(
+        parts.map(({ grant }) => (grant as HeldGrant).describe(now)),
+        reply,
+      )
+    }
+    const asking = hasWaited ? undefined : parts.find(({ grant, record }) => grant === undefined && record?.waiting)
+    if (asking !== undefined) {
+      for (const { grant, operation } of parts) grant?.giveBack(operation.amount)
+      asking.record?.waiting?.push({ call, reply })
+      return undefined
+    }
+    const [first] = parts
+    const refusal = parts.length === 1 ? first?.record?.pause?.find(first.operation, now) : undefined
+    if (refusal !== undefined) return this.#parts.breath.answer([refusal], reply)
+    return this.#ask(call, reply, parts, now)
+  }
+
+  /** Takes an operation from the grant of its key, where that covers it. */
+  #take(operation: Operation, now: Moment, hasWaited: boolean): Part {
+    const records = this.#parts.limits.get(operation.limit)
+    const record = hasWaited ? records?.find(operation.key) : records?.count(operation, now.nowMs)
+    const grant = record?.grant?.covers(operation.rule, operation.amount, now) === true ? record.grant : undefined
+    grant?.take(operation.amount)
+    return { operation, record, grant, sent: undefined, before: undefined, waiting: undefined }
+  }
+
+  /** Asks the store about all that was not taken here, in one call. */
+  #ask(call: StoreCall, reply: Reply, taken: readonly Part[], now: Moment): readonly LimitResult[] | undefined {
+    const parts = taken.map((part) => {
+      const { operation, record, grant } = part
+      if (grant !== undefined || record === undefined) return grant === undefined ? { ...part, sent: operation } : part
+      const wasAsking = record.waiting !== undefined
+      const sent = record.prepare(operation, now)
+      const { answersEpoch, grantsEpoch, waiting } = record
+      return { ...part, sent, before: { answersEpoch, grantsEpoch }, waiting: wasAsking ? undefined : waiting }
+    })
+    const operations = parts.flatMap(({ sent }) => sent ?? [])
+    if (parts.every(({ sent, operation }) => sent === operation)) return this.#parts.store.decide(call, reply)
+    const { nowMs, timeoutMs } = call
+    const pending = new PendingConsume(this, parts, now, reply)
+    let results: readonly LimitResult[] | undefined
+    try {
+      results = this.#parts.store.decide({ operations, nowMs, idempotency: undefined, timeoutMs }, pending)
+    } catch (error) {
+      pending.giveBack(now)
+      pending.end()
+      throw error
+    }
+    if (results === undefined) return undefined
+    const answers = pending.receive(results)
+    pending.end()
+    return answers
+  }
+}

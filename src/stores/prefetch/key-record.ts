@@ -1,0 +1,127 @@
+import type { LimitResult } from '../../core/decision.ts'
+import { createOperation, type LimitKey, type Operation } from '../../core/operation.ts'
+import type { Rule } from '../../core/rule.ts'
+import type { PrefetchCount, Reply, StoreCall } from '../../core/store.ts'
+import { type AskPause, pauseAfter } from './ask-pause.ts'
+import { measureLife } from './grant-life.ts'
+import { computePaceMs, sizeGrant } from './grant-terms.ts'
+import { HeldGrant } from './held-grant.ts'
+import type { Moment } from './moment.ts'
+import { RecentRequests } from './recent-requests.ts'
+
+/** What the keys of one limit share. */
+export interface RecordTerms {
+  readonly maxMs: number
+  readonly denialCacheMs: number
+  /** Counts what becomes of units. */
+  count(what: PrefetchCount, units: number): void
+  /** How long the grants of a scarce key live; 0 for a rule that is not prefetched. */
+  grantMs(rule: Rule): number
+  createId(): number
+  measureWayMs(): number
+}
+
+/** A consume that waits for a grant which another one has asked for. */
+export interface WaitingCall {
+  readonly call: StoreCall
+  readonly reply: Reply
+}
+
+/** What was under way of a record. */
+export type Epochs = Pick<KeyRecord, 'answersEpoch' | 'grantsEpoch'>
+
+/** What a process knows of a key that is hot, or may become so. */
+export class KeyRecord {
+  readonly place: LimitKey
+  readonly recent: RecentRequests
+  grant: HeldGrant | undefined
+  pause: AskPause | undefined
+  /** Who waits for the answer to a request for a grant; undefined while none is under way. */
+  waiting: WaitingCall[] | undefined
+  /** Goes up when an answer that is under way says nothing any more. */
+  answersEpoch = 0
+  /** Goes up when a grant that is under way must not be spent any more. */
+  grantsEpoch = 0
+  readonly #terms: RecordTerms
+  /** How many live grants the key had, when the store was last asked. */
+  #live = 1
+
+  constructor({ limit, subject, key }: LimitKey, terms: RecordTerms, nowMs: number) {
+    this.place = { limit, subject, key }
+    this.recent = new RecentRequests(terms.maxMs, nowMs)
+    this.#terms = terms
+  }
+
+  /** The request to send for a consume that no grant covers. One of type `grant` has ended the grant that was held here. */
+  prepare(operation: Operation, now: Moment): Operation {
+    if (this.waiting !== undefined) return operation
+    const { amount, rule, blockMs } = operation
+    const { maxMs, grantMs: computeGrantMs, createId, measureWayMs } = this.#terms
+    const grantMs = computeGrantMs(rule)
+    const asks = grantMs > 0 && this.recent.isHot(now.nowMs) && this.pause?.covers(operation, now) !== true
+    // What is held here has to go back, or it would count against the request.
+    if (!asks && (this.grant?.left ?? 0) === 0) return operation
+    const ended = this.endGrant(now)
+    const recentUnits = asks ? this.recent.measure(now.nowMs) : 0
+    const sizes = sizeGrant(amount, recentUnits, computePaceMs(grantMs, this.#live), maxMs)
+    const wayMs = measureWayMs()
+    const grant = {
+      ...sizes,
+      soonMs: (grantMs || maxMs) + wayMs,
+      endedId: ended?.id ?? 0,
+      endedUsed: ended?.used ?? 0,
+    }
+    if (asks) this.waiting = []
+    this.#terms.count('calls', 1)
+    return createOperation(operation, 'grant', {
+      rule,
+      amount,
+      blockMs,
+      holdId: createId(),
+      holdMs: maxMs + wayMs,
+      grant,
+    })
+  }
+
+  /**
+   * Takes the answer to what `prepare` made. Returns a grant that came but cannot be used: too late, or after the key was blocked or
+   * reset here.
+   *
+   * @param before the record's epochs when it was asked for.
+   */
+  receive(sent: Operation, result: LimitResult, asked: Moment, arrived: Moment, before: Epochs): HeldGrant | undefined {
+    const { maxMs, denialCacheMs, grantMs: computeGrantMs } = this.#terms
+    const { granted } = result
+    if (granted === undefined) return undefined
+    this.#live = Math.max(1, granted.live)
+    const grantMs = computeGrantMs(sent.rule)
+    if (before.answersEpoch === this.answersEpoch) {
+      const paceMs = computePaceMs(grantMs, this.#live)
+      const terms = { paceMs, grantMs, denialCacheMs }
+      this.pause = pauseAfter(sent, result, asked.nowMs, arrived.nowMs, terms)
+    }
+    if (granted.units === 0) return undefined
+    this.#terms.count('granted', granted.units)
+    const life = measureLife(granted.lastsMs, asked, arrived.nowMs, maxMs, this.recent.measure(arrived.nowMs))
+    const grant = new HeldGrant(sent.holdId, sent.rule, result, arrived.nowMs, granted.units, life)
+    if (before.grantsEpoch !== this.grantsEpoch || !grant.isLive(arrived)) return grant
+    this.grant = grant
+    return undefined
+  }
+
+  /** Lets go of the grant. Returns it if the store still counts it. */
+  endGrant({ nowMs }: Moment): HeldGrant | undefined {
+    const { grant } = this
+    if (grant === undefined) return undefined
+    this.grant = undefined
+    if (nowMs < grant.life.overMs) return grant
+    this.#terms.count('late', grant.left)
+    return undefined
+  }
+
+  /** The key has changed in another way than by a consume: what the store said of it may not hold any more. */
+  forgetAnswers(): void {
+    this.pause = undefined
+    this.answersEpoch++
+  }
+}

@@ -1,0 +1,68 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createLimiter } from '../../src/limiter/create-limiter.ts'
+import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
+import { redisStore } from '../../src/stores/redis/redis-store.ts'
+import { manualClock } from '../../src/testing/manual-clock.ts'
+import type { Address } from '../servers/ask.ts'
+import { useServer } from '../servers/shared-servers.ts'
+import { watchedConnection } from './watched-connection.ts'
+
+let server: Address
+let redis: Redis
+beforeAll(async () => {
+  server = await useServer()
+  redis = new Redis(server.port, server.host)
+})
+afterAll(async () => {
+  await redis.quit()
+})
+
+const HOUR = 3_600_000
+
+it('a cold key sends the same calls, byte for byte, as without prefetch', async () => {
+  const sent = async (prefetch: boolean): Promise<string> => {
+    const connection = watchedConnection(redis)
+    const clock = manualClock(1_000_000)
+    const rule = fixedWindow({ limit: 3, window: HOUR })
+    const prefix = `cold ${prefetch} `
+    const limiter = createLimiter({ name: 'cold', rule, store: redisStore(connection, { prefix }), clock, prefetch })
+    for (let round = 0; round < 7; round++) {
+      for (let key = 0; key < 20; key++) await limiter.consume(`user ${key}`)
+      clock.advance(10)
+    }
+    // Of the calls of a limiter those that count the processes come by chance of their names.
+    const calls = connection.calls.filter(({ keys }) => keys.every((key) => key.includes('user')))
+    return JSON.stringify(calls).replaceAll(prefix, '')
+  }
+  const without = await sent(false)
+  expect(without.length).toBeGreaterThan(1_000)
+  expect(await sent(true)).toBe(without)
+})
+
+it('several processes on one hot key admit exactly the limit, nearly all of it without a call', async () => {
+  const LIMIT = 20_000
+  const rule = fixedWindow({ limit: LIMIT, window: HOUR, anchor: 'first-hit' })
+  const clients = Array.from({ length: 4 }, () => new Redis(server.port, server.host))
+  const limiters = clients.map((client) =>
+    createLimiter({ name: 'hot exactly', rule, store: redisStore(client), prefetch: true, denialCache: '20ms' }),
+  )
+  const counts = { allowed: 0, local: 0 }
+  const untilMs = performance.now() + 20_000
+  const work = async (limiter: (typeof limiters)[number]): Promise<void> => {
+    while (counts.allowed < LIMIT && performance.now() < untilMs) {
+      const { allowed, decidedBy } = await limiter.consume('all')
+      if (allowed) counts.allowed++
+      if (allowed && decidedBy === 'prefetch') counts.local++
+    }
+  }
+  await Promise.all(limiters.flatMap((limiter) => Array.from({ length: 8 }, () => work(limiter))))
+  expect(counts.allowed).toBe(LIMIT)
+  expect(counts.local / LIMIT).toBeGreaterThan(0.5)
+  await Promise.all(limiters.map((limiter) => limiter.close()))
+  // What was left anywhere went back, and nothing is left at all.
+  const [one] = clients
+  const plain = createLimiter({ name: 'hot exactly', rule, store: redisStore(one as Redis) })
+  expect((await plain.consume('all')).allowed).toBe(false)
+  await Promise.all(clients.map((client) => client.quit()))
+})
