@@ -96,17 +96,16 @@ describe.each(lendingModes)('$title with grants', (mode) => {
 
 describe('a grant', () => {
   it.each([
-    ['all that is wanted where there is plenty', 60, [49, 100]],
-    ['half of an even share where there is less', 10, [15, 32]],
-    ['what is spent soon where there is little', 30, [29, 60]],
-  ])('is of %s, and less lasts for less time', (_, soon, [units, lastsMs]) => {
-    const taken = soon === 60 ? 0 : 69
+    ['all that is wanted where there is plenty', 1, 0, 49, 100],
+    ['half of an even share where there is less', 69, 10, 15, 32],
+    ['what is spent soon where there is little', 69, 30, 29, 60],
+  ])('is of %s, and less lasts for less time', (_, charged, soon, units, lastsMs) => {
     const granted = play(log, [
-      [0, { type: 'charge', amount: Math.max(1, taken) }],
-      [0, ask(1, 1, 50, { soon: taken === 0 ? 0 : soon })],
+      [0, { type: 'charge', amount: charged }],
+      [0, ask(1, 1, 50, { soon })],
     ])
     expect(granted).toMatchObject({ allowed: true, granted: { units, lastsMs, live: 1, endsMs: lastsMs } })
-    expect(granted.remaining).toBe(100 - Math.max(1, taken) - 1 - (units as number))
+    expect(granted.remaining).toBe(100 - charged - 1 - units)
   })
 
   it('counts in full until it ends, and then as taken in its last millisecond', () => {
