@@ -45,9 +45,9 @@ export const guide: Item[] = [
   group('Redis', [
     ['The Redis store', '/redis'],
     ['Prefetch: hot keys', '/prefetch'],
-    ['Clients', '/clients'],
     ['When Redis fails', '/faults'],
     ['Operating Redis', '/operations'],
+    ['The Lua scripts', '/lua'],
   ]),
   group('Operate', [
     ['Command line', '/cli'],
