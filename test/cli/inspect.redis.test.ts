@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { connectRedis } from '../../src/cli/redis/redis-url.ts'
+import { STORE_TIME } from '../../src/core/clock.ts'
 import { createPolicyLimiter } from '../../src/policies/create-policy-limiter.ts'
 import { type Policy, readPolicies } from '../../src/policies/read-policies.ts'
 import { slidingLog } from '../../src/rules/index.ts'
@@ -217,4 +218,19 @@ describe('inspect elsewhere', () => {
       expect((await limiter.peek({ user: '42', ip: '::1' })).remaining).toBe(3)
     })
   })
+})
+
+it('shows the units that processes have prefetched', async () => {
+  const rule = slidingLog({ limit: 100, window: 3_600_000 })
+  const { decide } = openLimit(redisStore(stage.redis.client), { limiter: 'lending', rule })
+  const grant = { want: 11, soon: 0, soonMs: 1_000, endedId: 0, endedUsed: 0 }
+  await decide('user:42', { type: 'grant', amount: 1, holdId: 7, holdMs: 60_000, grant }, STORE_TIME)
+  const [seen] = await inspected(
+    'user:42',
+    ...['--name', 'lending', '--rule', 'sliding-log limit=100 window=1h', '--redis', url],
+  )
+  const { grants } = seen.limits[0].stored
+  expect(grants).toMatchObject([{ amount: 10 }])
+  expect(grants[0].endMs).toBeGreaterThan(seen.atMs)
+  expect(seen.decision).toMatchObject({ allowed: true, remaining: 89 })
 })
