@@ -7,6 +7,7 @@ import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { fixedWindow, tokenBucket } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { DEFAULT_PREFIX, redisKey } from '../../src/stores/redis/redis-keyspace.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { runs } from '../effort.ts'
 import { type LendingTurn, lendingModes, lendingRules, lendingTurns, Spenders } from '../lending.ts'
@@ -154,4 +155,21 @@ describe.each(lendingModes)('grants of $title', (mode) => {
     const property = fc.asyncProperty(lendingRules(mode), turns, starts, expectTwins)
     await fc.assert(property, { numRuns: runs('twin') })
   })
+})
+
+it('a take from several limits keeps a key with a grant until both are over', async () => {
+  const store = redisStore(redis)
+  const rule = tokenBucket({ capacity: 100, refill: 1, period: 10_000 })
+  const [lent, other] = ['lent', 'other'].map((tier) => openLimit(store, { limiter: `kept ${count}`, tier, rule }))
+  count++
+  if (lent === undefined || other === undefined) throw new Error('two limits were opened')
+  const grant = { want: 11, soon: 0, soonMs: 1_000, endedId: 0, endedUsed: 0 }
+  await lent.decide('key', { type: 'grant', amount: 1, holdId: 7, holdMs: 60_000, grant }, STORE_TIME)
+  const taking = [lent, other].map(({ limit }) => operationOn(limit, 'key', { type: 'consume', amount: 50 }))
+  const [taken] = await decideCall(store, taking, STORE_TIME)
+  // 61 units come back in 610 s, those of the grant from its end on.
+  expect(taken).toMatchObject({ allowed: true, remaining: 39 })
+  const ttlMs = await redis.pttl(redisKey(DEFAULT_PREFIX, lent.limit, 'key'))
+  expect(ttlMs).toBeLessThanOrEqual(taken?.resetAfterMs as number)
+  expect(ttlMs).toBeGreaterThan(600_000)
 })
