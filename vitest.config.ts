@@ -11,8 +11,10 @@ const entries = Object.entries(tsconfig.compilerOptions.paths)
   .map(([find, [file]]) => ({ find, replacement: fileURLToPath(new URL(file as string, import.meta.url)) }))
   .sort((one, other) => other.find.length - one.find.length)
 
-// Coverage makes code slower: what has a limit in milliseconds runs without it. CI does so before everything else.
-const untimed = process.argv.includes('--coverage') ? ['test/bounded-work.test.ts'] : []
+// What has a limit in milliseconds runs without coverage, which makes code slower, and alone. CI does so before everything else.
+const untimed = process.argv.includes('--coverage')
+  ? ['test/bounded-work.test.ts', 'test/redis/bounded-work.redis.test.ts']
+  : []
 
 const servers = ['test/servers/global-setup.ts', 'test/shared.setup.ts']
 
@@ -47,6 +49,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'redis',
           isolate: false,
           include: ['{src,test}/**/*.redis.test.ts'],
+          exclude: [...configDefaults.exclude, ...untimed],
           globalSetup: servers,
         },
       },
