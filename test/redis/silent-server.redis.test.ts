@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Redis as Iovalkey } from 'iovalkey'
 import { createClient } from 'redis'
@@ -64,15 +65,11 @@ async function expectOneWait(open: (typeof clients)[string]): Promise<void> {
   const told: unknown[] = []
   limiter.on('degraded', ({ error }) => told.push(error))
   proxy.freeze()
-  const startMs = performance.now()
-  expect((await limiter.consume('a')).decidedBy).toBe('fallback')
+  expect(await Promise.race([limiter.consume('a'), delay(950)])).toMatchObject({ decidedBy: 'fallback' })
   // By then no caller waits any more, and the reason is known.
   expect(limiter.health.state).toBe('degraded')
   expect(told).toEqual([expect.objectContaining({ code: 'STORE_FAILED' })])
-  expect(performance.now() - startMs).toBeLessThan(950)
-  const secondMs = performance.now()
-  expect((await limiter.consume('a')).decidedBy).toBe('fallback')
-  expect(performance.now() - secondMs).toBeLessThan(200)
+  expect(await Promise.race([limiter.consume('a'), delay(200)])).toMatchObject({ decidedBy: 'fallback' })
   proxy.thaw()
   await limiter.close()
   close()

@@ -60,7 +60,7 @@ describe.each([
     proxy.cutAfterSend(1, 'evalsha')
     const startMs = performance.now()
     await oneLimit.expectToFail('STORE_FAILED', words, key)
-    expect(performance.now() - startMs).toBeLessThan(1_000)
+    expect(performance.now() - startMs).toBeLessThan(4_000)
     expect((await openOneLimit(direct).take(key)).remaining).toBe(LIMIT - 2)
   })
 
