@@ -45,6 +45,9 @@ function decideTier({ own, blocks, plain }) {
     'if passes and take then',
     indent(blocks.write, '  '),
     'end',
+    'if front and not passes then',
+    indent(blocks.late, '  '),
+    'end',
     `isPassing, left, resetMs, waitMs${isDelaying ? ', delayedMs' : ''} = passes, remaining, resetAfterMs, laterMs${isDelaying ? ', delayMs' : ''}`,
   ].join('\n')
 }

@@ -72,18 +72,31 @@ export interface Rule<State extends RuleState = RuleState> {
    */
   readonly prefetches?: boolean
   /**
-   * When the window or slice ends that counts what is taken at `nowMs`. A grant ends with it, so that its units count in no other one;
-   * but one that ends before `leastMs` may be `Infinity`, where to count in two is safe. Absent: there is no such end.
+   * The windows or slices that count what is taken. A grant ends with the one in which it is given, so that its units count in no other.
+   * Absent: there are none.
    *
-   * @param state with something taken at `nowMs`.
+   * @param state with something taken.
    */
-  slotEndMs?(state: State, nowMs: number, leastMs: number): number
+  slots?(state: State): Slots
 }
 
-/** The end of the slot of the clock that `nowMs` is in, for `slotEndMs`. What is counted in two slots is counted too often only. */
-export function clockSlotEnd(slotMs: number, nowMs: number, leastMs: number): number {
-  const endMs = (Math.floor(nowMs / slotMs) + 1) * slotMs
-  return endMs < leastMs ? Number.POSITIVE_INFINITY : endMs
+/** Windows or slices, one after the other. */
+export interface Slots {
+  /** When one of them starts. */
+  readonly startMs: number
+  readonly lengthMs: number
+  /** Whether a grant may run on into the next one. Its units count in both then. */
+  readonly mayRunOn: boolean
+}
+
+/** When the slot starts that a time is in. */
+export function findSlotStart({ startMs, lengthMs }: Slots, timeMs: number): number {
+  return startMs + Math.floor((timeMs - startMs) / lengthMs) * lengthMs
+}
+
+/** The slots of a clock. */
+export function clockSlots(lengthMs: number): Slots {
+  return { startMs: 0, lengthMs, mayRunOn: true }
 }
 
 /** A part of the limit that was taken at a time, and how much of it may go back. */

@@ -1,6 +1,6 @@
 import type { LimitResult, Reason } from '../core/decision.ts'
 import type { Rule, RuleState, StepResult } from '../core/rule.ts'
-import { countLive, passesAfterGrants } from './grants.ts'
+import { countLive, passesBesideGrantsMs } from './grants.ts'
 import { addHold, clipHolds, freshWithHoldsMs, type Hold, type Holds, passesAfterMs } from './holds.ts'
 import {
   addLag,
@@ -126,7 +126,7 @@ function evaluate(
 // With grants, holds that expire are left out of account: then it may pass sooner.
 function refusedForMs(rule: Rule, current: CurrentState, cost: number, { retryAfterMs }: StepResult): number {
   const { holds, grants, timeMs } = current
-  if (grants !== undefined) return passesAfterGrants(rule, current, timeMs, cost)
+  if (grants !== undefined) return passesBesideGrantsMs(rule, current, timeMs, cost, retryAfterMs)
   return holds === undefined ? retryAfterMs : passesAfterMs(rule, current, timeMs, cost)
 }
 

@@ -1,6 +1,6 @@
 import type { Granted } from '../core/decision.ts'
 import type { GrantRequest, Operation } from '../core/operation.ts'
-import type { Rule } from '../core/rule.ts'
+import { findSlotStart, type Rule, type Slots } from '../core/rule.ts'
 import { addAmount, toStore } from './adjust.ts'
 import { consume, peek } from './consume.ts'
 import { addGrant, type Grant, type Grants, MOST_GRANTS, removeGrant } from './grants.ts'
@@ -58,11 +58,19 @@ function createGrant(operation: Operation, transition: Transition, timeMs: numbe
   if (rule.prefetches !== true || live > MOST_GRANTS) return undefined
   const most = Math.min(want - need, remaining, Math.max(soon - need, Math.floor(remaining / (2 * live))))
   const lifeMs = Math.min(holdMs, Math.max(soonMs, Math.ceil((holdMs * (need + most)) / want)))
-  const slotEndMs = (state && rule.slotEndMs?.(state, timeMs, timeMs + lifeMs / 10)) ?? Number.POSITIVE_INFINITY
-  const endMs = Math.min(timeMs + lifeMs, slotEndMs)
+  const endMs = clipToSlot(state && rule.slots?.(state), timeMs, lifeMs)
   // What ends early is spent in less time.
   const amount = Math.min(most, Math.ceil((most * (endMs - timeMs)) / lifeMs))
   return amount < 1 || endMs - timeMs < LEAST_GRANT_MS ? undefined : { id, amount, endMs }
+}
+
+/** When a grant ends that is given now for some time. */
+function clipToSlot(slots: Slots | undefined, timeMs: number, lifeMs: number): number {
+  if (slots === undefined) return timeMs + lifeMs
+  const slotEndMs = findSlotStart(slots, timeMs) + slots.lengthMs
+  // What ends at once may run into the next slot.
+  if (slots.mayRunOn && slotEndMs < timeMs + lifeMs / 10) return timeMs + lifeMs
+  return Math.min(timeMs + lifeMs, slotEndMs)
 }
 
 function describe(grants: Grants | undefined, timeMs: number, given?: Grant): Granted {

@@ -5,7 +5,7 @@ import { type LendingTurn, lendingModes, lendingRules, lendingTurns, Spenders } 
 import { type Action, decideBy, operationBy } from '../../test/open-limit.ts'
 import { starts } from '../../test/schedules.ts'
 import type { GrantRequest } from '../core/operation.ts'
-import type { Rule } from '../core/rule.ts'
+import { findSlotStart, type Rule, type RuleState } from '../core/rule.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
 import { leakyBucket } from '../rules/leaky-bucket/leaky-bucket.ts'
@@ -30,6 +30,14 @@ const ids = ({ grants }: KeyState): number[] => grants?.list.map(({ id }) => id)
 
 // With grants a waiting time leaves holds out of account.
 const withoutHolds = (turn: LendingTurn): LendingTurn => (turn.does === 'reserve' ? { ...turn, does: 'consume' } : turn)
+
+/** A waiting time is too long by no more than the grants last, and one window or slice where a grant runs into the next. */
+function mostLateMs(rule: Rule, { state, grants }: KeyState, nowMs: number): number {
+  if (grants === undefined) return 0
+  const slots = rule.slots?.(rule.adjust(state, nowMs, 1).state as RuleState)
+  const runsOn = slots !== undefined && findSlotStart(slots, grants.lastEndMs - 1) > nowMs
+  return grants.lastEndMs - nowMs + (runsOn ? slots.lengthMs : 0)
+}
 
 function play(rule: Rule, turns: readonly (readonly [number, Action])[]): Transition {
   let stored: KeyState = UNTOUCHED
@@ -62,7 +70,7 @@ describe.each(lendingModes)('$title with grants', (mode) => {
     )
   })
 
-  it('says when a refused cost passes if all grants are spent in their last millisecond, and when the key is fresh', () => {
+  it('says when a refused cost passes at the latest, whenever the units of the grants are spent, and when the key is fresh', () => {
     fc.assert(
       fc.property(
         lendingRules(mode),
@@ -81,9 +89,10 @@ describe.each(lendingModes)('$title with grants', (mode) => {
             const at = (ms: number) => peek(rule, stored, Math.min(cost, rule.limit), spenders.nowMs + ms)
             const { retryAfterMs, resetAfterMs } = asked
             expect(at(retryAfterMs).allowed).toBe(true)
-            for (const part of [0, 0.3, 0.6, 0.9, 1]) {
-              const ms = Math.floor(part * (retryAfterMs - 1))
-              if (retryAfterMs > 0) expect(at(ms).allowed, `${ms} of ${retryAfterMs}`).toBe(false)
+            const lateMs = mostLateMs(rule, asked, spenders.nowMs)
+            for (const part of retryAfterMs > lateMs ? [0, 0.3, 0.6, 0.9, 1] : []) {
+              const ms = Math.floor(part * (retryAfterMs - lateMs - 1))
+              expect(at(ms).allowed, `${ms} of ${retryAfterMs}`).toBe(false)
             }
             expect(at(resetAfterMs)).toMatchObject({ resetAfterMs: 0, remaining: rule.limit })
           }
@@ -225,17 +234,27 @@ describe('a key with grants', () => {
     expect(peek(rule, held, 1, 7_000)).toMatchObject({ remaining: 7, resetAfterMs: 2_999 })
   })
 
-  it('says when a refused cost passes: where one of several grants has ended', () => {
+  it('says when a refused cost passes at the latest: as if all units were spent when the last grant ends', () => {
     const rule = tokenBucket({ capacity: 10, refill: 100, period: 1_000 })
     const lent = play(rule, [
       [0, ask(1, 1, 5, { soon: 5, ms: 20 })],
       [0, ask(2, 1, 5, { soon: 5, ms: 40 })],
     ])
     expect(lent).toMatchObject({ remaining: 0, granted: { units: 4, live: 2, endsMs: 40 } })
-    // At 20 the two requests have come back, and of the 8 units four count as used for a millisecond.
-    expect(peek(rule, lent, 2, 0).retryAfterMs).toBe(20)
-    expect(peek(rule, lent, 6, 0).retryAfterMs).toBe(60)
-    expect(peek(rule, lent, 7, 0).retryAfterMs).toBe(70)
+    // From 20 on it passes, if no more is spent.
+    expect(peek(rule, lent, 2, 0).retryAfterMs).toBe(39)
+    expect(peek(rule, lent, 6, 0).retryAfterMs).toBe(39 + 40)
+    expect(peek(rule, lent, 10, 0).retryAfterMs).toBe(39 + 80)
+  })
+
+  it('says so by the window or slice in which that is', () => {
+    const rule = fixedWindow({ limit: 100, window: 1_000 })
+    const peekAfter = (askedMs: number, cost: number): number =>
+      peek(rule, play(rule, [[askedMs, ask(1, 60, 100)]]), cost, 999).retryAfterMs
+    expect(peekAfter(950, 90)).toBe(1)
+    // The grant of 20 runs into the next window, and what is spent there counts until the end of that.
+    expect(peekAfter(995, 80)).toBe(1)
+    expect(peekAfter(995, 81)).toBe(1_001)
   })
 
   it('takes them along when the clock is set back for good, and never for longer than a minute', () => {

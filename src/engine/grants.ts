@@ -1,4 +1,4 @@
-import type { Rule, RuleState } from '../core/rule.ts'
+import { findSlotStart, type Rule, type RuleState } from '../core/rule.ts'
 import { clipHolds, type Held } from './holds.ts'
 
 /**
@@ -48,7 +48,7 @@ export function countLive(rule: Rule, { state, grants }: Lent, timeMs: number): 
 export function foldEnded<Part extends Lent & Held>(rule: Rule, lent: Part, timeMs: number): Part {
   const { grants } = lent
   if (grants === undefined || grants.firstEndMs > timeMs) return lent
-  const ended = sortByEnd(grants.list.filter(({ endMs }) => endMs <= timeMs))
+  const ended = grants.list.filter(({ endMs }) => endMs <= timeMs).sort((one, other) => one.endMs - other.endMs)
   let { state, holds } = lent
   for (const grant of ended) {
     // As any take does: what has been refilled by then can no longer go back.
@@ -90,25 +90,26 @@ export function removeGrant(grants: Grants | undefined, id: number): Grants | un
 }
 
 /**
- * When a cost that does not pass now does, from `timeMs`, if every grant is spent in its last millisecond and no request comes: the
- * first such instant.
+ * When a cost that does not pass now does at the latest, from `timeMs`: as if all units were spent when the last grant ends, and no
+ * request came.
+ *
+ * @param retryAfterMs when it passes if they are spent now.
  */
-export function passesAfterGrants(rule: Rule, lent: Lent, timeMs: number, cost: number): number {
-  let { state } = lent
-  let live = lent.grants?.sum ?? 0
-  let atMs = timeMs
-  for (const grant of sortByEnd(lent.grants?.list ?? [])) {
-    // Beside more live units than that it passes at no time. Otherwise each wait ends at that time or before it.
-    while (rule.prefetches === true && cost + live <= rule.limit && atMs < grant.endMs) {
-      const { retryAfterMs } = rule.step(rule.adjust(state, atMs, live).state, atMs, cost)
-      if (retryAfterMs === 0) return atMs - timeMs
-      atMs += retryAfterMs
-    }
-    state = fold(rule, state, grant)
-    live -= grant.amount
-    atMs = Math.max(atMs, grant.endMs)
-  }
-  return atMs + rule.step(state, atMs, cost).retryAfterMs - timeMs
+export function passesBesideGrantsMs(
+  rule: Rule,
+  lent: Lent,
+  timeMs: number,
+  cost: number,
+  retryAfterMs: number,
+): number {
+  const { grants } = lent
+  if (grants === undefined) return retryAfterMs
+  const slots = rule.slots?.(countLive(rule, lent, timeMs) as RuleState)
+  const lastMs = grants.lastEndMs - 1
+  // What is spent in one slot counts alike.
+  const atMs = slots === undefined ? lastMs : findSlotStart(slots, lastMs)
+  if (atMs <= timeMs) return retryAfterMs
+  return atMs - timeMs + rule.step(countLive(rule, lent, atMs), atMs, cost).retryAfterMs
 }
 
 function fold(
@@ -117,10 +118,6 @@ function fold(
   { amount, endMs }: Pick<Grant, 'amount' | 'endMs'>,
 ): RuleState | undefined {
   return rule.adjust(state, endMs - 1, amount).state
-}
-
-function sortByEnd(list: readonly Grant[]): readonly Grant[] {
-  return list.toSorted((one, other) => one.endMs - other.endMs)
 }
 
 function listGrants(list: readonly Grant[], freshMs: number): Grants | undefined {

@@ -194,3 +194,7 @@ local function withMore(live, nowMs, more, ownMs)
   end
   return makeTimeline(nowMs, ownMs, more, live.total + more, runs, 1)
 end
+
+-- @late
+local lateMs = lastMs - 1 - nowMs
+laterMs = amount + lent > limit and lateMs + spanMs or math.max(laterMs, lateMs)

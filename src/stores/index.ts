@@ -10,7 +10,7 @@ export {
   type OperationParts,
   type OperationType,
 } from '../core/operation.ts'
-export type { AdjustResult, BulkRefunds, Rule, RuleState, StateCodec, StepResult, Taken } from '../core/rule.ts'
+export type { AdjustResult, BulkRefunds, Rule, RuleState, Slots, StateCodec, StepResult, Taken } from '../core/rule.ts'
 export type {
   Decide,
   Idempotency,

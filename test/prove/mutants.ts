@@ -65,7 +65,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
 }
 
 function withoutSlots(rule: Rule): Rule {
-  const { slotEndMs: _, ...rest } = rule
+  const { slots: _, ...rest } = rule
   return rest
 }
 

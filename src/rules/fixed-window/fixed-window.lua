@@ -71,6 +71,12 @@ local remaining = count < limit and limit - count or 0
 local resetAfterMs = (isOpen or count > 0) and leftMs or 0
 local laterMs = count > 0 and leftMs or 0
 
+-- @late
+local windows = math.floor((lastMs - 1 - startMs) / windowMs)
+if windows > 0 then
+  laterMs = leftMs + (windows - (amount + lent <= limit and 1 or 0)) * windowMs
+end
+
 -- @write
 stored = struct.pack('<ddd', startMs, count - lent, windowMs)
 

@@ -1,6 +1,6 @@
 import { knownOptions, oneOf, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
-import { clockSlotEnd, type Rule } from '../../core/rule.ts'
+import { clockSlots, type Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveWindow } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
@@ -61,8 +61,8 @@ function createRule(parameters: FixedWindowParameters): Rule {
     replenishes: 'at-window-end',
     prefetches: true,
     // A window that opens with its first request must not open with what was spent before it.
-    slotEndMs: ({ atMs }, nowMs, leastMs) =>
-      anchor === 'clock' ? clockSlotEnd(windowMs, nowMs, leastMs) : atMs + windowMs,
+    slots: ({ atMs }) =>
+      anchor === 'clock' ? clockSlots(windowMs) : { startMs: atMs, lengthMs: windowMs, mayRunOn: false },
     share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
     withParameters: createRule,
     ...outliveWindow<FixedWindowParameters, FixedWindowState>(stepFixedWindow, adjustFixedWindow, parameters),

@@ -33,3 +33,8 @@ remaining = waiting and math.max(0, math.min(remaining, waiting)) or remaining
 local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate
 laterMs = used > 0 and laterMs + -laterMs % 1 or 0
 laterMs = isShape and used > 0 and math.max(0, laterMs, resetAfterMs - maxWaitMs) or laterMs
+
+-- @late
+local overMs = math.ceil(math.max(0, lent + amount - capacity) * periodMs / rate)
+overMs = isShape and math.max(overMs, math.ceil(lent * periodMs / rate) - maxWaitMs) or overMs
+laterMs = math.max(laterMs, lastMs - 1 - nowMs + overMs)

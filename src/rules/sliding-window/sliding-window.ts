@@ -1,6 +1,6 @@
 import { exactProduct, knownOptions, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
-import { clockSlotEnd, type Rule } from '../../core/rule.ts'
+import { clockSlots, type Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveWindow, type WindowParameters } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
@@ -50,7 +50,7 @@ function createRule(parameters: WindowParameters): Rule {
     windowMs,
     replenishes: 'gradually',
     prefetches: true,
-    slotEndMs: (_, nowMs, leastMs) => clockSlotEnd(windowMs, nowMs, leastMs),
+    slots: () => clockSlots(windowMs),
     share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
     withParameters: createRule,
     ...outliveWindow<WindowParameters, SlidingWindowState>(stepSlidingWindow, adjustSlidingWindow, parameters),

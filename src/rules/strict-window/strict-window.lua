@@ -168,5 +168,11 @@ if newest > 1 then
   resetAfterMs, laterMs = startMs + (newest - 1) * sliceMs - nowMs, startMs + (oldest - 1) * sliceMs - nowMs
 end
 
+-- @late
+local lateMs = math.floor((lastMs - 1 - startMs) / sliceMs) * sliceMs
+if lateMs > 0 then
+  laterMs = amount + lent > limit and laterMs + lateMs or math.max(laterMs, startMs + lateMs - nowMs)
+end
+
 -- @write
 stored = struct.pack(layout, (table.unpack or unpack)(counts, 1, live + 2))

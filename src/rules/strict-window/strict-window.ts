@@ -1,6 +1,6 @@
 import { knownOptions, wholeNumber } from '../../core/check.ts'
 import { type Duration, readDuration } from '../../core/duration.ts'
-import { clockSlotEnd, type Rule } from '../../core/rule.ts'
+import { clockSlots, type Rule } from '../../core/rule.ts'
 import { parseDebt } from '../debt.ts'
 import { outliveRequests } from '../outlive.ts'
 import { shareLimit } from '../share.ts'
@@ -62,7 +62,7 @@ function createRule(parameters: StrictWindowParameters): Rule {
     windowMs,
     replenishes: 'gradually',
     prefetches: true,
-    slotEndMs: ({ sliceMs }, nowMs, leastMs) => clockSlotEnd(sliceMs, nowMs, leastMs),
+    slots: ({ sliceMs }) => clockSlots(sliceMs),
     share: (instances) => createRule({ ...parameters, ...shareLimit(parameters, instances) }),
     withParameters: createRule,
     ...outliveRequests<StrictWindowParameters, StrictWindowState>({

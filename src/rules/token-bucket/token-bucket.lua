@@ -27,3 +27,6 @@ resetAfterMs = resetAfterMs + -resetAfterMs % 1
 -- When that passes: what was refused, or else more than remaining.
 local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate
 laterMs = used > 0 and laterMs + -laterMs % 1 or 0
+
+-- @late
+laterMs = math.max(laterMs, lastMs - 1 - nowMs + math.ceil(math.max(0, lent + amount - capacity) * periodMs / rate))

@@ -75,7 +75,9 @@ export function pauseAfter(
   }
   const longestMs = granted.endsMs > 0 ? Math.min(grantMs, denialCacheMs) : denialCacheMs
   const blockedMs = reason === 'blocked' ? (result.blockedMs ?? 0) : Number.POSITIVE_INFINITY
-  const pauseMs = Math.min(Math.max(retryAfterMs, paceMs), longestMs, blockedMs)
+  // Before all grants have ended it is not known when the cost passes.
+  const isKnown = retryAfterMs > granted.endsMs
+  const pauseMs = Math.min(isKnown ? Math.max(retryAfterMs, paceMs) : paceMs, longestMs, blockedMs)
   // The store has to block the key, and to say so.
   const isSayable = !shadow && (blockMs === 0 || reason === 'blocked')
   return new AskPause(operation, isSayable ? result : undefined, askedMs + pauseMs, answeredMs)

@@ -35,5 +35,5 @@ export function sizeGrant(
 // What comes back continuously comes back meanwhile. What is taken from a log is out for the life of the grant and a whole window.
 function weigh(rule: Rule): number {
   if (rule.replenishes === 'continuously') return 10
-  return rule.replenishes === 'gradually' && rule.slotEndMs === undefined ? 0.5 : 1
+  return rule.replenishes === 'gradually' && rule.slots === undefined ? 0.5 : 1
 }

@@ -89,7 +89,7 @@ local function consume(rule, entry, cost, nowMs, take, newHold)
     _, remaining, resetAfterMs, nextAfterMs = step(rule, countLive(rule, entry, timeMs), timeMs, 0, true)
   elseif entry.grants and not never then
     -- Holds that expire are left out of account: then it may pass sooner.
-    retryAfterMs = passesAfterGrants(rule, entry, timeMs, cost)
+    retryAfterMs = passesBesideGrants(rule, entry, timeMs, cost, retryAfterMs)
   elseif entry.holds and not never then
     retryAfterMs = passesAfter(rule, entry, timeMs, cost, retryAfterMs)
   end

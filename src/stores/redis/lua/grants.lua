@@ -126,24 +126,22 @@ local function countLive(rule, entry, timeMs)
   return entry.grants and stateAfter(rule, entry.state, timeMs, entry.grants.sum) or entry.state
 end
 
--- When a cost that does not pass now does, from timeMs, if every grant is spent in its last millisecond and no request comes.
-local function passesAfterGrants(rule, entry, timeMs, cost)
-  local list, state, live, atMs = listGrants(entry.grants), entry.state, entry.grants.sum, timeMs
-  table.sort(list, endsBefore)
-  for _, grant in ipairs(list) do
-    -- Beside more live units than that it passes at no time. Otherwise each wait ends at that time or before it.
-    while rule.prefetches and cost + live <= rule.limit and atMs < grant.endMs do
-      local retryAfterMs = step(rule, stateAfter(rule, state, atMs, live), atMs, cost, false)
-      if retryAfterMs == 0 then
-        return atMs - timeMs
-      end
-      atMs = atMs + retryAfterMs
-    end
-    state, live = stateAfter(rule, state, grant.endMs - 1, grant.amount), live - grant.amount
-    atMs = math.max(atMs, grant.endMs)
+-- When the window or slice starts that counts what is taken at a time.
+local function findSlotStart(rule, state, timeMs)
+  local startMs = rule.anchor == 'first-hit' and state.atMs or 0
+  return startMs + math.floor((timeMs - startMs) / rule.slotMs) * rule.slotMs
+end
+
+-- When a cost that does not pass now does at the latest, from timeMs: as if all units were spent when the last grant ends, and no request came.
+-- When they are spent now, it passes after retryAfterMs.
+local function passesBesideGrants(rule, entry, timeMs, cost, retryAfterMs)
+  local atMs = entry.grants.lastMs - 1
+  -- What is spent in one slot counts alike.
+  atMs = rule.slotMs and findSlotStart(rule, countLive(rule, entry, timeMs), atMs) or atMs
+  if atMs <= timeMs then
+    return retryAfterMs
   end
-  local retryAfterMs = step(rule, state, atMs, cost, false)
-  return atMs + retryAfterMs - timeMs
+  return atMs - timeMs + step(rule, countLive(rule, entry, atMs), atMs, cost, false)
 end
 
 -- What the process that asked may spend after its request was taken: its amount, and when it ends. Nothing where there is none.
@@ -156,12 +154,11 @@ local function sizeGrant(rule, entry, operation, free)
   local most = math.min(want - need, free, math.max(operation.soon - need, math.floor(free / (2 * live))))
   local lifeMs = math.min(holdMs, math.max(operation.soonMs, math.ceil(holdMs * (need + most) / want)))
   local endMs = timeMs + lifeMs
-  if rule.anchor == 'first-hit' then
-    endMs = math.min(endMs, entry.state.atMs + rule.windowMs)
-  elseif rule.slotMs then
-    -- What ends at once may run into the next window or slice. Then it counts in both.
-    local slotEndMs = (math.floor(timeMs / rule.slotMs) + 1) * rule.slotMs
-    endMs = slotEndMs < timeMs + lifeMs / 10 and endMs or math.min(endMs, slotEndMs)
+  if rule.slotMs then
+    -- What ends at once may run into the next window or slice of the clock. Then it counts in both.
+    local slotEndMs = findSlotStart(rule, entry.state, timeMs) + rule.slotMs
+    local mayRunOn = rule.anchor ~= 'first-hit' and slotEndMs < timeMs + lifeMs / 10
+    endMs = mayRunOn and endMs or math.min(endMs, slotEndMs)
   end
   -- What ends early is spent in less time.
   local amount = math.min(most, math.ceil(most * (endMs - timeMs) / lifeMs))

@@ -40,11 +40,15 @@ for index = 1, #KEYS do
     local blockedMs = hasBlock and untilMs > nowMs and untilMs - nowMs or 0
     local take = cost > 0 and blockedMs == 0
     -- @step
-    isKnown, resetAfterMs = isKnown and (passes or not front), math.max(resetAfterMs, freshMs - nowMs)
+    resetAfterMs = math.max(resetAfterMs, freshMs - nowMs)
     if passes and blockedMs == 0 then
       isTaken, hasBlock, ttlMs = take or isTaken, hasBlock and not take, take and resetAfterMs or ttlMs
       -- @allowed
     else
+      if front and not passes then
+        -- At the latest: as if all that is lent was taken when the last grant ends.
+        -- @late
+      end
       local status = blockedMs > 0 and -2 or -1
       if blockedMs > 0 then
         laterMs = passes and blockedMs or math.max(blockedMs, laterMs)

@@ -65,12 +65,12 @@ for decision = 0, decisions - 1 do
         isStored, value = not hasBlock or #value > 24, string.sub(value, hasBlock and 25 or 1)
       end
       -- Grants come then: their mark, what they lend, when the first and the last ends, when the key is fresh, and 24 bytes of each.
-      local front, lent, freshMs = nil, 0, 0
+      local front, lent, lastMs, freshMs = nil, 0, 0, 0
       if isStored and #value >= 64 and string.byte(value, 8) > 127 then
-        local grants, sum, firstMs, lastMs, atMs = struct.unpack('<ddddd', value)
-        if grants % 1 == 0.25 and #value >= 22 - 24 * grants and firstMs > nowMs and lastMs <= nowMs + 60000 then
-          front, lent, freshMs, value =
-            string.sub(value, 1, 22 - 24 * grants), sum, atMs, string.sub(value, 23 - 24 * grants)
+        local grants, sum, firstMs, endMs, atMs = struct.unpack('<ddddd', value)
+        if grants % 1 == 0.25 and #value >= 22 - 24 * grants and firstMs > nowMs and endMs <= nowMs + 60000 then
+          front, lent, lastMs, freshMs, value =
+            string.sub(value, 1, 22 - 24 * grants), sum, endMs, atMs, string.sub(value, 23 - 24 * grants)
           isStored = value ~= ''
         end
       end
@@ -78,8 +78,6 @@ for decision = 0, decisions - 1 do
       local take, stored, keepsTtl = takes and cost > 0 and blockedMs == 0, nil, false
       local isPassing, left, resetMs, waitMs, delayedMs = false, 0, 0, 0, 0
       -- @tiers
-      -- When grants let it pass only their list tells.
-      isKnown = isKnown and (isPassing or not front)
       resetMs = front and math.max(resetMs, freshMs - nowMs) or resetMs
       if not isKnown then
         break
@@ -104,7 +102,7 @@ for decision = 0, decisions - 1 do
         elseif cost > 0 and tier.blockMs > 0 and not hasBlock then
           waitMs = math.max(tier.blockMs, waitMs)
           left, resetMs = 0, math.max(waitMs, resetMs)
-          newValues[index] = struct.pack('<ddd', -math.huge, nowMs, nowMs + waitMs) .. (value or '')
+          newValues[index] = struct.pack('<ddd', -math.huge, nowMs, nowMs + waitMs) .. (front or '') .. (value or '')
           newTtls[index] = resetMs
         end
         reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], n = status, left, resetMs, waitMs, n + 4
