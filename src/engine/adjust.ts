@@ -34,7 +34,7 @@ export function unblock(rule: Rule, stored: KeyState, nowMs: number): Transition
 /** Forgets the key but for its live grants: their units are being spent, and would count nowhere. Answers as `peek` of cost 1 does then. */
 export function reset(rule: Rule, stored: KeyState, nowMs: number): Transition {
   const grants = stored.grants && bringUpToDate(rule, stored, nowMs).grants
-  return peek(rule, { ...UNTOUCHED, grants }, 1, nowMs)
+  return peek(rule, { ...UNTOUCHED, grants, countedBy: grants && rule }, 1, nowMs)
 }
 
 /** The current state after adding `amount`, negative to refund. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { STORE_TIME } from '../../src/core/clock.ts'
 import type { LimitResult } from '../../src/core/decision.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import { fixedWindow, tokenBucket } from '../../src/rules/index.ts'
+import { fixedWindow, slidingLog, tokenBucket } from '../../src/rules/index.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { DEFAULT_PREFIX, redisKey } from '../../src/stores/redis/redis-keyspace.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
@@ -148,6 +148,22 @@ describe('a key with grants that are live', () => {
     const asked = decideCall(store, operations, NOW_MS, { key: 'id', ttlMs: 1_000 })
     await expect(asked).rejects.toThrow('sluice: a grant is of one request, and it has no id')
   })
+})
+
+it.each([
+  ['memory', () => memoryStore()],
+  ['Redis', () => redisStore(redis)],
+])('a grant that a reset kept is counted by the rule of the reset, in %s', async (_, openStore) => {
+  const rule = slidingLog({ limit: 2, window: 61_000 })
+  const limit = openLimit(openStore(), { limiter: `kept ${count++}`, rule, rulesVary: true })
+  const grant = { want: 12, soon: 2, soonMs: 1, endedId: 0, endedUsed: 0 }
+  const lent = await limit.decide('a', { type: 'grant', amount: 1, holdId: 1, holdMs: 250, grant }, NOW_MS)
+  expect(lent.granted).toMatchObject({ units: 1, lastsMs: 42 })
+  await limit.decide('a', { type: 'reset' }, NOW_MS + 1)
+  // It has just ended. Its unit goes over to the other rule as used now, as all that was counted by another rule.
+  const other = slidingLog({ limit: 1, window: 7 })
+  const asked = await limit.decide('a', { type: 'consume', amount: 1 }, NOW_MS + 42, other)
+  expect(asked).toMatchObject({ allowed: false, retryAfterMs: 7, resetAfterMs: 7 })
 })
 
 describe.each(lendingModes)('grants of $title', (mode) => {
