@@ -32,6 +32,12 @@ export function limiterWith(options: Partial<LimiterOptions> = {}): Limiter {
   return createLimiter({ name: 'api', rule, store, clock, instances: 1, ...options })
 }
 
+/** Lets the store fail this many decisions. */
+export async function failOften(limiter: Limiter, times = 5): Promise<void> {
+  store.behaviour = 'fails'
+  for (let count = 0; count < times; count++) await limiter.consume('a')
+}
+
 /** Lets the store fail until it is not asked any more. */
 export async function lose(limiter: Limiter): Promise<void> {
   store.behaviour = 'fails'
