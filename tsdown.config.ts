@@ -19,6 +19,8 @@ const config: UserConfig = defineConfig({
   dts: true,
   // Doc comments are in the types, where editors read them.
   outputOptions: { comments: { jsdoc: false } },
+  // Without a comment before and after each module.
+  inputOptions: { experimental: { attachDebugInfo: 'none' } },
   plugins: [luaScripts(), policiesSchema()],
 })
 

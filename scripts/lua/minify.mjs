@@ -4,10 +4,25 @@ const QUOTED = /'(?:\\[\s\S]|[^\\'])*'|"(?:\\[\s\S]|[^\\"])*"|\[(?<level>=*)\[[\
 // Behind two dashes a long bracket is a comment, and no text.
 const COMMENTS = new RegExp(`${QUOTED}|(?<space>--(?:\\[(?<more>=*)\\[[\\s\\S]*?\\]\\k<more>\\]|.*))`, 'g')
 const SPACES = new RegExp(`${QUOTED}|(?<space>\\s+)`, 'g')
-// Not - and . and [, which mean something else when there are two of them.
-const OPERATORS = new RegExp(`${QUOTED}|(?<space> ?[=,<>~+*/%(){}] ?)`, 'g')
+// Two dashes are a comment, two points beside a digit are a part of a number, and two opening brackets start a text.
+const NEEDLESS = [
+  / ?[=,<>~+*/%(){}] ?/,
+  /(?<!-) ?-(?! ?-) ?/,
+  /(?<![\d.] ?) ?\.\.(?! ?[\d.]) ?/,
+  /\] (?!\])/,
+  / (?=['"])/,
+  /(?<=['"]) /,
+]
+const OPERATORS = new RegExp(`${QUOTED}|(?<space>${NEEDLESS.map(({ source }) => source).join('|')})`, 'g')
 const KEYWORDS = ['do', 'if', 'in', 'or']
 const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
+// Some scripts call something n themselves.
+const SINGLE = LETTERS.replace('n', '')
+/** The locals that scripts name most: each of them is one letter. */
+const FREQUENT =
+  `rule entry state nowMs count run value timeMs live limit holds windowMs ARGV used cost index first key amount row isKnown sum
+isRight text total atMs operation stored periodMs math_max last grants runs takenMs base tonumber resetAfterMs laterMs
+isWhole remaining place EXACT reply capacity firstMs numbers passes struct_unpack next counts KEYS`.split(/\s/)
 
 /**
  * What a server runs of a script: its first line, and then its code without comments, empty lines, spaces that mean nothing, and long names for
@@ -50,9 +65,14 @@ function shortenLocals(code) {
   return short + code.slice(at)
 }
 
-/** Two letters that follow from the name, or the next two that are free. */
+/** A letter for a frequent name, and otherwise two that follow from the name, or the next two that are free. */
 function shorten(name, taken) {
   if (name.length <= 2) return name
+  const single = SINGLE[FREQUENT.indexOf(name)]
+  if (single !== undefined && !taken.has(single)) {
+    taken.add(single)
+    return single
+  }
   const pairs = LETTERS.length ** 2
   let place = [...name].reduce((sum, letter) => (31 * sum + letter.charCodeAt(0)) % pairs, 0)
   while (taken.has(readPair(place))) place = (place + 1) % pairs

@@ -34,5 +34,10 @@ function writeModule() {
   const scripts = entries.map(({ name, version, sha1, parameters }, index) => {
     return { name, version, sha1, parameters, ranges: ranges[index].join(' ') }
   })
-  return `export const lines = ${JSON.stringify(lines)}\nexport const scripts = ${JSON.stringify(scripts)}`
+  return `export const lines = ${templateOf(lines)}\nexport const scripts = ${JSON.stringify(scripts)}`
+}
+
+/** A text as a template: the end of a line is one character there, and two in quotes. */
+function templateOf(text) {
+  return `\`${text.replace(/[`\\]|\$(?=\{)/g, '\\$&')}\``
 }

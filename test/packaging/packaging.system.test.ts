@@ -76,6 +76,10 @@ describe('the tarball', () => {
     expect(text).toBe(JSON.stringify(composePoliciesSchema()))
   })
 
+  it('has 130 kB at most of redisStore, of which half is scripts', () => {
+    expect(statSync(join(installed.folder, 'node_modules/sluice/dist/redis.mjs')).size).toBeLessThanOrEqual(130_000)
+  })
+
   it('takes 3 MB at most once it is installed', () => {
     const sizes = installed.files.map((file) => statSync(join(installed.folder, 'node_modules/sluice', file)).size)
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(3_000_000)

@@ -22,13 +22,16 @@ describe('what a server runs of a script', () => {
     ['empty lines', 'local a\n\n\nlocal b\n', 'local a\nlocal b\n'],
     ['indentation', 'do\n  local a\n\tlocal b\nend\n', 'do\nlocal a\nlocal b\nend\n'],
     ['spaces around operators', 'local a, b = 1 + 2, { 3 }\n', 'local a,b=1+2,{3}\n'],
+    ['spaces around minus', 'local a = b - 1, -b\n', 'local a=b-1,-b\n'],
+    ['spaces around points', 'local a = b .. c\n', 'local a=b..c\n'],
+    ['spaces around texts', "if a == 'b' and c['d'] then end\n", "if a=='b'and c['d']then end\n"],
   ])('has not %s', (_, code, expected) => {
     expect(shorten(code)).toBe(expected)
   })
 
   it.each([
     ['dashes', `local a,b='--',"--[[" -- why\n`, `local a,b='--',"--[["\n`],
-    ['quotes', `local a='"--' .. "'--" -- why\n`, `local a='"--' .. "'--"\n`],
+    ['quotes', `local a='"--' .. "'--" -- why\n`, `local a='"--'.."'--"\n`],
     ['escapes', `local a='\\'--  ' -- why\n`, `local a='\\'--  '\n`],
     ['operators', `local a='a , b' -- why\n`, `local a='a , b'\n`],
     ['several lines', 'local a=[[\n  --\n\n]] -- why\n', 'local a=[[\n  --\n\n]]\n'],
@@ -40,7 +43,10 @@ describe('what a server runs of a script', () => {
 
   it.each([
     ['minus of minus', 'local a=1 - -b\n'],
+    ['minus of minus of minus', 'local a=- - -b\n'],
     ['numbers that are joined', 'local a=1 .. 2\n'],
+    ['a number that a text follows', 'local a=b .. 2 .. c\n'],
+    ['a fraction behind a text', 'local a=b .. .5\n'],
     ['a text in long brackets as a field', 'local a=b[ [[c]] ]\n'],
   ])('keeps the spaces of %s', (_, code) => {
     expect(shorten(code)).toBe(code)
@@ -53,9 +59,15 @@ describe('what a server runs of a script', () => {
     expect(shorten('local other=1\nlocal name=2\n').slice(-6)).toBe(' IZ=2\n')
   })
 
+  it('calls a local that scripts name often by one letter, unless something else is called so', () => {
+    expect(shorten('local rule=1\n')).toBe('local a=1\n')
+    expect(shorten('local rule,nowMs=a,1\n')).toBe('local RG,d=a,1\n')
+  })
+
   it('means the same, whatever it is made of', () => {
     const piece = fc.constantFrom(
       ...['local alone = 1', 'alone = alone - -alone', 'if alone then', 'end', 'other(alone)', 'local beside =', 'do'],
+      ...['local alone = 1 .. 2', 'alone = alone .. .5', 'alone = alone - - -1', 'alone[ alone[1] ]'],
       ...["'--'", '"-- \\" --"', '[[ -- ]]', '[==[\n\n--]]]==]', ' .. ', 'alone.beside', '{ alone = alone }'],
       ...['-- why', "-- don't", '--[[ why ]]', '--[=[\n]] ]=]', '--[', ' ', '\n', '\n\n  ', '\t', ';'],
     )

@@ -1,9 +1,8 @@
 -- @arguments
 local isServerTime, reply, n, lost = nowMs == -1, { nil, nil, nil, nil }, 0, nil
-if isServerTime then
-  local time = redis.call('TIME')
-  nowMs = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
-end
+local time = isServerTime and redis.call('TIME')
+nowMs = time and time[1] * 1000 + time[2] / 1000 or nowMs
+nowMs = nowMs - nowMs % 1
 -- @setup
 -- @get
 for index = 1, #KEYS do
@@ -40,7 +39,7 @@ for index = 1, #KEYS do
     local blockedMs = hasBlock and untilMs > nowMs and untilMs - nowMs or 0
     local take = cost > 0 and blockedMs == 0
     -- @step
-    resetAfterMs = math.max(resetAfterMs, freshMs - nowMs)
+    resetAfterMs = front and math.max(resetAfterMs, freshMs - nowMs) or resetAfterMs
     if passes and blockedMs == 0 then
       isTaken, hasBlock, ttlMs = take or isTaken, hasBlock and not take, take and resetAfterMs or ttlMs
       -- @allowed
