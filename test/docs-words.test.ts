@@ -33,6 +33,12 @@ it.each(pages)('%s has plain words and the names of today', (page) => {
   expect([...(text.match(HARD_TO_READ) ?? []), ...(text.match(OLD_NAMES) ?? [])]).toEqual([])
 })
 
+it('the page about the Lua scripts has plain words, and the names of today but for those of the scripts', () => {
+  const text = read('docs/lua.md')
+  const names = (text.match(OLD_NAMES) ?? []).filter((name) => !/^(lease|maxWait|period)Ms$/.test(name))
+  expect([...(text.match(HARD_TO_READ) ?? []), ...names]).toEqual([])
+})
+
 // The scripts are in the manifest with their comments, and benchmarks have words of their own.
 const code = ['src', 'page', 'test', 'examples', 'faults', 'scripts'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

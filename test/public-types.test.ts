@@ -29,7 +29,8 @@ describe('the types of', () => {
 
   it('a duration take what the rules take', () => {
     expectTypeOf<'500ms' | '1s' | '1m' | '1h30m' | '1d' | 60_000>().toExtend<Duration>()
-    expectTypeOf<'soon'>().not.toExtend<Duration>()
+    expectTypeOf<`${number}s`>().toExtend<Duration>()
+    expectTypeOf<'soon' | '5 seconds'>().not.toExtend<Duration>()
     // @ts-expect-error A window has a unit that is known.
     expect(() => fixedWindow({ limit: 1, window: '1x' })).toThrow('window must be a duration')
   })
@@ -87,17 +88,22 @@ describe('the compiler', () => {
     expect(messages[0]).not.toContain('overload')
   })
 
-  it('offers name, rule and tiers between empty braces', () => {
+  it('offers name, rule and tiers between empty braces, and says that they are missing', () => {
     const { messages, offers } = compile('void rule\ncreateLimiter({ })')
     expect(offers).toEqual(expect.arrayContaining(['name', 'rule', 'tiers']))
-    expect(messages).toEqual(["Argument of type '{}' is not assignable to parameter of type 'RuleOrTiers<never>'."])
+    expect(messages).toEqual([
+      [
+        "Argument of type '{}' is not assignable to parameter of type 'RuleOrTiers<never>'.",
+        "  Type '{}' is missing the following properties from type 'EitherRuleOrTiers': rule, tiers, name",
+      ].join('\n'),
+    ])
   })
 
   it('says in one message that a limiter needs a rule or tiers', () => {
     const { messages } = compile("void rule\ncreateLimiter({ name: 'api' })")
     expect(messages).toHaveLength(1)
     expect(messages[0]).toContain("not assignable to parameter of type 'RuleOrTiers<never>'")
-    expect(messages[0]).toMatch(/is missing the following properties from type 'WithRuleOrTiers<never>': rule, tiers$/)
+    expect(messages[0]).toMatch(/is missing the following properties from type 'EitherRuleOrTiers': rule, tiers$/)
   })
 
   it('says in one message that a limiter has only one of rule and tiers', () => {

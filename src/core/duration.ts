@@ -7,6 +7,7 @@ type Unit = 'ms' | 's' | 'm' | 'h' | 'd' | 'w'
  * A length of time, as every option takes it: a text such as `'500ms'`, `'1m'` or `'1h30m'`, or a number of milliseconds.
  * Units: ms, s, m, h, d, w.
  */
+// With `bigint` for `number` the compiler would find '5 s' and '1.5h', and reject `${seconds}s` of a number too. Both throw at the start.
 export type Duration = number | `${number}${Unit}` | `${number}${Unit}${number}${Unit}`
 
 const UNIT_MS: Readonly<Record<string, number>> = {

@@ -74,7 +74,11 @@ describe('createLimiter', () => {
       { name: 'a', rule, prefix: 'x' },
       'createLimiter() has no option "prefix": it takes name, rule, tiers, store, clock, idempotencyTtl, maxQueue, ruleCache, ruleCacheSize, denialCache, nearLimitAt, prefetch, timeout, onStoreFailure, instances, shadow, blockFor, resolveRule, hashTag',
     ],
-    [{ rule }, 'name must be a string of 1 to 100 characters, got undefined'],
+    [
+      {},
+      "createLimiter() needs a name and a rule, or tiers: { name: 'api', rule: slidingWindow({ limit: 100, window: '1m' }) }",
+    ],
+    [{ rule }, "createLimiter() needs a name, such as name: 'api'"],
     [{ name: '', rule }, 'name must be a string of 1 to 100 characters, got ""'],
     [{ name: 'n'.repeat(101), rule }, `name must be a string of 1 to 100 characters, got "${'n'.repeat(60)}…"`],
     [{ name: 'a' }, "createLimiter() needs a rule or tiers, such as rule: slidingWindow({ limit: 100, window: '1m' })"],

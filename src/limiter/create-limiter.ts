@@ -28,6 +28,7 @@ import {
 } from './options.ts'
 import { type ResolveRule, RuleResolver } from './rule-resolver.ts'
 
+const NAME = text(100)
 const TIER_OPTIONS = {
   rule: anything,
   ...LIMIT_OPTIONS,
@@ -35,7 +36,7 @@ const TIER_OPTIONS = {
   prefetch: readPrefetch,
 }
 const OPTIONS = {
-  name: text(100),
+  name: readName,
   rule: anything,
   tiers: anything,
   store: optional(checkStore),
@@ -65,6 +66,7 @@ type LimitSettings = Omit<Checked<typeof TIER_OPTIONS>, 'rule'> & { readonly rul
  * Invalid options throw here, not at the first request.
  */
 export function createLimiter<TierName extends string = never>(options: RuleOrTiers<TierName>): Limiter<TierName> {
+  assertAny(options)
   const settings = readOptions('createLimiter()', options, OPTIONS)
   assertRuleOrTiers(options)
   const { name, clock, hashTag, nearLimitAt } = settings
@@ -107,6 +109,19 @@ export function createLimiter<TierName extends string = never>(options: RuleOrTi
     maxQueue: settings.maxQueue,
   })
   return limiter as unknown as Limiter<TierName>
+}
+
+// All that is missing at once, not one after the other.
+function assertAny(options: object | undefined): void {
+  if (typeof options !== 'object' || options === null || Object.keys(options).length > 0) return
+  refuseOptions(
+    "createLimiter() needs a name and a rule, or tiers: { name: 'api', rule: slidingWindow({ limit: 100, window: '1m' }) }",
+  )
+}
+
+function readName(what: string, value: unknown): string {
+  if (value === undefined) refuseOptions("createLimiter() needs a name, such as name: 'api'")
+  return NAME(what, value)
 }
 
 function assertRuleOrTiers(options: RuleOrTiers): void {

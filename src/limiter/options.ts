@@ -56,25 +56,39 @@ export interface CommonOptions extends FailureOptions {
    */
   readonly nearLimitAt?: number
   /**
-   * Takes a part of a hot key's quota from a shared store ahead of time, and decides from it without asking. No request passes that the
-   * rule would refuse; but what other processes do to the key is seen later, by `maxTime` and a round trip.
+   * Takes a part of a hot key's quota from a shared store ahead of time, and decides from it without a call. No request passes that the
+   * rule would reject. What other processes do to the key counts here later: after `maxTime` and one round trip at most.
    * @default false
    */
   readonly prefetch?: boolean | PrefetchOptions
 }
 
-/** How much of a hot key's quota a process takes ahead of time. */
+/** How much of a hot key's quota a process takes ahead of time, and for how long. */
 export interface PrefetchOptions {
   /**
-   * How long it is used after it has arrived, 10 ms to 10 s.
+   * How long the process uses it after it has arrived, 10 ms to 10 s. Then it gives back what is left.
    * @default '100ms'
    */
   readonly maxTime?: Duration
   /**
-   * The share of a limit that may lie unspent in processes at full load, about: above 0 and at most 0.5.
+   * The share of a limit that may lie unused in all processes together at full load, about: above 0 and at most 0.5.
    * @default 0.01
    */
   readonly maxShare?: number
+}
+
+// No value has these two types: they choose the words of the compiler. Where a type of a union is a list, it explains what an object lacks,
+// `{}` too, by the first type that is none: the one that is declared first or, in TypeScript 7, whose name is first.
+interface EitherRuleOrTiers extends CommonOptions {
+  readonly rule: never
+  readonly tiers: never
+  readonly hashTag?: undefined
+}
+
+interface NoList extends ReadonlyArray<never> {
+  readonly rule: never
+  readonly tiers: never
+  readonly hashTag?: undefined
 }
 
 /** Options of a limiter of one rule. */
@@ -101,17 +115,10 @@ export interface TiersOptions<TierName extends string = string> extends CommonOp
 
 /** What `createLimiter` takes: a `rule`, or `tiers`. */
 export type RuleOrTiers<TierName extends string = string> =
+  | EitherRuleOrTiers
   | LimiterOptions
   | TiersOptions<TierName>
-  | WithRuleOrTiers<TierName>
-
-// No value has this type. For options with neither, the compiler names what the last type of the union needs: both. TypeScript 7 sorts
-// the types by name, so this one comes after TiersOptions.
-interface WithRuleOrTiers<TierName extends string> extends CommonOptions {
-  readonly rule: never
-  readonly tiers: Record<TierName, never> & never
-  readonly hashTag?: undefined
-}
+  | NoList
 
 /** Options of one limit: its rule, and more. */
 export interface LimitOptions {
@@ -138,7 +145,7 @@ export interface LimitOptions {
    */
   readonly onStoreFailure?: OnStoreFailure
   /**
-   * Whether hot keys of this limit are decided from quota that was taken ahead of time, and how much.
+   * Decides hot keys of this limit from quota that was taken ahead of time. `false` where only other tiers do.
    * @default that of the limiter
    */
   readonly prefetch?: boolean | PrefetchOptions

@@ -259,16 +259,12 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     return this.#decide(new PendingDecision(this.#parts, operations))
   }
 
-  /** Decides operations that the caller has checked, and returns the result of each. With a key, listeners hear of it as of a consume. */
-  async decideEach(
-    operations: readonly Operation[],
-    key?: Key<string>,
-    cost?: Amounts<string>,
-  ): Promise<readonly LimitResult[]> {
+  /** Decides operations that the caller has checked. `results` has one for each of them. Listeners hear of it from the caller. */
+  async decideEach(operations: readonly Operation[]): Promise<{ decision: Decision; results: readonly LimitResult[] }> {
     this.assertOpen()
     const call = new PendingDecision(this.#parts, operations)
-    await (key === undefined ? this.#decide(call) : this.run(call, key, cost))
-    return call.results
+    const decision = await this.#decide(call)
+    return { decision, results: call.results }
   }
 
   wake(keys: readonly LimitKey[]): void {
