@@ -57,7 +57,7 @@ export interface Operation extends LimitKey {
   readonly holdId: number
   /** reserve, extend, grant; otherwise 0. */
   readonly holdMs: number
-  /** grant; otherwise undefined. */
+  /** grant, and the settle of what that brought: a store that does not hear of it counts all of it as spent. Otherwise undefined. */
   readonly grant: GrantRequest | undefined
   /** refund: only of what was taken at this time; otherwise undefined. */
   readonly takenMs: number | undefined

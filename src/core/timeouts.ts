@@ -1,4 +1,4 @@
-import { type Alarm, type Clock, nextTurn, startAlarm, timerNowMs } from './clock.ts'
+import { type Alarm, type Clock, nextTurn, startAlarm, startTimer, timerNowMs } from './clock.ts'
 import { isRequestBound } from './request-bound.ts'
 
 /** A call that waits for an answer until its timeout. */
@@ -11,7 +11,10 @@ export interface Timed {
   expire(): void
 }
 
-/** Calls that wait for answers, each for the same time: so the first to come is the first to time out, and one timer is enough. */
+/**
+ * Calls that wait for answers, nearly all of them for the same time: so the first to come is the first to time out, and one timer is enough
+ * for them.
+ */
 export class Timeouts {
   readonly deadlineMs: number
   readonly #clock: Clock | undefined
@@ -21,8 +24,9 @@ export class Timeouts {
   #first = 0
   #pending = 0
   #alarm: Alarm | undefined
-  /** Where a timer ends with its request, each call that waits has its own. */
-  readonly #alarms: WeakMap<Timed, Alarm> | undefined
+  /** Timers of calls that have their own: where a timer ends with its request, and of those that wait for less. */
+  #stops: WeakMap<Timed, () => void> | undefined
+  readonly #isRequestBound: boolean
   /** When the timer rings: a clock that was set back meanwhile is no reason to wait longer. */
   #ringsMs = 0
   #idle: (() => void)[] = []
@@ -36,25 +40,23 @@ export class Timeouts {
     this.deadlineMs = deadlineMs
     this.#clock = clock
     this.#keepsAlive = keepsAlive
-    this.#alarms = clock?.timer === undefined && isRequestBound() ? new WeakMap() : undefined
+    this.#isRequestBound = clock?.timer === undefined && isRequestBound()
   }
 
-  /** Starts the timeout of a call, and returns when that was. */
-  add(waiting: Timed): number {
+  /**
+   * Starts the timeout of a call, and returns when that was.
+   *
+   * @param afterMs less than the others have, where the call has waited elsewhere before.
+   */
+  add(waiting: Timed, afterMs: number = this.deadlineMs): number {
     const nowMs = timerNowMs(this.#clock)
-    waiting.dueMs = nowMs + this.deadlineMs
-    if (this.#alarms !== undefined) {
-      this.#alarms.set(
-        waiting,
-        startAlarm(this.deadlineMs, () => this.#timeOut(waiting)),
-      )
-      this.#pending++
-      return nowMs
-    }
-    if (this.#alarm === undefined) this.#arm(nowMs, waiting.dueMs)
-    else if (this.#pending === 0 && this.#keepsAlive) this.#alarm.keepAlive(true)
+    waiting.dueMs = nowMs + afterMs
+    const isAlone = this.#isRequestBound || afterMs < this.deadlineMs
+    if (this.#alarm === undefined && !isAlone) this.#arm(nowMs, waiting.dueMs)
+    else if (this.#pending === 0 && this.#keepsAlive) this.#alarm?.keepAlive(true)
     // Last: when the timer cannot be started, no call waits for it.
-    this.#waiting.push(waiting)
+    if (isAlone) this.#startAlone(waiting, afterMs)
+    else this.#waiting.push(waiting)
     this.#pending++
     return nowMs
   }
@@ -63,7 +65,7 @@ export class Timeouts {
   end(waiting: Timed): boolean {
     if (waiting.isOver) return false
     waiting.isOver = true
-    this.#alarms?.get(waiting)?.stop()
+    this.#stops?.get(waiting)?.()
     this.#pending--
     if (this.#pending === 0) {
       this.#rest()
@@ -95,6 +97,15 @@ export class Timeouts {
       this.#alarm = startAlarm(afterMs, this.#rung)
       if (!this.#keepsAlive) this.#alarm.keepAlive(false)
     } else this.#alarm = { stop: this.#clock.timer(afterMs, this.#expire), keepAlive: () => false }
+  }
+
+  #startAlone(waiting: Timed, afterMs: number): void {
+    const expire = (): void => {
+      if (!waiting.isOver) this.#timeOut(waiting)
+    }
+    const ring = this.#clock?.timer !== undefined || this.#isRequestBound ? expire : () => nextTurn(expire)
+    this.#stops ??= new WeakMap()
+    this.#stops.set(waiting, startTimer(this.#clock, afterMs, ring, { keepsAlive: this.#keepsAlive }))
   }
 
   #disarm(): void {

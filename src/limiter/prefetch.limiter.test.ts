@@ -1,6 +1,9 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import { remoteStore } from '../../test/remote-store.ts'
+import type { LimitResult } from '../core/decision.ts'
+import type { Operation } from '../core/operation.ts'
+import type { StoreCall } from '../core/store.ts'
 import { collectMetrics } from '../observe/prometheus/index.ts'
 import { concurrency } from '../rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../rules/fixed-window/fixed-window.ts'
@@ -72,6 +75,115 @@ describe('prefetch', () => {
     await limiter.close()
     const again = limiterWith(false, store)
     expect((await again.limiter.peek('ann')).remaining).toBe(1_000 - 14)
+  })
+
+  it.each([
+    ['comes 100 ms before its timeout, and covers few', 400],
+    ['does not come', Number.POSITIVE_INFINITY],
+  ])('lets a request wait for its own timeout at most where the grant that it waits for %s', async (_, answerMs) => {
+    const { limiter, store, clock } = limiterWith(true)
+    const { answer } = store
+    store.answer = (call) => {
+      const [{ type, key }] = call.operations as [Operation]
+      // The store is not left alone: another key is answered.
+      if (key === 'bob') return answer(call)
+      // What is asked after the first grant has no answer.
+      if (type === 'grant') store.behaviour = 'silent'
+      return type === 'grant' && answerMs < 500 && clock.nowMs() < 1_000_100
+        ? new Promise((resolve) => clock.timer(answerMs, () => resolve(given(call))))
+        : new Promise(() => {})
+    }
+    const given = (call: StoreCall): Promise<readonly LimitResult[]> => {
+      store.behaviour = 'answers'
+      return answer(call)
+    }
+    const tookMs: number[] = []
+    const consume = async (key: string): Promise<void> => {
+      const startMs = clock.nowMs()
+      await limiter.consume(key)
+      if (key === 'ann') tookMs.push(clock.nowMs() - startMs)
+    }
+    let degraded = 0
+    limiter.on('degraded', () => degraded++)
+    for (let round = 0; round < 120; round++) {
+      for (let count = 0; round < 10 && count < 10; count++) void consume('ann')
+      store.behaviour = 'answers'
+      void consume('bob')
+      await clock.run(10)
+    }
+    expect(tookMs).toHaveLength(100)
+    // What is asked for at all has a millisecond.
+    expect(Math.max(...tookMs)).toBeLessThanOrEqual(501)
+    expect(degraded).toBe(0)
+    const closed = limiter.close()
+    await clock.run(1_000)
+    await closed
+    expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('drops what could not be given back: it counts as spent, and is not written later', async () => {
+    const { limiter, store, clock, decide } = limiterWith(true)
+    const counts = { late: 0, returned: 0 }
+    limiter.on('prefetched', ({ what, units }) => {
+      if (what === 'late' || what === 'returned') counts[what] += units
+    })
+    await decide(14)
+    const types: string[] = []
+    const { answer } = store
+    store.answer = (call) => {
+      types.push(...call.operations.map(({ type }) => type))
+      return answer(call)
+    }
+    store.behaviour = 'fails'
+    await clock.run(200)
+    expect(types).toEqual(['settle'])
+    expect(counts.returned).toBe(0)
+    expect(counts.late).toBeGreaterThan(0)
+    store.behaviour = 'answers'
+    await clock.run(5_000)
+    // 14 were taken, and what was left of the grant is spent.
+    expect((await limiter.peek('ann')).remaining).toBe(1_000 - 14 - counts.late)
+    expect(types).toEqual(['settle', 'peek'])
+    await limiter.close()
+    expect(types.filter((type) => type === 'settle')).toHaveLength(1)
+  })
+
+  it('gives back a grant that is under way when the limiter is closed, and what the callers that wait for it got', async () => {
+    const { limiter, store, clock } = limiterWith(true)
+    const types: string[] = []
+    const { answer } = store
+    store.answer = (call) => {
+      types.push(...call.operations.map(({ type }) => type))
+      return new Promise((resolve) => clock.timer(50, () => resolve(answer(call))))
+    }
+    const consumed = Array.from({ length: 60 }, () => limiter.consume('ann'))
+    let isClosed = false
+    const closed = limiter.close().then(() => {
+      isClosed = true
+      return types.length
+    })
+    await clock.run(1_000)
+    expect(isClosed).toBe(true)
+    // Nothing was asked after it was closed.
+    expect(await closed).toBe(types.length)
+    expect((await Promise.all(consumed)).every(({ allowed, decidedBy }) => allowed && decidedBy !== 'fallback')).toBe(
+      true,
+    )
+    expect(types.filter((type) => type === 'grant').length).toBeGreaterThan(0)
+    const again = limiterWith(false, store)
+    store.answer = answer
+    expect((await again.limiter.peek('ann')).remaining).toBe(1_000 - 60)
+  })
+
+  it('is closed within two timeouts when the store does not take back what is left', async () => {
+    const { limiter, store, clock, decide } = limiterWith(true)
+    await decide(14)
+    store.behaviour = 'silent'
+    const startMs = clock.nowMs()
+    const closed = limiter.close().then(() => clock.nowMs() - startMs)
+    await clock.run(5_000)
+    expect(await closed).toBeLessThanOrEqual(1_000)
+    expect(clock.pendingTimers).toBe(0)
   })
 
   it('is measured', async () => {

@@ -2,10 +2,12 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createLimiter } from '../../src/limiter/create-limiter.ts'
 import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
+import { slidingWindow } from '../../src/rules/sliding-window/sliding-window.ts'
 import { redisStore } from '../../src/stores/redis/redis-store.ts'
 import { manualClock } from '../../src/testing/manual-clock.ts'
 import type { Address } from '../servers/ask.ts'
 import { useServer } from '../servers/shared-servers.ts'
+import { waitUntil } from '../servers/wait-until.ts'
 import { watchedConnection } from './watched-connection.ts'
 
 let server: Address
@@ -19,6 +21,7 @@ afterAll(async () => {
 })
 
 const HOUR = 3_600_000
+const START_MS = 1_800_000_000_000
 
 it('a cold key sends the same calls, byte for byte, as without prefetch', async () => {
   const sent = async (prefetch: boolean): Promise<string> => {
@@ -38,6 +41,44 @@ it('a cold key sends the same calls, byte for byte, as without prefetch', async 
   const without = await sent(false)
   expect(without.length).toBeGreaterThan(1_000)
   expect(await sent(true)).toBe(without)
+})
+
+it('a server sees the same commands of a cold key, byte for byte, as without prefetch', async () => {
+  const monitor = await redis.duplicate().monitor()
+  const seen: string[][] = []
+  let source = ''
+  monitor.on('monitor', (_time: string, args: string[], from: string) => {
+    if (from === source) seen.push(args)
+  })
+  const sent = async (prefetch: boolean): Promise<readonly string[][]> => {
+    seen.length = 0
+    await redis.flushall()
+    const client = new Redis(server.port, server.host)
+    source = `${/addr=(\S+)/.exec(`${await client.call('CLIENT', 'INFO')}`)?.[1]}`
+    const rule = slidingWindow({ limit: 30, window: HOUR })
+    const store = redisStore(client)
+    // Processes that count each other have random names.
+    const limiter = createLimiter({ name: 'cold to the server', rule, store, clock, prefetch, instances: 1 })
+    for (let round = 0; round < 5; round++) {
+      // Seven requests of each key in 100 ms, of which some are refused.
+      for (let count = 0; count < 7; count++) {
+        for (let key = 0; key < 10; key++) await limiter.consume(`user ${key}`)
+        clock.advance(10)
+      }
+      clock.advance(200)
+    }
+    clock.set(START_MS)
+    await client.call('ECHO', 'the end')
+    await waitUntil(async () => (seen.at(-1)?.[1] === 'the end' ? undefined : `${seen.length} commands`))
+    await limiter.close()
+    await client.quit()
+    return seen.filter(([name = '']) => !/^(info|client)$/i.test(name))
+  }
+  const clock = manualClock(START_MS)
+  const without = await sent(false)
+  expect(without.filter(([name]) => name === 'evalsha').length).toBeGreaterThan(300)
+  expect(await sent(true)).toEqual(without)
+  monitor.disconnect()
 })
 
 it('several processes on one hot key admit exactly the limit but for what they gave back too late, and most of it without a call', async () => {

@@ -202,7 +202,8 @@ class Failover implements LayeredStore, BreakerListener, CallHost {
     if (this.#calls.breaker.isOpen) return
     // All at once: there is no decision that would have to wait behind it, and little time.
     const leaving = Array.from(this.#counters.values(), (counter) => counter.leave())
-    await Promise.allSettled([this.#replayAll(Number.POSITIVE_INFINITY), ...leaving])
+    // What came back last may have led to more.
+    await Promise.allSettled([this.#replayAll(Number.POSITIVE_INFINITY), ...leaving, this.#calls.idle()])
   }
 
   // A charge has an idempotency key, so that it may be written again. Where the store does not take that, it may not.

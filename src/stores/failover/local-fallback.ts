@@ -135,7 +135,7 @@ export class LocalFallback {
 
   /** Notes what to write to the store later. */
   #note({ operation, local, share }: Part, passes: boolean, result: LimitResult | undefined, nowMs: number): void {
-    const { type, key, rule, amount, holdId, limit, replaces } = operation
+    const { type, key, rule, amount, holdId, grant, limit, replaces } = operation
     const { log } = local
     const isHere = limit.onStoreFailure === 'fallback'
     switch (type) {
@@ -154,6 +154,7 @@ export class LocalFallback {
         log.refund(key, amount)
         break
       case 'settle':
+        if (grant !== undefined) break
         if (!this.#holds.has(holdId)) log.settle(key, rule, holdId, amount)
         else if (isHere && result?.allowed === true) log.spend(key, rule, amount)
         else if (!isHere && amount > 0) local.charge(operation, nowMs)

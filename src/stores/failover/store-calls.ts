@@ -16,6 +16,9 @@ import {
 /** The pause before a call is sent again, and twice as long each time after. */
 const FIRST_PAUSE_MS = 20
 
+/** Not a number of answers. */
+const UNKNOWN = -1
+
 /** What a limiter does about a call whose store may fail. */
 export interface CallHost {
   /** Sends a call after what its keys owe the store. */
@@ -122,9 +125,12 @@ export class PendingCall implements Timed, BreakerSnapshot, Reply {
     this.call = call
     this.#reply = reply
     this.#host = host
-    this.answers = calls.breaker.answers
+    const { deadlineMs } = calls.timeouts
+    const afterMs = call.timeoutMs === 0 ? deadlineMs : Math.min(call.timeoutMs, deadlineMs)
+    // To be silent for less than a whole timeout is a failure like others: it does not open the breaker alone.
+    this.answers = afterMs < deadlineMs ? UNKNOWN : calls.breaker.answers
     this.failures = calls.breaker.failures
-    this.begunMs = calls.timeouts.add(this)
+    this.begunMs = calls.timeouts.add(this, afterMs)
   }
 
   /** Asks the store. */

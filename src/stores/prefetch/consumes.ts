@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, exactTimerNowMs } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { Operation } from '../../core/operation.ts'
@@ -26,10 +26,13 @@ export interface ConsumesParts {
 /** Decides consumes from grants, and asks the store where these do not cover them. */
 export class Consumes implements PendingHost {
   readonly clock: Clock | undefined
+  /** The one that timeouts go by. */
+  readonly #timeoutClock: Clock | undefined
   readonly #parts: ConsumesParts
 
   constructor(parts: ConsumesParts) {
     this.clock = parts.clock
+    this.#timeoutClock = parts.store.realTime === true ? undefined : parts.clock
     this.#parts = parts
   }
 
@@ -54,9 +57,10 @@ export class Consumes implements PendingHost {
   }
 
   goOn(waiting: readonly WaitingCall[]): void {
-    for (const { call, reply } of waiting) {
+    const nowMs = exactTimerNowMs(this.#timeoutClock)
+    for (const { call, reply, sinceMs } of waiting) {
       try {
-        const results = this.#consume(call, reply, true)
+        const results = this.#consume(withLess(call, nowMs - sinceMs), reply, true)
         if (results !== undefined) reply.done(results)
       } catch (error) {
         reply.failed(error)
@@ -77,7 +81,7 @@ export class Consumes implements PendingHost {
     const asking = hasWaited ? undefined : parts.find(({ grant, record }) => grant === undefined && record?.waiting)
     if (asking !== undefined) {
       for (const { grant, operation } of parts) grant?.giveBack(operation.amount)
-      asking.record?.waiting?.push({ call, reply })
+      asking.record?.waiting?.push({ call, reply, sinceMs: exactTimerNowMs(this.#timeoutClock) })
       return undefined
     }
     const [first] = parts
@@ -99,7 +103,8 @@ export class Consumes implements PendingHost {
   #ask(call: StoreCall, reply: Reply, taken: readonly Part[], now: Moment): readonly LimitResult[] | undefined {
     const parts = taken.map((part) => {
       const { operation, record, grant } = part
-      if (grant !== undefined || record === undefined) return grant === undefined ? { ...part, sent: operation } : part
+      if (grant !== undefined) return part
+      if (record === undefined || this.#parts.returns.isClosed) return { ...part, sent: operation }
       const wasAsking = record.waiting !== undefined
       const sent = record.prepare(operation, now)
       const { answersEpoch, grantsEpoch, waiting } = record
@@ -122,4 +127,10 @@ export class Consumes implements PendingHost {
     pending.end()
     return answers
   }
+}
+
+/** A call that has waited, with what is left of its timeout. */
+function withLess({ operations, nowMs, idempotency, timeoutMs }: StoreCall, waitedMs: number): StoreCall {
+  const leftMs = timeoutMs === 0 ? 0 : Math.max(1, Math.floor(timeoutMs - waitedMs))
+  return { operations, nowMs, idempotency, timeoutMs: leftMs }
 }

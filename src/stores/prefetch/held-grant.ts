@@ -1,13 +1,13 @@
 import type { LimitResult } from '../../core/decision.ts'
+import type { Operation } from '../../core/operation.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { GrantLife } from './grant-life.ts'
 import type { Moment } from './moment.ts'
 
 /** A grant that this process holds, and spends without asking. */
 export class HeldGrant {
-  readonly id: number
-  /** The rule by which it was given. No other may spend it. */
-  readonly rule: Rule
+  /** The request that brought it. */
+  readonly asked: Operation
   readonly life: GrantLife
   left: number
   used = 0
@@ -15,13 +15,21 @@ export class HeldGrant {
   readonly #given: LimitResult
   readonly #givenMs: number
 
-  constructor(id: number, rule: Rule, given: LimitResult, givenMs: number, units: number, life: GrantLife) {
-    this.id = id
-    this.rule = rule
+  constructor(asked: Operation, given: LimitResult, givenMs: number, units: number, life: GrantLife) {
+    this.asked = asked
     this.life = life
     this.left = units
     this.#given = given
     this.#givenMs = givenMs
+  }
+
+  get id(): number {
+    return this.asked.holdId
+  }
+
+  /** The rule by which it was given. No other may spend it. */
+  get rule(): Rule {
+    return this.asked.rule
   }
 
   isLive({ nowMs, dateMs }: Moment): boolean {

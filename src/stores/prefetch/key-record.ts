@@ -25,6 +25,8 @@ export interface RecordTerms {
 export interface WaitingCall {
   readonly call: StoreCall
   readonly reply: Reply
+  /** Since when, by the time that timeouts go by. */
+  readonly sinceMs: number
 }
 
 /** What was under way of a record. */
@@ -103,7 +105,7 @@ export class KeyRecord {
     if (granted.units === 0) return undefined
     this.#terms.count('granted', granted.units)
     const life = measureLife(granted.lastsMs, asked, arrived.nowMs, maxMs, this.recent.measure(arrived.nowMs))
-    const grant = new HeldGrant(sent.holdId, sent.rule, result, arrived.nowMs, granted.units, life)
+    const grant = new HeldGrant(sent, result, arrived.nowMs, granted.units, life)
     if (before.grantsEpoch !== this.grantsEpoch || !grant.isLive(arrived)) return grant
     this.grant = grant
     return undefined

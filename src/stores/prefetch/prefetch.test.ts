@@ -167,7 +167,7 @@ describe('the life of a grant', () => {
   it('is over when the limiter clock has passed it, though the other clock stood still', async () => {
     const { HeldGrant } = await import('./held-grant.ts')
     const life = { until: { nowMs: 10, dateMs: 1_010 }, returnMs: 11, overMs: 12 }
-    const grant = new HeldGrant(1, minute, {} as LimitResult, 0, 5, life)
+    const grant = new HeldGrant({} as Operation, {} as LimitResult, 0, 5, life)
     expect(grant.isLive({ nowMs: 9, dateMs: 1_009 })).toBe(true)
     expect(grant.isLive({ nowMs: 10, dateMs: 1_009 })).toBe(false)
     expect(grant.isLive({ nowMs: 9, dateMs: 1_010 })).toBe(false)

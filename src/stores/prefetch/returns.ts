@@ -21,6 +21,8 @@ export class Returns {
   readonly #due = new DueQueue<{ readonly record: KeyRecord; readonly grant: HeldGrant }>()
   #stop: (() => void) | undefined
   #ringsMs = Number.POSITIVE_INFINITY
+  /** Whether grants are of no use any more. */
+  isClosed = false
 
   constructor(options: ReturnsOptions) {
     this.#options = options
@@ -35,7 +37,9 @@ export class Returns {
   /** Tells the store now that a grant has ended. */
   send(place: LimitKey, grant: HeldGrant): void {
     const { store, clock, timeoutMs, count } = this.#options
-    const operation = createOperation(place, 'settle', { rule: grant.rule, holdId: grant.id, amount: grant.used })
+    const { asked, used } = grant
+    const ended = { rule: asked.rule, holdId: asked.holdId, amount: used, grant: asked.grant }
+    const operation = createOperation(place, 'settle', ended)
     const nowMs = clock === undefined ? STORE_TIME : readClock(clock)
     const reply = new ReturnReply((what) => count(place.limit, what, grant.left))
     try {
@@ -47,6 +51,7 @@ export class Returns {
   }
 
   close(): void {
+    this.isClosed = true
     this.#stop?.()
     this.#stop = undefined
     this.#ringsMs = Number.POSITIVE_INFINITY
