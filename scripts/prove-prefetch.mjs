@@ -5,6 +5,7 @@
 // npm run prove:prefetch -- calls             how often they ask, and how much of a limit they leave unused, in about ten minutes
 // npm run prove:prefetch -- calls Window      the same of the rules with that in their name
 // npm run prove:prefetch -- calls --write     the same of all, into bench/results/prefetch-calls.md
+// npm run prove:prefetch -- rates             the same as the first of grants by rate, a sketch, and how often those ask; two minutes
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { load, markdownTable, printReport, writeReport } from '../bench/report.mjs'
@@ -18,10 +19,14 @@ loss against an exact limiter that has no network, and the calls a second of one
 below 0 comes from the edges of the measured time. One seed.`
 
 const [what = '40', option] = process.argv.slice(2)
+const print = (line) => process.stdout.write(`${line}\n`)
 if (what === 'calls') await measureCalls(option)
-else {
+else if (what === 'rates') {
+  const { proveRates } = await bundle('test/prove/rate-prove.ts')
+  if (!proveRates(Number(option ?? 20), print)) process.exitCode = 1
+} else {
   const { prove } = await bundle('test/prove/prove.ts')
-  if (!prove(Number(what), (line) => process.stdout.write(`${line}\n`))) process.exitCode = 1
+  if (!prove(Number(what), print)) process.exitCode = 1
 }
 
 async function measureCalls(option) {

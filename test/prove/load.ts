@@ -1,11 +1,11 @@
 import { createLimit } from '../../src/core/limit.ts'
 import { createConsume } from '../../src/core/operation.ts'
 import type { Rule } from '../../src/core/rule.ts'
-import { randomFrom } from '../../src/simulate/random.ts'
+import { type Random, randomFrom } from '../../src/simulate/random.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { History } from './history.ts'
 import { Process } from './process.ts'
-import { Server } from './server.ts'
+import { dateAt, Server } from './server.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 /** Requests on one key, from several processes. */
@@ -29,24 +29,35 @@ export interface Measured {
   readonly exact: number
 }
 
-/** Plays processes that prefetch, and beside them one limiter that gets the same requests at the same times. */
-export function playLoad({ rule, processes, rate, firstShare, warmMs, measuredMs }: Load): Measured {
+/** A process that gets requests on one key. */
+export interface Loaded {
+  readonly admitted: number
+  readonly calls: number
+  consume(): void
+}
+
+/** Makes the processes of a load, all of which ask one server. */
+export type Crew = (time: VirtualTime, random: Random, rule: Rule) => () => Loaded
+
+/** Plays processes, and beside them one limiter that gets the same requests at the same times. */
+export function playLoad(
+  { rule, processes, rate, firstShare, warmMs, measuredMs }: Load,
+  crew: Crew = prefetching,
+): Measured {
   const random = randomFrom(processes)
   const time = new VirtualTime()
-  const server = new Server(time, new History(), {})
-  let ids = 0
-  const world = { time, random, rule, createId: () => ++ids, server: () => server }
-  const all = Array.from({ length: processes }, () => new Process(world))
+  const start = crew(time, random, rule)
+  const all = Array.from({ length: processes }, start)
   const exact = createExact(rule)
   const arrive = (): void => {
     const isFirst = firstShare !== undefined && random.next() < firstShare
     const one = isFirst ? all[0] : all[random.whole(firstShare === undefined ? 0 : 1, processes - 1)]
-    one?.consume('hot')
-    exact.consume(server.dateMs)
+    one?.consume()
+    exact.consume(dateAt(time))
     time.after((1_000 * random.exponential()) / rate, arrive)
   }
   const count = (): Measured => ({
-    callsPerSecond: all.reduce((sum, one) => sum + one.countCalls(server), 0),
+    callsPerSecond: all.reduce((sum, { calls }) => sum + calls, 0),
     admitted: all.reduce((sum, { admitted }) => sum + admitted, 0),
     exact: exact.admitted,
   })
@@ -59,6 +70,25 @@ export function playLoad({ rule, processes, rate, firstShare, warmMs, measuredMs
     callsPerSecond: ((after.callsPerSecond - before.callsPerSecond) * 1_000) / measuredMs,
     admitted: after.admitted - before.admitted,
     exact: after.exact - before.exact,
+  }
+}
+
+/** Processes with the client that there is. */
+const prefetching: Crew = (time, random, rule) => {
+  const server = new Server(time, new History(), {})
+  let ids = 0
+  const world = { time, random, rule, createId: () => ++ids, server: () => server }
+  return () => {
+    const process = new Process(world)
+    return {
+      consume: () => process.consume('hot'),
+      get admitted() {
+        return process.admitted
+      },
+      get calls() {
+        return process.countCalls(server)
+      },
+    }
   }
 }
 

@@ -62,6 +62,11 @@ export class Process {
     if (results !== undefined) this.#reply.done(results)
   }
 
+  /** What a server has decided for it so far: several decisions may share a call. */
+  countAsked(server: Server): number {
+    return this.#calls.get(server)?.asked ?? 0
+  }
+
   /** The calls to a server so far. */
   countCalls(server: Server): number {
     return this.#calls.get(server)?.count ?? 0
@@ -79,6 +84,7 @@ export class Process {
 /** The calls of a process to one server. As in the Redis store, what one turn asks one script is one call. */
 class Calls {
   count = 0
+  asked = 0
   readonly #time: VirtualTime
   readonly #network: Network
   #hotMs = -1
@@ -88,11 +94,12 @@ class Calls {
     this.#time = time
     // A round trip on a quiet network: 0.15 ms, and mostly less than a millisecond more.
     const delayMs = (): number => 0.075 + 0.175 * random.exponential()
-    this.#network = new Network(time, server, random, { delayMs, lost: 0, resent: 0, timeoutMs: 1_000 })
+    this.#network = new Network(time, server, random, { delayMs, lost: 0, resent: 0, timeoutMs: 50 })
   }
 
   send(call: StoreCall, reply: Reply): void {
     const { nowMs } = this.#time
+    this.asked += call.operations.length
     const isHot = call.operations.every(({ type }) => type === 'consume')
     if (nowMs !== (isHot ? this.#hotMs : this.#fullMs)) this.count++
     if (isHot) this.#hotMs = nowMs
