@@ -2,6 +2,7 @@ import type { Rule } from '../../src/core/rule.ts'
 import { measureLifeMs } from '../../src/stores/prefetch/grant-life.ts'
 import { HeldGrant } from '../../src/stores/prefetch/held-grant.ts'
 import { KeyRecord } from '../../src/stores/prefetch/key-record.ts'
+import { playLateWindow } from './late-window.ts'
 import type { Mistakes, Surroundings } from './play.ts'
 
 /** A design with one idea left out. A simulation in which that makes no difference proves nothing. */
@@ -10,6 +11,8 @@ export interface Mutant {
   /** Leaves something out of the code itself, and returns what puts it back. */
   patch?(): () => void
   readonly surroundings?: Surroundings
+  /** The schedule that shows it. Says how much more passes than the rule admits. Absent: any may. */
+  schedule?(rule: Rule): number
   /** The rule that cannot do without the idea; absent: every rule is played. */
   readonly rule?: string
 }
@@ -28,7 +31,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   'has no guard for rounding and drift': { mistakes: { misread: untaught } },
   'does not clip a grant to its window': {
     mistakes: { spoil: withoutSlots },
-    surroundings: { quiet: true },
+    schedule: playLateWindow,
     rule: 'fixedWindow, first-hit',
   },
   'forgets live grants at a reset': { mistakes: { forgets: true }, surroundings: { mix: { resets: 0.5 } } },

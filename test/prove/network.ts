@@ -7,8 +7,8 @@ import type { VirtualTime } from './virtual-time.ts'
 
 /** What can happen between a process and the server. */
 export interface NetworkTerms {
-  /** The longest that a request or a reply takes. */
-  readonly longestMs: number
+  /** How long a request or a reply takes. */
+  delayMs(): number
   /** How many requests, and how many replies, get lost, and how many requests are sent twice. */
   readonly lost: number
   readonly resent: number
@@ -67,29 +67,23 @@ export class Network {
     }
     this.#time.after(timeoutMs, () => end(() => failed(new Error('too late'))))
     if (this.#random.next() < lost) return
-    this.#time.after(this.#delayMs(), () => {
+    this.#time.after(this.#terms.delayMs(), () => {
       let results = this.#server.decide(operations)
       const reply = (): void => {
         if (this.#random.next() < lost) return
-        this.#time.after(this.#delayMs(), () => {
+        this.#time.after(this.#terms.delayMs(), () => {
           const tookMs = this.#time.nowMs - askedMs
           end(() => done(misread === undefined ? results : results.map((one) => stretch(one, tookMs, misread))))
         })
       }
       if (this.#random.next() >= resent) reply()
       else {
-        this.#time.after(this.#delayMs(), () => {
+        this.#time.after(this.#terms.delayMs(), () => {
           results = this.#server.decide(operations)
           reply()
         })
       }
     })
-  }
-
-  // Most are quick, and some take as long as it gets.
-  #delayMs(): number {
-    const part = this.#random.next()
-    return this.#terms.longestMs * part ** 4
   }
 }
 

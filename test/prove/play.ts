@@ -89,7 +89,9 @@ export function play(
   function start(isHoarder: boolean): void {
     const drift = 0.0009 * (2 * random.next() - 1)
     const clock = driftingClock(time, 1_000_000 * random.next(), drift)
-    const terms = { longestMs, lost: 0.03, resent: 0.02, timeoutMs, misread: mistakes.misread }
+    // Most are quick, and some take as long as it gets.
+    const delayMs = (): number => longestMs * random.next() ** 4
+    const terms = { delayMs, lost: 0.03, resent: 0.02, timeoutMs, misread: mistakes.misread }
     const network = new Network(time, server, random, terms)
     const common = { time, server, network, history, random, clock, createId }
     const mine = places()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { runs } from '../effort.ts'
+import { playLateWindow } from './late-window.ts'
 import { mutants } from './mutants.ts'
 import { rules } from './rules.ts'
 import { kill, playMany, surroundings } from './schedules.ts'
@@ -13,8 +14,12 @@ describe.each(Object.entries(surroundings))('with prefetch, %s', (_, around) => 
   })
 })
 
-// Those that need many schedules to show themselves are for the command.
-const quick = Object.keys(mutants).filter((name) => !/guard|clip/.test(name))
+it.each(Object.entries(rules))('%s itself admits what is spent of a grant from the window before', (_, rule) => {
+  expect(playLateWindow(rule)).toBe(0)
+})
+
+// That which needs many schedules to show itself is for the command.
+const quick = Object.keys(mutants).filter((name) => !name.includes('guard'))
 
 it.each(quick)('the schedules find out a process or a server that %s', (name) => {
   expect(kill(name, 30, 6_000)).toBeDefined()

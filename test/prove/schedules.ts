@@ -52,13 +52,13 @@ export interface Kill {
 
 /** Plays a mutant until it lets more pass than the rule; undefined: it survives. */
 export function kill(name: string, count: number, lengthMs: number): Kill | undefined {
-  const { mistakes, surroundings: around, patch, rule: only } = mutants[name] as Mutant
+  const { mistakes, surroundings: around, schedule, patch, rule: only } = mutants[name] as Mutant
   const undo = patch?.()
   try {
     for (let seed = 1; seed <= count; seed++) {
       for (const [ruleName, rule] of Object.entries(rules)) {
         if (only !== undefined && only !== ruleName) continue
-        const { over } = play(rule, seed, lengthMs, mistakes, around)
+        const over = schedule?.(mistakes?.spoil?.(rule) ?? rule) ?? play(rule, seed, lengthMs, mistakes, around).over
         if (over > 0) return { rule: ruleName, seed, over }
       }
     }

@@ -20,6 +20,13 @@ interface Lent {
   readonly endMs: number
 }
 
+const START_MS = 1_000_000.5
+
+/** What time it is by a server whose clock never jumps. */
+export function dateAt(time: VirtualTime): number {
+  return Math.floor(time.nowMs + START_MS)
+}
+
 /** The server: the real engine in the real memory store, by its own clock. */
 export class Server {
   readonly #time: VirtualTime
@@ -31,7 +38,7 @@ export class Server {
   readonly #lent: Lent[] = []
   /** When a key was reset while grants were live. */
   readonly resetMs: number[] = []
-  #offsetMs = 1_000_000.5
+  #offsetMs = START_MS
 
   constructor(time: VirtualTime, history: History, mistakes: ServerMistakes) {
     this.#time = time

@@ -50,6 +50,8 @@ export interface PauseTerms {
   readonly paceMs: number
   readonly grantMs: number
   readonly denialCacheMs: number
+  /** When the grant that came with the answer is over; undefined: none came. */
+  readonly grantEndsMs: number | undefined
 }
 
 /** The pause after an answer; undefined: none. */
@@ -58,7 +60,7 @@ export function pauseAfter(
   result: LimitResult,
   askedMs: number,
   answeredMs: number,
-  { paceMs, grantMs, denialCacheMs }: PauseTerms,
+  { paceMs, grantMs, denialCacheMs, grantEndsMs = Number.POSITIVE_INFINITY }: PauseTerms,
 ): AskPause | undefined {
   const { granted, allowed, remaining, reason, retryAfterMs } = result
   // What a layer has answered says nothing of the store.
@@ -70,7 +72,8 @@ export function pauseAfter(
     const nextMs = (result.nextAfterMs ?? 0) + granted.endsMs
     const refusal: LimitResult = { ...result, allowed: false, retryAfterMs: nextMs, reason: 'limit' }
     const one = { ...operation, amount: 1 }
-    const untilMs = askedMs + Math.min(paceMs, denialCacheMs)
+    // Where the grant ends first, what it has left can be had back, and the store may have more again.
+    const untilMs = Math.min(askedMs + Math.min(paceMs, denialCacheMs), grantEndsMs)
     return new AskPause(one, shadow || blockMs > 0 ? undefined : refusal, untilMs, answeredMs)
   }
   const longestMs = granted.endsMs > 0 ? Math.min(grantMs, denialCacheMs) : denialCacheMs

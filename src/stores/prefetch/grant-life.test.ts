@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { measureLife, measureLifeMs } from './grant-life.ts'
+import { measureLastsMs, measureLife, measureLifeMs } from './grant-life.ts'
 
 const asked = { nowMs: 1_000, dateMs: 50_000 }
 
@@ -28,5 +28,11 @@ describe('the life of a grant', () => {
     const few = measureLife(102, asked, 1_001, 100, 10).until.nowMs
     expect(many - few).toBeGreaterThan(20)
     expect(few).toBeGreaterThanOrEqual(1_000 + measureLifeMs(102) / 2)
+  })
+  it.each([5, 10, 25, 50, 100])('is long enough that a fast process spends it for %s ms, and hardly longer', (ms) => {
+    const lastsMs = measureLastsMs(ms)
+    const spentMs = (lastsMs: number) => measureLife(lastsMs, asked, 1_001, 1_000, 1_000_000).until.nowMs - 1_000
+    expect(spentMs(lastsMs)).toBeGreaterThanOrEqual(ms)
+    expect(spentMs(lastsMs - 3)).toBeLessThan(ms)
   })
 })

@@ -3,7 +3,7 @@ import { createOperation, type LimitKey, type Operation } from '../../core/opera
 import type { Rule } from '../../core/rule.ts'
 import type { PrefetchCount, Reply, StoreCall } from '../../core/store.ts'
 import { type AskPause, pauseAfter } from './ask-pause.ts'
-import { measureLife } from './grant-life.ts'
+import { measureLastsMs, measureLife } from './grant-life.ts'
 import { computePaceMs, sizeGrant } from './grant-terms.ts'
 import { HeldGrant } from './held-grant.ts'
 import type { Moment } from './moment.ts'
@@ -69,7 +69,7 @@ export class KeyRecord {
     const wayMs = measureWayMs()
     const grant = {
       ...sizes,
-      soonMs: (grantMs || maxMs) + wayMs,
+      soonMs: Math.min(measureLastsMs(grantMs || maxMs), maxMs) + wayMs,
       endedId: ended?.id ?? 0,
       endedUsed: ended?.used ?? 0,
     }
@@ -96,15 +96,18 @@ export class KeyRecord {
     const { granted } = result
     if (granted === undefined) return undefined
     this.#live = Math.max(1, granted.live)
+    const life =
+      granted.units === 0
+        ? undefined
+        : measureLife(granted.lastsMs, asked, arrived.nowMs, maxMs, this.recent.measure(arrived.nowMs))
     const grantMs = computeGrantMs(sent.rule)
     if (before.answersEpoch === this.answersEpoch) {
       const paceMs = computePaceMs(grantMs, this.#live)
-      const terms = { paceMs, grantMs, denialCacheMs }
+      const terms = { paceMs, grantMs, denialCacheMs, grantEndsMs: life?.until.nowMs }
       this.pause = pauseAfter(sent, result, asked.nowMs, arrived.nowMs, terms)
     }
-    if (granted.units === 0) return undefined
+    if (life === undefined) return undefined
     this.#terms.count('granted', granted.units)
-    const life = measureLife(granted.lastsMs, asked, arrived.nowMs, maxMs, this.recent.measure(arrived.nowMs))
     const grant = new HeldGrant(sent, result, arrived.nowMs, granted.units, life)
     if (before.grantsEpoch !== this.grantsEpoch || !grant.isLive(arrived)) return grant
     this.grant = grant

@@ -280,6 +280,24 @@ describe('a refusal', () => {
     expect(process.types()).toEqual(['consume'])
   })
 
+  it('that follows the last units is known until the grant of them is over, if the store may not be asked again before', async () => {
+    const base = remoteStore()
+    const granted = { units: 3, lastsMs: 20, live: 16, endsMs: 90 }
+    const answer: RemoteStore['answer'] = async (call) => {
+      const results = await base.answer(call)
+      return call.operations[0]?.type === 'grant' ? results.map((one) => ({ ...one, remaining: 0, granted })) : results
+    }
+    const process = new Process({ remote: { ...base, answer } })
+    await process.consumeAll(11)
+    expect(process.types().at(-1)).toBe('grant')
+    expect(await process.consumeAll(3)).toMatchObject({ decidedBy: 'prefetch', remaining: 0 })
+    expect(await process.consume()).toMatchObject({ allowed: false, decidedBy: 'denial-cache' })
+    // Its pace would be 100 ms. What is spent to the end needs no word, and what is left would have gone back by now.
+    await process.clock.run(20)
+    expect(await process.consume()).toMatchObject({ allowed: true })
+    expect(process.types().filter((type) => type === 'grant')).toHaveLength(2)
+  })
+
   it('is forgotten when something of the key was given back here', async () => {
     const process = new Process({ given: { rule: scarce } })
     await process.consumeAll(40)
