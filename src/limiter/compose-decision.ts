@@ -167,7 +167,8 @@ function composeTiers(operations: readonly Operation[], results: readonly LimitR
     retryAfterMs: refusal?.retryAfterMs ?? 0,
     resetAfterMs,
     delayMs: refusal === undefined ? delayMs : 0,
-    limitedBy: operations[longest]?.limit.name,
+    // A list looks up an index of -1 as a name: that alone took a tenth of the decision.
+    limitedBy: longest < 0 ? undefined : (operations[longest] as Operation).limit.name,
     reason: refusal?.reason,
     nextAfterMs: refusal === undefined ? (scarce.nextAfterMs ?? resolveNextMs(scarce)) : undefined,
     wouldRefuse,

@@ -40,6 +40,22 @@ export class Consumes implements PendingHost {
     return this.#consume(call, reply, false)
   }
 
+  /** The result of one operation, where it is known here and has not to wait for a turn of the event loop: what `decide` would answer. */
+  readonly decideOne = (operation: Operation, nowMs: number): LimitResult | undefined => {
+    const { store, limits, breath } = this.#parts
+    const records = limits.get(operation.limit)
+    if (records === undefined) return store.decide.one?.(operation, nowMs)
+    const record = records.find(operation.key)
+    if (record === undefined || operation.type !== 'consume' || breath.isDue) return undefined
+    const now = readMoment(this.clock)
+    const refusal = record.waiting === undefined ? record.pause : undefined
+    const result = record.take(operation, now)?.describe(now) ?? refusal?.find(operation, now)
+    if (result === undefined) return undefined
+    record.recent.count(operation.amount, now.nowMs)
+    breath.count()
+    return result
+  }
+
   held(record: KeyRecord, grant: HeldGrant): void {
     this.#parts.returns.add(record, grant)
   }
@@ -94,9 +110,14 @@ export class Consumes implements PendingHost {
   #take(operation: Operation, now: Moment, hasWaited: boolean): Part {
     const records = this.#parts.limits.get(operation.limit)
     const record = hasWaited ? records?.find(operation.key) : records?.count(operation, now.nowMs)
-    const grant = record?.grant?.covers(operation.rule, operation.amount, now) === true ? record.grant : undefined
-    grant?.take(operation.amount)
-    return { operation, record, grant, sent: undefined, before: undefined, waiting: undefined }
+    return {
+      operation,
+      record,
+      grant: record?.take(operation, now),
+      sent: undefined,
+      before: undefined,
+      waiting: undefined,
+    }
   }
 
   /** Asks the store about all that was not taken here, in one call. */

@@ -54,6 +54,14 @@ export class KeyRecord {
     this.#terms = terms
   }
 
+  /** Takes a consume from the grant, where that covers it. Returns the grant then. */
+  take({ rule, amount }: Operation, now: Moment): HeldGrant | undefined {
+    const { grant } = this
+    if (grant === undefined || !grant.covers(rule, amount, now)) return undefined
+    grant.take(amount)
+    return grant
+  }
+
   /** The request to send for a consume that no grant covers. One of type `grant` has ended the grant that was held here. */
   prepare(operation: Operation, now: Moment): Operation {
     if (this.waiting !== undefined) return operation

@@ -3,7 +3,7 @@ import type { LimitResult } from '../../core/decision.ts'
 import { createHoldId } from '../../core/hold-id.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { LimitKey, Operation } from '../../core/operation.ts'
-import type { Reply, Store, StoreCall, StoreEvents } from '../../core/store.ts'
+import type { Decide, Reply, Store, StoreCall, StoreEvents } from '../../core/store.ts'
 import { Breath } from './breath.ts'
 import { ChangingReply, refundHere } from './changes.ts'
 import { Consumes } from './consumes.ts'
@@ -37,6 +37,7 @@ export interface PrefetchLayerOptions {
  */
 export function withPrefetch(store: Store, options: PrefetchLayerOptions): Store {
   const prefetch = new Prefetch(store, options)
+  const decide = (call: StoreCall, reply: Reply): readonly LimitResult[] | undefined => prefetch.decide(call, reply)
   return {
     name: store.name,
     isLocal: store.isLocal,
@@ -44,7 +45,7 @@ export function withPrefetch(store: Store, options: PrefetchLayerOptions): Store
     ...(store.realTime === true ? { realTime: true } : {}),
     register: (limit) => prefetch.register(limit),
     unregister: (limit) => prefetch.unregister(limit),
-    decide: (call, reply) => prefetch.decide(call, reply),
+    decide: Object.assign(decide, { one: prefetch.decideOne }),
     trouble: () => store.trouble?.(),
     close: () => prefetch.close(),
   }
@@ -86,6 +87,10 @@ class Prefetch {
   unregister(limit: Limit): void {
     this.#limits.delete(limit)
     this.#store.unregister?.(limit)
+  }
+
+  get decideOne(): NonNullable<Decide['one']> {
+    return this.#consumes.decideOne
   }
 
   decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined {

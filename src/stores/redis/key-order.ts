@@ -40,9 +40,11 @@ export function sendInOrder(places: readonly KeyPlace[], send: () => void): void
   else new Waiting(places, before, send)
 }
 
-/** Lets go what has waited for a decision. */
+/** Lets go what has waited for a decision, and what has waited for that. */
 export function release(followers: readonly Waiting[]): void {
-  for (const follower of followers) follower.beforeIsOver()
+  // A list: thousands may wait, each for the one before it, and as many calls inside each other would be too many for the stack.
+  const due = [...followers]
+  for (const follower of due) for (const next of follower.beforeIsOver()) due.push(next)
 }
 
 /** A call that waits for others on the same keys. Everything that comes later on these keys waits for it. */
@@ -63,14 +65,14 @@ export class Waiting implements Pending {
     for (const { keyspace, key } of places) keyspace.waiting.set(key, this)
   }
 
-  /** One of those before it is answered, or was sent to where nothing is handed over. */
-  beforeIsOver(): void {
+  /** One of those before it is answered, or was sent to where nothing is handed over. Returns what has waited for this one, once it was sent. */
+  beforeIsOver(): readonly Waiting[] {
     this.#left--
-    if (this.#left > 0) return
+    if (this.#left > 0) return []
     this.#send()
     for (const { keyspace, key } of this.#places) {
       if (keyspace.waiting.get(key) === this) keyspace.waiting.delete(key)
     }
-    release(this.followers)
+    return this.followers
   }
 }
