@@ -5,6 +5,7 @@ import { describeDecision } from '../words/decision-words.ts'
 import { formatTimeOfDay } from '../words/lengths.ts'
 import { KeyActions } from './key-actions.tsx'
 import { KeyLimits } from './key-limits.tsx'
+import { KeyPrefetch } from './key-prefetch.tsx'
 import type { RequestKey } from './key-text.ts'
 import type { KeyJson, ServiceReply } from './service-client.ts'
 import { service } from './use-live.tsx'
@@ -59,13 +60,14 @@ export function KeyDialog(props: {
 }
 
 function KeyReport({ policy, report }: { policy: LivePolicy; report: KeyJson }): JSX.Element {
-  const { decision, refusals } = report
+  const { decision, grants, refusals } = report
   return (
     <>
       <p class={decision.allowed ? 'verdict allowed' : 'verdict refused'}>
         {decision.allowed ? 'The next request passes.' : describeDecision(decision)}
       </p>
       <KeyLimits policy={policy} decision={decision} />
+      <KeyPrefetch policy={policy} grants={grants} />
       <h3>Last rejections</h3>
       {refusals.length === 0 ? <p class="note">The service has no recent rejection of this key.</p> : null}
       <ol class="refusals-of-key">

@@ -42,7 +42,7 @@ function PolicyRows({ policy, select }: { policy: LivePolicy; select: () => void
             {policy.name}
           </button>
           <span class="note">{isOne ? describeRule(only) : `${policy.tiers.length} tiers`}</span>
-          {isOne ? <Shadow tier={only} /> : null}
+          {isOne ? <Marks tier={only} /> : null}
         </th>
         <td class="number">{formatCount(policy.allowed)}</td>
         <td class="number">{formatCount(policy.refused)}</td>
@@ -59,7 +59,7 @@ function TierRow({ tier }: { tier: LiveTier }): JSX.Element {
       <th scope="row">
         {tier.name}
         <span class="note">{describeRule(tier)}</span>
-        <Shadow tier={tier} />
+        <Marks tier={tier} />
       </th>
       <td class="number" />
       <td class="number">{tier.isShadow ? '' : formatCount(tier.refused)}</td>
@@ -72,9 +72,15 @@ function describeRule(tier: LiveTier): string {
   return `${tier.kind}, ${describeLimit(tier)}`
 }
 
-function Shadow({ tier }: { tier: LiveTier }): JSX.Element | null {
-  if (!tier.isShadow) return null
-  return <span class="pill shadow">shadow mode: would have rejected {formatCount(tier.refused)}</span>
+function Marks({ tier }: { tier: LiveTier }): JSX.Element {
+  return (
+    <>
+      {tier.isPrefetched ? <span class="pill mark">prefetch</span> : null}
+      {tier.isShadow ? (
+        <span class="pill mark">shadow mode: would have rejected {formatCount(tier.refused)}</span>
+      ) : null}
+    </>
+  )
 }
 
 function findChoice(policies: readonly LivePolicy[], name: string): string {

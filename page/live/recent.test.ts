@@ -5,15 +5,29 @@ import { exampleSecond } from './report.examples.ts'
 it('says what the last seconds came to', () => {
   const seconds = [
     exampleSecond({ allowed: 1_000 }),
-    exampleSecond({ allowed: 6, refused: 1, wouldRefuse: 2, withoutStore: 3, p50Ms: 0.3, p99Ms: 2 }),
-    exampleSecond({ allowed: 3, refused: 0, wouldRefuse: 1, withoutStore: 0, p50Ms: 0.1, p99Ms: 5 }),
+    exampleSecond({
+      allowed: 6,
+      refused: 1,
+      wouldRefuse: 2,
+      decidedBy: { redis: 4, fallback: 3 },
+      p50Ms: 0.3,
+      p99Ms: 2,
+    }),
+    exampleSecond({
+      allowed: 3,
+      refused: 0,
+      wouldRefuse: 1,
+      decidedBy: { redis: 1, prefetch: 2 },
+      p50Ms: 0.1,
+      p99Ms: 5,
+    }),
     exampleSecond({ allowed: 0, refused: 2, p50Ms: 0.2, p99Ms: 1 }),
   ]
   expect(sumRecent(seconds, 3)).toEqual({
     allowedPerSecond: 3,
     refusedPerSecond: 1,
     wouldRefuse: 3,
-    withoutStore: 3,
+    decidedBy: { redis: 5, fallback: 3, prefetch: 2 },
     p50Ms: 0.2,
     p99Ms: 5,
   })
@@ -25,7 +39,7 @@ it('returns nothing for nothing', () => {
     allowedPerSecond: 0,
     refusedPerSecond: 0,
     wouldRefuse: 0,
-    withoutStore: 0,
+    decidedBy: {},
     p50Ms: null,
     p99Ms: null,
   }

@@ -6,7 +6,8 @@ export interface Recent {
   readonly allowedPerSecond: number
   readonly refusedPerSecond: number
   readonly wouldRefuse: number
-  readonly withoutStore: number
+  /** Requests by what decided them. */
+  readonly decidedBy: Readonly<Record<string, number>>
   /** The middle and the worst of the seconds' own; `null` when nothing was decided. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
@@ -30,7 +31,7 @@ export function sumRecent(seconds: readonly LiveSecond[], overS: number, selecti
     allowedPerSecond: perSecond(sum(counts.map(({ allowed }) => allowed))),
     refusedPerSecond: perSecond(sum(counts.map(({ refused }) => refused))),
     wouldRefuse: sum(last.map(({ wouldRefuse }) => wouldRefuse)),
-    withoutStore: sum(last.map(({ withoutStore }) => withoutStore)),
+    decidedBy: sumByName(last.map(({ decidedBy }) => decidedBy)),
     p50Ms: p50s[Math.floor(p50s.length / 2)] ?? null,
     p99Ms: greatest(last.map(({ p99Ms }) => p99Ms)),
   }
@@ -54,6 +55,12 @@ export function listMinutes(seconds: readonly LiveSecond[], selection: Selection
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
+}
+
+function sumByName(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const one of counts) for (const [name, count] of Object.entries(one)) sums[name] = (sums[name] ?? 0) + count
+  return sums
 }
 
 function present(values: readonly (number | null)[]): number[] {

@@ -22,7 +22,7 @@ export function exampleSecond(given: Partial<LiveSecond>): LiveSecond {
     allowed: 0,
     refused: 0,
     wouldRefuse: 0,
-    withoutStore: 0,
+    decidedBy: {},
     p50Ms: null,
     p99Ms: null,
     byPolicy: {},

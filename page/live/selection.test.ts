@@ -9,6 +9,7 @@ const tier = (name: string): LiveTier => ({
   limit: 10,
   parameters: {},
   isShadow: false,
+  isPrefetched: false,
   refused: 0,
   near: 0,
 })

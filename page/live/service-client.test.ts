@@ -88,6 +88,7 @@ const tier = (name: string): LiveTier => ({
   limit: 1,
   parameters: {},
   isShadow: false,
+  isPrefetched: false,
   refused: 0,
   near: 0,
 })

@@ -1,5 +1,5 @@
 import type { Decision } from '../../src/core/decision.ts'
-import type { LivePolicy, LiveRefusal, LiveReport } from '../../src/observe/live-report.ts'
+import type { LiveGrants, LivePolicy, LiveRefusal, LiveReport } from '../../src/observe/live-report.ts'
 import type { RequestKey } from './key-text.ts'
 
 /** How a question to the service ended. Nothing is thrown: each of these is shown. */
@@ -46,6 +46,8 @@ export type DecisionJson = Pick<
 /** What the service knows of a key: what its next request would get, and its last refusals, the newest first. */
 export interface KeyJson {
   readonly decision: DecisionJson
+  /** What processes have prefetched, of each limit that does; null where the store did not say. */
+  readonly grants: readonly LiveGrants[] | null
   readonly refusals: readonly LiveRefusal[]
 }
 

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { LiveReport } from '../../src/observe/live-report.ts'
 import { Panel } from '../frame/panel.tsx'
 import { formatDuration, formatLatency, formatTimeOfDay } from '../words/lengths.ts'
-import { formatCount } from '../words/numbers.ts'
+import { formatCount, formatShare } from '../words/numbers.ts'
 import { sumRecent } from './recent.ts'
 import { describeShownTime } from './time-lines.ts'
 
@@ -34,9 +34,9 @@ export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
         <dd>
           p50 {formatLatency(lately.p50Ms)}, worst p99 {formatLatency(lately.p99Ms)}
         </dd>
-        <dt>Decided without the store</dt>
+        <dt>Decided by, last {describeShownTime(report)}</dt>
         <dd>
-          {formatCount(sumRecent(seconds, seconds.length).withoutStore)} in {describeShownTime(report)}
+          <Deciders decidedBy={sumRecent(seconds, seconds.length).decidedBy} />
         </dd>
       </dl>
       {store.error === null ? null : <p class="alert">{store.error}</p>}
@@ -44,6 +44,29 @@ export function StorePanel({ report }: { report: LiveReport }): JSX.Element {
     </Panel>
   )
 }
+
+function Deciders({ decidedBy }: { decidedBy: Readonly<Record<string, number>> }): JSX.Element {
+  const counts = Object.entries(decidedBy).sort(([, one], [, other]) => other - one)
+  const total = counts.reduce((sum, [, count]) => sum + count, 0)
+  if (total === 0) return <>no decision yet</>
+  return (
+    <ul class="deciders">
+      {counts.map(([name, count]) => (
+        <li key={name}>
+          {DECIDERS.get(name) ?? name} {formatCount(count)} <span class="note">{formatShare(count, total)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const DECIDERS: ReadonlyMap<string, string> = new Map([
+  ['redis', 'Redis'],
+  ['memory', 'Memory'],
+  ['prefetch', 'Prefetch'],
+  ['denial-cache', 'Denial cache'],
+  ['fallback', 'Fallback, without the store'],
+])
 
 function Outages({ report: { outages, service } }: { report: LiveReport }): JSX.Element {
   if (outages.length === 0) return <p class="quiet-note">No outage since the service started.</p>

@@ -23,9 +23,9 @@ import {
   objectWith,
   type RuleOrTiers,
   readDenialCache,
-  readPrefetch,
   readShare,
 } from './options.ts'
+import { assertPrefetches, readPrefetch } from './prefetch-option.ts'
 import { type ResolveRule, RuleResolver } from './rule-resolver.ts'
 
 const NAME = text(100)
@@ -74,12 +74,15 @@ export function createLimiter<TierName extends string = never>(options: RuleOrTi
   const given = isTiered
     ? checkTiers(options.tiers)
     : { [name]: { ...settings, rule: checkRule('rule', options.rule) } }
-  if (options.rule !== undefined && settings.prefetch) assertPrefetches(options.rule)
+  const store = settings.store ?? memoryStore()
   const listeners = new Listeners({ name, clock, nearLimitAt })
   const createResolver = prepareResolvers(settings, listeners)
   const limits: Limit[] = []
   const resolvers = new Map<Limit, RuleResolver>()
   for (const [limitName, { rule, shadow, blockFor, resolveRule, onStoreFailure, prefetch }] of Object.entries(given)) {
+    if (prefetch) assertPrefetches(rule)
+    // A store in this process answers at once.
+    const canPrefetch = rule.prefetches === true && !store.isLocal
     const limit = createLimit({
       limiter: name,
       tier: isTiered ? limitName : undefined,
@@ -89,7 +92,7 @@ export function createLimiter<TierName extends string = never>(options: RuleOrTi
       rulesVary: resolveRule !== undefined,
       hashTag,
       onStoreFailure: onStoreFailure ?? settings.onStoreFailure,
-      prefetch: (prefetch ?? settings.prefetch) || undefined,
+      prefetch: (canPrefetch && (prefetch ?? settings.prefetch)) || undefined,
     })
     limits.push(limit)
     if (resolveRule !== undefined) resolvers.set(limit, createResolver(resolveRule, limit))
@@ -98,7 +101,7 @@ export function createLimiter<TierName extends string = never>(options: RuleOrTi
     name,
     limits,
     resolvers,
-    store: settings.store ?? memoryStore(),
+    store,
     ownsStore: settings.store === undefined,
     clock,
     events: listeners,
@@ -137,12 +140,6 @@ function assertRuleOrTiers(options: RuleOrTiers): void {
   const misplaced = IN_A_TIER.find((name) => options[name] !== undefined)
   if (misplaced === undefined) return
   refuseOptions(`${misplaced} belongs inside a tier: write tiers: { user: { rule, ${misplaced} } }`)
-}
-
-// What a permit or a place in a queue is cannot be known ahead of time.
-function assertPrefetches({ kind, prefetches }: Rule): void {
-  if (prefetches === true) return
-  refuseOptions(`prefetch does not work with this rule, ${kind}: its requests depend on each other. Remove prefetch`)
 }
 
 function refuseOptions(message: string): never {

@@ -39,6 +39,8 @@ export interface Limiter<Tier extends string = never> extends AsyncDisposable {
   readonly rules: Readonly<Record<string, Rule>>
   /** The names of the limits in shadow mode. */
   readonly shadows: readonly string[]
+  /** The names of the limits that decide hot keys from quota that is taken ahead of time. With a store in this process there are none. */
+  readonly prefetches: readonly string[]
   /** How the store is doing. A store in this process is always healthy. */
   readonly health: Health
   /** Consumes the cost from every tier, or from none if any tier rejects it. A rejected request takes nothing. */

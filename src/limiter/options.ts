@@ -3,8 +3,8 @@ import type { Clock } from '../core/clock.ts'
 import type { Decision } from '../core/decision.ts'
 import { type Duration, readDuration } from '../core/duration.ts'
 import type { Subject } from '../core/key.ts'
-import { ON_STORE_FAILURE, type OnStoreFailure, type PrefetchTerms } from '../core/limit.ts'
-import { type Check, choice, functionThat, optional, readOptions, whole } from '../core/read-options.ts'
+import { ON_STORE_FAILURE, type OnStoreFailure } from '../core/limit.ts'
+import { type Check, choice, functionThat, optional, whole } from '../core/read-options.ts'
 import type { Rule } from '../core/rule.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Store } from '../core/store.ts'
@@ -295,26 +295,4 @@ export const readDenialCache: Check<number> = (what, value = 1_000) => (value ==
 export const readShare: Check<number> = (what, value) => {
   if (typeof value === 'number' && value > 0 && value <= 1) return value
   throw invalidOption(what, 'a number above 0 and at most 1', value)
-}
-
-/** Checks how much quota is taken ahead of time: `false` where none is, `undefined` where nothing is said. */
-export const readPrefetch: Check<PrefetchTerms | false | undefined> = (what, value) => {
-  if (value === undefined || value === false) return value
-  if (value !== true && (typeof value !== 'object' || value === null)) {
-    throw invalidOption(what, 'true, false or { maxTime, maxShare }', value)
-  }
-  const { maxTime, maxShare } = readOptions(what, value === true ? {} : value, PREFETCH_OPTIONS)
-  return { maxMs: maxTime, maxShare }
-}
-
-const PREFETCH_OPTIONS = {
-  maxTime: optional((what: string, value: unknown) => {
-    const ms = readDuration(what, value)
-    if (ms >= 10 && ms <= 10_000) return ms
-    throw invalidOption(what, 'from 10 ms to 10 s', value)
-  }, 100),
-  maxShare: optional((what: string, value: unknown) => {
-    if (typeof value === 'number' && value > 0 && value <= 0.5) return value
-    throw invalidOption(what, 'a number above 0 and at most 0.5', value)
-  }, 0.01),
 }

@@ -197,7 +197,9 @@ describe('prefetch', () => {
       'sluice_prefetch_calls_total{limiter="api",tier="api"} 1',
       'sluice_prefetch_granted_total{limiter="api",tier="api"} 9',
       'sluice_prefetch_returned_total{limiter="api",tier="api"} 6',
+      'sluice_prefetch_late_total{limiter="api",tier="api"} 0',
     ])
+    expect(await register.metrics()).toContain('outcome="allowed",decided_by="prefetch"} 3\n')
   })
 
   it.each([
@@ -213,10 +215,13 @@ describe('prefetch', () => {
 
   it.each([
     [concurrency({ limit: 1, lease: '1m' }), 'concurrency'],
-    [leakyBucket({ capacity: 5, leak: 5, period: '1s', mode: 'shape' }), 'leaky-bucket'],
+    [leakyBucket({ capacity: 5, leak: 5, period: '1s', mode: 'shape' }), 'leaky-bucket with mode: shape'],
   ])('refuses a rule whose requests depend on each other', (one, kind) => {
-    expect(() => createLimiter({ name: 'api', rule: one, prefetch: true })).toThrow(
-      `prefetch does not work with this rule, ${kind}: its requests depend on each other. Remove prefetch`,
-    )
+    const message = `prefetch does not work with this rule, ${kind}: its requests depend on each other. Remove prefetch`
+    expect(() => createLimiter({ name: 'api', rule: one, prefetch: true })).toThrow(message)
+    const tiers = { user: rule, slots: { rule: one, prefetch: true } }
+    expect(() => createLimiter({ name: 'api', tiers })).toThrow(message)
+    // What is said of all tiers is for those that can.
+    createLimiter({ name: 'api', tiers: { user: rule, slots: one }, prefetch: true })
   })
 })

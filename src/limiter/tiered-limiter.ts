@@ -72,6 +72,7 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   readonly name: string
   readonly rules: Readonly<Record<string, Rule>>
   readonly shadows: readonly string[]
+  readonly prefetches: readonly string[]
   readonly limits: readonly Limit[]
   readonly clock: Clock | undefined
   readonly events: Listeners
@@ -92,7 +93,8 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
     this.clock = clock
     this.events = events
     this.rules = Object.fromEntries(limits.map((limit) => [limit.name, limit.rule]))
-    this.shadows = limits.filter(({ shadow }) => shadow).map((limit) => limit.name)
+    this.shadows = limits.flatMap(({ name, shadow }) => (shadow ? [name] : []))
+    this.prefetches = limits.flatMap(({ name, prefetch }) => (prefetch === undefined ? [] : [name]))
     this.#parts = parts
     this.#resolves = resolvers.size > 0
     this.#only = limits[0]?.tier === undefined ? limits[0] : undefined
@@ -157,8 +159,9 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
 
   async peek(key: Key<string>, options: CostOptions<string> = NO_OPTIONS): Promise<Decision> {
     knownOptions('peek()', options, ['cost'], 'INVALID_ARGUMENT')
-    const keys = this.parseKey(key)
-    return this.decide(parseOperations(this.limits, keys, options.cost, PEEKED_COST, createOfType('peek')))
+    return this.decide(
+      parseOperations(this.limits, this.parseKey(key), options.cost, PEEKED_COST, createOfType('peek')),
+    )
   }
 
   async charge(key: Key<string>, amounts?: Amounts<string>): Promise<Decision> {
@@ -281,8 +284,9 @@ export class TieredLimiter implements Limiter<string>, WaitHost {
   }
 
   async #resolveAndDecide(call: PendingDecision): Promise<Decision> {
-    const { resolvers } = this.#parts
-    const rules = call.operations.map(({ limit, key, subject }) => resolvers.get(limit)?.ruleFor(key, subject))
+    const rules = call.operations.map(({ limit, key, subject }) =>
+      this.#parts.resolvers.get(limit)?.ruleFor(key, subject),
+    )
     call.resolve(await Promise.all(rules))
     return this.#decide(call, true)
   }

@@ -38,6 +38,7 @@ describe('the policies of a live board', () => {
             kind: 'token-bucket',
             ...idle,
             isShadow: false,
+            isPrefetched: false,
             refused: 0,
             near: 0,
           },
@@ -53,6 +54,7 @@ describe('the policies of a live board', () => {
             kind: 'fixed-window',
             ...hourly,
             isShadow: false,
+            isPrefetched: false,
             refused: 2,
             near: 1,
           },
@@ -133,7 +135,7 @@ describe('the seconds of a live board', () => {
       allowed: 0,
       refused: 0,
       wouldRefuse: 0,
-      withoutStore: 0,
+      decidedBy: {},
       p50Ms: null,
       p99Ms: null,
       byPolicy: {},
@@ -247,7 +249,7 @@ describe('the outages of a live board', () => {
     await remoteClock.run(1_000)
     expect(here.report()).toMatchObject({
       outages: [{ fromMs: 1_000_000, toMs: null, error: 'gone' }],
-      seconds: [{ allowed: 1, withoutStore: 1 }],
+      seconds: [{ allowed: 1, decidedBy: { fallback: 1 } }],
     })
     const later = createLiveBoard({ clock: remoteClock })
     later.watch(limiterWith({ name: 'later' }))

@@ -148,15 +148,15 @@ function ensureTier({ byTier }: PolicyCounts, name: string): { refused: number; 
 function composePolicy(name: string, counts: PolicyCounts): LivePolicy[] {
   const limiter = counts.watched.at(-1)
   if (limiter === undefined) return []
-  const { rules, shadows } = limiter
-  const tiers = Object.entries(rules).map(([tierName, rule]) => composeTier(tierName, rule, shadows, counts))
+  const tiers = Object.entries(limiter.rules).map(([tier, rule]) => composeTier(tier, rule, limiter, counts))
   return [{ name, tiers, allowed: counts.allowed, refused: counts.refused }]
 }
 
-function composeTier(name: string, rule: Rule, shadows: readonly string[], counts: PolicyCounts): LiveTier {
+function composeTier(name: string, rule: Rule, limiter: WatchedLimiter, counts: PolicyCounts): LiveTier {
   const { kind, limit, parameters } = rule
-  const isShadow = shadows.includes(name)
-  return { name, kind, limit, parameters, isShadow, refused: 0, near: 0, ...counts.byTier.get(name) }
+  const isShadow = limiter.shadows.includes(name)
+  const isPrefetched = limiter.prefetches.includes(name)
+  return { name, kind, limit, parameters, isShadow, isPrefetched, refused: 0, near: 0, ...counts.byTier.get(name) }
 }
 
 // A text of a key has no line break.

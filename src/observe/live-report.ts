@@ -51,6 +51,8 @@ export interface LiveTier {
   /** The numbers of the rule, such as `windowMs`. */
   readonly parameters: Rule['parameters']
   readonly isShadow: boolean
+  /** Whether hot keys are decided from quota that is taken ahead of time. */
+  readonly isPrefetched: boolean
   /** How often it was the one that refused or, in shadow mode, would have. */
   readonly refused: number
   /** How often a request came that used up 80 % of it, or what `nearLimitAt` says. */
@@ -64,8 +66,8 @@ export interface LiveSecond {
   readonly refused: number
   /** Requests that a limit in shadow mode would have refused. */
   readonly wouldRefuse: number
-  /** Requests that were decided without the store. */
-  readonly withoutStore: number
+  /** Requests by what decided them: the store's name, `denial-cache`, `prefetch`, or `fallback` while the store was away. */
+  readonly decidedBy: Readonly<Record<string, number>>
   /** How long decisions took, in milliseconds, at most a fifth too high; `null` when there were none. Waiting for a turn is left out. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
@@ -81,6 +83,17 @@ export interface LiveSecond {
 /** A refusal of a key, and why. */
 export interface LiveRefusal extends Pick<Decision, 'limit' | 'remaining' | 'retryAfterMs' | 'reason' | 'limitedBy'> {
   readonly atMs: number
+}
+
+/** What processes have taken of a key ahead of time by one limit, and may still spend. */
+export interface LiveGrants {
+  readonly limit: string
+  /** How many grants are live. */
+  readonly count: number
+  /** All that they were given, spent or not. */
+  readonly units: number
+  /** Until the last of them ends; 0 without one. */
+  readonly endsAfterMs: number
 }
 
 /** A key and its recent decisions. At most `error` requests are missing, and none is too many. */

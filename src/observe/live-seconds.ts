@@ -13,7 +13,7 @@ interface Second {
   allowed: number
   refused: number
   wouldRefuse: number
-  withoutStore: number
+  readonly decidedBy: Map<string, number>
   readonly times: DecisionTimes
   readonly byPolicy: Map<string, PolicySecond>
   /** What the last report said of it, until it changes. */
@@ -46,7 +46,7 @@ export class LiveSeconds {
     }
     if (limitedBy !== undefined) ofPolicy.byTier[limitedBy] = (ofPolicy.byTier[limitedBy] ?? 0) + 1
     if (wouldRefuse.length > 0) second.wouldRefuse++
-    if (decidedBy === 'fallback') second.withoutStore++
+    second.decidedBy.set(decidedBy, (second.decidedBy.get(decidedBy) ?? 0) + 1)
     if (tookMs !== undefined) second.times.add(tookMs)
   }
 
@@ -73,13 +73,14 @@ export class LiveSeconds {
 }
 
 function newSecond(number: number): Second {
-  const counts = { number, allowed: 0, refused: 0, wouldRefuse: 0, withoutStore: 0 }
-  return { ...counts, times: new DecisionTimes(), byPolicy: new Map(), told: undefined }
+  const counts = { number, allowed: 0, refused: 0, wouldRefuse: 0 }
+  return { ...counts, decidedBy: new Map(), times: new DecisionTimes(), byPolicy: new Map(), told: undefined }
 }
 
 function clear(second: Second, number: number): void {
   second.number = number
-  second.allowed = second.refused = second.wouldRefuse = second.withoutStore = 0
+  second.allowed = second.refused = second.wouldRefuse = 0
+  second.decidedBy.clear()
   second.times.clear()
   second.byPolicy.clear()
 }
@@ -91,13 +92,13 @@ function newPolicySecond({ byPolicy }: Second, policy: string): PolicySecond {
 }
 
 function tell(second: Second): LiveSecond {
-  const { number, allowed, refused, wouldRefuse, withoutStore, times } = second
+  const { number, allowed, refused, wouldRefuse, decidedBy, times } = second
   second.told ??= {
     atMs: number * 1_000,
     allowed,
     refused,
     wouldRefuse,
-    withoutStore,
+    decidedBy: Object.fromEntries(decidedBy),
     p50Ms: times.percentile(0.5),
     p99Ms: times.percentile(0.99),
     byPolicy: Object.fromEntries([...second.byPolicy].map(([name, ofPolicy]) => [name, { ...ofPolicy }])),
@@ -106,6 +107,6 @@ function tell(second: Second): LiveSecond {
 }
 
 function emptySecond(number: number): LiveSecond {
-  const none = { allowed: 0, refused: 0, wouldRefuse: 0, withoutStore: 0, p50Ms: null, p99Ms: null }
-  return { atMs: number * 1_000, ...none, byPolicy: {} }
+  const none = { allowed: 0, refused: 0, wouldRefuse: 0, p50Ms: null, p99Ms: null }
+  return { atMs: number * 1_000, ...none, decidedBy: {}, byPolicy: {} }
 }

@@ -135,6 +135,7 @@ export interface Meters {
 }
 
 const BY_TIER = ['tier.refusals', 'would_refuse', 'near_limit', 'resolve_rule.failures'] as const
+const BY_PREFETCHING_TIER = ['prefetch.calls', 'prefetch.granted', 'prefetch.returned', 'prefetch.late'] as const
 
 /** Measures what a limiter does, until the function that it returns is called. */
 export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
@@ -143,6 +144,9 @@ export function measure(limiter: WatchedLimiter, meters: Meters): () => void {
   meters.count('store.failures', { limiter: name }, 0)
   for (const tier of Object.keys(limiter.rules)) {
     for (const count of BY_TIER) meters.count(count, { limiter: name, tier }, 0)
+  }
+  for (const tier of limiter.prefetches) {
+    for (const count of BY_PREFETCHING_TIER) meters.count(count, { limiter: name, tier }, 0)
   }
   const stops = [
     limiter.on('decided', (event) => measureDecision(name, event, meters)),

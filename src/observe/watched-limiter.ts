@@ -3,7 +3,7 @@ import { LimiterError } from '../core/limiter-error.ts'
 import type { Limiter } from '../limiter/limiter.ts'
 
 /** Any limiter, of one rule or of tiers, as far as watching it needs. */
-export type WatchedLimiter = Pick<Limiter<string>, 'name' | 'rules' | 'shadows' | 'health' | 'on'>
+export type WatchedLimiter = Pick<Limiter<string>, 'name' | 'rules' | 'shadows' | 'prefetches' | 'health' | 'on'>
 
 /** Throws unless `limiter` is one. */
 export function assertLimiter(what: string, limiter: unknown): void {

@@ -179,6 +179,16 @@ export const INVALID_FILES: readonly (readonly [title: string, text: string, pro
     ],
   ],
   [
+    'prefetch of rules whose requests depend on each other',
+    'policies:\n  a: { rule: concurrency, limit: 1, lease: 1m, prefetch: true }\n  b: { rule: leaky-bucket, capacity: 5, leak: 5, period: 1s, mode: shape, prefetch: { maxTime: 50ms } }\n  c: { tiers: { x: { rule: concurrency, limit: 1, lease: 1m, prefetch: true } } }\n  d: { rule: concurrency, limit: 1, lease: 1m, prefech: false }\n',
+    [
+      '2:58: prefetch does not work with this rule, concurrency: its requests depend on each other. Remove prefetch',
+      '3:85: prefetch does not work with this rule, leaky-bucket with mode: shape: its requests depend on each other. Remove prefetch',
+      '4:72: prefetch does not work with this rule, concurrency: its requests depend on each other. Remove prefetch',
+      '5:48: the policy "d" by the rule concurrency has no option "prefech", did you mean "prefetch"?',
+    ],
+  ],
+  [
     'tiers of nothing',
     'policies:\n  api: { tiers: {} }\n',
     [

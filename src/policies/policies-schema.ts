@@ -1,6 +1,6 @@
 import type { RuleForm } from '../rules/rule-form.ts'
 import type { Field, JsonSchema } from './read-fields.ts'
-import { FORMS, LIMIT_FIELDS } from './read-limit.ts'
+import { FORMS, LIMIT_FIELDS, PREFETCH_FIELD } from './read-limit.ts'
 import { KEY_PARTS, LONGEST_NAME, POLICY_FIELDS, TIERS_FIELDS } from './read-policy.ts'
 import { listRuleFields } from './rule-fields.ts'
 
@@ -59,8 +59,14 @@ function composeLimit(settings: readonly Field[]): JsonSchema {
 }
 
 function composeRule(form: RuleForm, settings: readonly Field[]): JsonSchema {
-  const needed = form.fields.filter(({ example }) => example !== undefined).map(({ name }) => name)
-  return composeOptions({ rule: { description: form.about } }, [...listRuleFields(form), ...settings], needed)
+  const needed = form.fields.filter(({ example }) => example !== undefined)
+  const { prefetches } = form.make(Object.fromEntries(needed.map(({ name, example }) => [name, example])))
+  const fitting = settings.filter((field) => field !== PREFETCH_FIELD || prefetches === true)
+  return composeOptions(
+    { rule: { description: form.about } },
+    [...listRuleFields(form), ...fitting],
+    needed.map(({ name }) => name),
+  )
 }
 
 /** A map of the given properties and of fields. @param needed the names of those that must be there */

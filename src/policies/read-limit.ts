@@ -2,7 +2,8 @@ import { show } from '../core/check.ts'
 import { ON_STORE_FAILURE } from '../core/limit.ts'
 import { didYouMean } from '../core/nearest-name.ts'
 import type { Rule } from '../core/rule.ts'
-import { type LimitOptions, readPrefetch } from '../limiter/options.ts'
+import type { LimitOptions } from '../limiter/options.ts'
+import { assertPrefetches, readPrefetch } from '../limiter/prefetch-option.ts'
 import * as exportedForms from '../rules/forms.ts'
 import type { RuleForm } from '../rules/rule-form.ts'
 import {
@@ -16,7 +17,7 @@ import {
   switchField,
 } from './read-fields.ts'
 import { listRuleFields } from './rule-fields.ts'
-import type { MappingNode, ReportProblem } from './source-node.ts'
+import type { MappingEntry, MappingNode, ReportProblem } from './source-node.ts'
 
 /** The forms of all rules, by name: bundlers keep the order of exports differently. */
 export const FORMS: readonly RuleForm[] = Object.values(exportedForms).sort((one, other) =>
@@ -82,7 +83,16 @@ export function readLimit(
   const names = ['rule', ...[...fields, ...settings].map(({ name }) => name)]
   refuseUnknown(`${text.what} by the rule ${form.name}`, text.map, names, reportProblem)
   const rule = readRule(form, fields, text, reportProblem)
+  if (rule !== undefined && options.prefetch) reportUnfit(rule, text.map, reportProblem)
   return rule && { rule, ...options }
+}
+
+function reportUnfit(rule: Rule, { entries }: MappingNode, reportProblem: ReportProblem): void {
+  try {
+    assertPrefetches(rule)
+  } catch (error) {
+    reportProblem((entries.get(PREFETCH_FIELD.name) as MappingEntry).value.at, (error as Error).message)
+  }
 }
 
 function readForm({ what, at, map }: LimitText, reportProblem: ReportProblem): RuleForm | undefined {

@@ -12,7 +12,7 @@ import { createChangeRoutes } from './routes/change.ts'
 import { createCheckRoute } from './routes/check.ts'
 import { consumeRoutes } from './routes/consume.ts'
 import { createHoldRoutes } from './routes/hold.ts'
-import { createKeyRoutes } from './routes/key.ts'
+import { createKeyRoutes, type ReadGrants } from './routes/key.ts'
 import { createReportRoutes } from './routes/report.ts'
 import { HttpServer, type ListeningAddress } from './server/http-server.ts'
 import { readPage } from './server/page-files.ts'
@@ -60,6 +60,11 @@ export interface ServiceOptions {
    * @default the store's own, and the machine's for reports
    */
   readonly clock?: Clock
+  /**
+   * Reads what processes have taken of a key ahead of time, for the page.
+   * @default nothing is shown of that
+   */
+  readonly readGrants?: ReadGrants
   /** Called when the store is lost, and when it is back. */
   readonly onStoreChange?: (change: StoreChange) => void
   /** Called with every error that the service did not expect. */
@@ -102,7 +107,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     ...consumeRoutes(context),
     ...createChangeRoutes(context),
     ...createHoldRoutes(context),
-    ...createKeyRoutes(context, board),
+    ...createKeyRoutes(context, board, options.readGrants),
     ...createReportRoutes(context, { live, metrics, ready: () => checkReadiness(policies, state.isClosing) }),
   }
   const onResponse = metrics.responded

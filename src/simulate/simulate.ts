@@ -2,7 +2,7 @@ import { wholeNumber } from '../core/check.ts'
 import type { LimitResult } from '../core/decision.ts'
 import { LimiterError } from '../core/limiter-error.ts'
 import { SimulatedStore, type Step } from './simulated-store.ts'
-import type { Arrival, Contestant, Result, Trace } from './simulation.ts'
+import type { Arrival, Contestant, Result, Simulation, Trace } from './simulation.ts'
 import { Tally } from './tally.ts'
 
 /** Options of a simulation. */
@@ -24,16 +24,6 @@ export interface SimulationOptions {
   /** The stretch of time that the slots are about. @default that of the trace, or else as long as it turns out to be */
   readonly fromMs?: number | undefined
   readonly untilMs?: number | undefined
-}
-
-/** Rules that are asked the same, for traces that come in parts, such as from a file. */
-export interface Simulation {
-  /** Decides more requests, in order of time and none earlier than those before. */
-  offer(arrivals: readonly Arrival[]): void
-  /** Moves on to just before `untilMs`, without a request. */
-  passTime(untilMs: number): void
-  /** What has come of it so far, in the order of the contestants. */
-  results(): readonly Result[]
 }
 
 /** Plays a trace through every rule and says what came of it. */

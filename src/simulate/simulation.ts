@@ -68,6 +68,16 @@ export interface Result {
   readonly slots: readonly Slot[]
 }
 
+/** Rules that are asked the same, for traces that come in parts, such as from a file. */
+export interface Simulation<Outcome = Result> {
+  /** Decides more requests, in order of time and none earlier than those before. */
+  offer(arrivals: readonly Arrival[]): void
+  /** Moves on to just before `untilMs`, without a request. */
+  passTime(untilMs: number): void
+  /** What has come of it so far, in the order of the contestants. */
+  results(): readonly Outcome[]
+}
+
 /** A stretch of the time line. */
 export interface Slot {
   readonly fromMs: number

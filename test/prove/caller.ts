@@ -5,11 +5,11 @@ import { createOperation, type LimitKey, type Operation, type OperationParts } f
 import type { Rule } from '../../src/core/rule.ts'
 import type { Reply, Store } from '../../src/core/store.ts'
 import type { Random } from '../../src/simulate/random.ts'
+import type { VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { withPrefetch } from '../../src/stores/prefetch/prefetch.ts'
 import type { History } from './history.ts'
 import type { Network } from './network.ts'
 import type { Server } from './server.ts'
-import type { VirtualTime } from './virtual-time.ts'
 
 /** What callers do besides consuming: how many of a hundred calls. */
 export interface Mix {

@@ -1,11 +1,11 @@
 import type { Clock } from '../../src/core/clock.ts'
 import { createOperation, type LimitKey, type OperationParts } from '../../src/core/operation.ts'
 import type { Random } from '../../src/simulate/random.ts'
+import type { VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { measureLifeMs } from '../../src/stores/prefetch/grant-life.ts'
 import type { History } from './history.ts'
 import type { Network } from './network.ts'
 import type { Server } from './server.ts'
-import type { VirtualTime } from './virtual-time.ts'
 
 /** What a hoarder lives in. */
 export interface HoarderWorld {

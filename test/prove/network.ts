@@ -2,8 +2,8 @@ import type { LimitResult } from '../../src/core/decision.ts'
 import type { Operation } from '../../src/core/operation.ts'
 import type { Store, StoreCall } from '../../src/core/store.ts'
 import type { Random } from '../../src/simulate/random.ts'
+import type { VirtualTime } from '../../src/simulate/virtual-time.ts'
 import type { Server } from './server.ts'
-import type { VirtualTime } from './virtual-time.ts'
 
 /** What can happen between a process and the server. */
 export interface NetworkTerms {

@@ -2,12 +2,12 @@ import { createLimit, type Limit } from '../../src/core/limit.ts'
 import type { LimitKey } from '../../src/core/operation.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { randomFrom } from '../../src/simulate/random.ts'
+import { driftingClock, VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { Caller, type Mix } from './caller.ts'
 import { History } from './history.ts'
 import { Hoarder } from './hoarder.ts'
 import { Network } from './network.ts'
 import { Server, type ServerMistakes } from './server.ts'
-import { driftingClock, VirtualTime } from './virtual-time.ts'
 
 /** What is done wrong on purpose. */
 export interface Mistakes extends ServerMistakes {

@@ -1,8 +1,8 @@
 import type { LimitResult } from '../../src/core/decision.ts'
 import { createOperation, type GrantRequest, isTaking, type Operation } from '../../src/core/operation.ts'
+import type { VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import type { History } from './history.ts'
-import type { VirtualTime } from './virtual-time.ts'
 
 /** How a server does it wrong. */
 export interface ServerMistakes {

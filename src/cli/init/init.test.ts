@@ -26,7 +26,7 @@ it('writes a file that passes the check', async () => {
     out: `${file} is written. Check it after each change: npx sluice check ${file}\n`,
     err: '',
   })
-  expect(await said('check', file)).toMatchObject({ code: 0, out: `${file} is right: 4 policies, 5 limits\n` })
+  expect(await said('check', file)).toMatchObject({ code: 0, out: `${file} is right: 5 policies, 6 limits\n` })
 })
 
 it('writes a file that the schema takes', async () => {

@@ -49,6 +49,11 @@ export function decodeEntry(rule: Rule, bytes: Uint8Array): StoredEntry | undefi
   return rule.codec === undefined ? readLog(rest, front) : readRow(rule.codec, rest, front)
 }
 
+/** The grants of what is stored that have not ended. */
+export function listLiveGrants(entry: StoredEntry | undefined, nowMs: number): readonly Grant[] {
+  return entry?.grants.filter(({ endMs }) => endMs > nowMs) ?? []
+}
+
 /** How many there are by their mark; 0 where it is none. */
 function readCount(mark: number | undefined, part: number): number {
   const count = -(mark ?? 0) - part

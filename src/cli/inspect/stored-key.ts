@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis'
 import type { Rule } from '../../core/rule.ts'
 import { foreignKey } from '../../stores/redis/call-failure.ts'
 import { countDebt } from './count-debt.ts'
-import { decodeEntry } from './decode-entry.ts'
+import { decodeEntry, listLiveGrants } from './decode-entry.ts'
 import type { StoredKey } from './inspection.ts'
 
 /** Reads what Redis keeps under a name, and says what it means by the rule that has counted it. Changes nothing. */
@@ -24,7 +24,6 @@ export async function readStoredKey(
   }
   const untilMs = entry?.block?.untilMs ?? 0
   const live = entry?.holds.filter((hold) => hold.untilMs > nowMs) ?? []
-  const grants = entry?.grants.filter(({ endMs }) => endMs > nowMs) ?? []
   return {
     name,
     type,
@@ -34,7 +33,7 @@ export async function readStoredKey(
     debt: entry === undefined ? 0 : countDebt(rule, entry, nowMs),
     blockedUntilMs: untilMs > nowMs ? untilMs : null,
     holds: live.map(({ amount, takenMs, untilMs }) => ({ amount, takenMs, untilMs })),
-    grants: grants.map(({ amount, endMs }) => ({ amount, endMs })),
+    grants: listLiveGrants(entry, nowMs).map(({ amount, endMs }) => ({ amount, endMs })),
   }
 }
 

@@ -33,16 +33,18 @@ Stop it with Ctrl-C.
 function composeRows({ name, options }: Policy): string[][] {
   const limits: Readonly<Record<string, Rule | LimitOptions>> = options.tiers ?? { '': options }
   return Object.entries(limits).map(([tier, limit], index) => {
-    return composeRow(index === 0 ? name : '', tier, 'rule' in limit ? limit : { rule: limit })
+    const { prefetch = false } = options
+    return composeRow(index === 0 ? name : '', tier, { prefetch, ...('rule' in limit ? limit : { rule: limit }) })
   })
 }
 
-function composeRow(policy: string, tier: string, { rule, shadow, blockFor }: LimitOptions): string[] {
-  const { kind, parameters } = rule
+function composeRow(policy: string, tier: string, { rule, shadow, blockFor, prefetch }: LimitOptions): string[] {
+  const { kind, parameters, prefetches } = rule
   const numbers = Object.entries(parameters).filter(([option]) => !DETAILS.includes(option))
   const options = numbers.map(([option, value]) => formatParameter(option, value))
   if (blockFor !== undefined) options.push(`blockFor ${formatDuration(readDuration('blockFor', blockFor))}`)
   if (shadow === true) options.push('shadow')
+  if (prefetches === true && prefetch !== false) options.push('prefetch')
   return [policy, tier, kind, options.join(', ')]
 }
 

@@ -4,6 +4,7 @@ import { createService } from '../../service/service.ts'
 import { memoryStore } from '../../stores/memory/memory-store.ts'
 import { redisStore } from '../../stores/redis/redis-store.ts'
 import { VERSION } from '../command/version.ts'
+import { readLiveGrants } from '../inspect/live-grants.ts'
 import { resolveRedisUrl } from '../redis/redis-option.ts'
 import { connectRedis } from '../redis/redis-url.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -59,7 +60,10 @@ export async function serve(
     const service = await createService({
       policies,
       store,
-      ...(redis !== undefined && { place: redis.place }),
+      ...(redis !== undefined && {
+        place: redis.place,
+        readGrants: (places) => readLiveGrants(redis.client, places),
+      }),
       ...(page !== undefined && { page }),
       token: token.text,
       version: VERSION,

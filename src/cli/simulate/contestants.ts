@@ -7,12 +7,17 @@ import { readPoliciesFile } from '../command/policies-file.ts'
 import { formatRuleName, parseRule } from '../command/rule-text.ts'
 import { UsageError } from '../terminal/command-failure.ts'
 
+/** A rule that takes part, and how it prefetches if its file says so. */
+export interface NamedContestant extends Contestant {
+  readonly prefetch?: LimitOptions['prefetch']
+}
+
 /** Who takes part: the rules that were named and those of a file, or else every rule at 100 a minute. */
 export async function readContestants(
   rules: readonly string[],
   policiesFile: string | undefined,
-): Promise<readonly Contestant[]> {
-  const named = rules.map((text) => ({ name: formatRuleName(text), rule: parseRule(text) }))
+): Promise<readonly NamedContestant[]> {
+  const named: readonly NamedContestant[] = rules.map((text) => ({ name: formatRuleName(text), rule: parseRule(text) }))
   const policies = policiesFile === undefined ? [] : await readPoliciesFile(policiesFile)
   const contestants = [...named, ...policies.flatMap(listLimits)]
   const twice = contestants.find(({ name }, index) => contestants.findIndex((other) => other.name === name) < index)
@@ -21,14 +26,15 @@ export async function readContestants(
   return listRuleVariants(100, 60_000).filter(({ rule }) => rule.windowMs !== undefined)
 }
 
-function listLimits({ name, options }: Policy): Contestant[] {
+function listLimits({ name, options }: Policy): NamedContestant[] {
   if (options.tiers === undefined) return [composeContestant(name, options)]
+  const { prefetch = false } = options
   // A tier in a file is a limit, never a bare rule.
   return Object.entries(options.tiers).map(([tier, limit]) =>
-    composeContestant(`${name}.${tier}`, limit as LimitOptions),
+    composeContestant(`${name}.${tier}`, { prefetch, ...(limit as LimitOptions) }),
   )
 }
 
-function composeContestant(name: string, { rule, blockFor }: LimitOptions): Contestant {
-  return { name, rule, blockForMs: blockFor === undefined ? undefined : readDuration('blockFor', blockFor) }
+function composeContestant(name: string, { rule, blockFor, prefetch }: LimitOptions): NamedContestant {
+  return { name, rule, blockForMs: blockFor === undefined ? undefined : readDuration('blockFor', blockFor), prefetch }
 }

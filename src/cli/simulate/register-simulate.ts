@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { RegisterCommand } from '../command/command.ts'
 import { listRuleExamples } from '../command/rule-text.ts'
 import { REDIS_OPTION } from '../redis/redis-option.ts'
+import { prefetchCommand } from './prefetch-command.ts'
 import { FORMATS, type SimulateOptions, simulateCommand } from './simulate-command.ts'
 import { summaryCommand } from './summary-command.ts'
 import { TRACE_FORMATS } from './trace-line.ts'
@@ -15,11 +16,12 @@ export const registerSimulate: RegisterCommand = (program, terminal) => {
   addWhat(command)
   addTraffic(command)
   addOutput(command)
-  command
-    .addHelpText('after', EXAMPLES)
-    .action((options: SimulateOptions) =>
-      options.summary === true ? summaryCommand(options, terminal) : simulateCommand(options, terminal),
-    )
+  command.addHelpText('after', EXAMPLES).action((options: SimulateOptions) => chooseCommand(options)(options, terminal))
+}
+
+function chooseCommand({ summary, prefetch }: SimulateOptions): typeof simulateCommand {
+  if (prefetch === true) return prefetchCommand
+  return summary === true ? summaryCommand : simulateCommand
 }
 
 function addWhat(command: Command): void {
@@ -30,6 +32,8 @@ function addWhat(command: Command): void {
     .addOption(rule)
     .option('-p, --policies <file>', 'take the rules of a policies file')
     .option('--summary', 'measure every rule on every kind of traffic')
+    .option('--prefetch', 'play processes that share the traffic and prefetch, beside others that do not')
+    .option('--processes <number>', 'prefetch: the number of processes, 1 to 1000 (default: 4)')
 }
 
 function addTraffic(command: Command): void {
@@ -39,7 +43,7 @@ function addTraffic(command: Command): void {
     .option('--burst <requests>', 'bursts: requests in a burst (default: 80 % of the limit)')
     .option('--burst-length <time>', 'bursts: the duration of a burst (default: 4 % of the window)')
     .option('--pause <time>', 'bursts: the mean pause between bursts (default: half a window)')
-    .option('--duration <time>', 'the duration of the traffic (default: 30 windows)')
+    .option('--duration <time>', 'the duration of the traffic (default: 30 windows; with --prefetch 10 s)')
     .option('--keys <number>', 'the number of keys; low numbers come more often (default: 1)')
     .option('--cost <number>', 'the cost of a request, or a range such as 1-5 (default: 1)')
     .option('--work <time>', 'concurrency: how long a request works')
@@ -75,5 +79,6 @@ Examples:
   sluice simulate --traffic adversary --format chart
   sluice simulate --rule 'sliding-window limit=100 window=1m' --rule 'token-bucket capacity=100 refill=100 period=1m' --rate 150/m
   sluice simulate --policies limits.yaml --trace access.log --log-key user
+  sluice simulate --prefetch --processes 16 --rule 'sliding-window limit=1000000 window=1m' --rate 15000/s
   sluice simulate --summary --redis redis://127.0.0.1:6379
 `

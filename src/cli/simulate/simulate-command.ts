@@ -1,35 +1,29 @@
 import { writeFile } from 'node:fs/promises'
 import { show } from '../../core/check.ts'
-import type { SimulationOptions } from '../../simulate/simulate.ts'
+import { createSimulation, type SimulationOptions } from '../../simulate/simulate.ts'
 import type { Contestant, Result } from '../../simulate/simulation.ts'
 import { withRedis } from '../redis/redis-option.ts'
 import { CommandFailure, UsageError } from '../terminal/command-failure.ts'
 import { printable, printableJson } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { countChartSlots, drawChart } from './chart.ts'
-import { formatNumber } from './column-table.ts'
 import { readContestants } from './contestants.ts'
 import { drawPicture } from './picture.ts'
-import { playFile, playTrace } from './play.ts'
+import { type PlayedSource, playSource, type SourceChoice } from './play.ts'
 import { measureRedisMemory } from './redis-memory.ts'
 import { RefusedKeys } from './refused-keys.ts'
 import { formatResults, type ShownResult } from './result-table.ts'
-import { openTraceFile } from './trace-file.ts'
-import type { LogKey, TraceFormat } from './trace-line.ts'
-import { makeTraffic, type TrafficChoice } from './traffic-choice.ts'
 
 /** What can be printed. */
 export const FORMATS = ['table', 'chart', 'json'] as const
 
 /** What was asked of `sluice simulate`, as it was said. */
-export interface SimulateOptions extends TrafficChoice {
+export interface SimulateOptions extends SourceChoice {
   readonly rule: readonly string[]
   readonly policies?: string
-  readonly trace?: string
-  readonly traceFormat?: TraceFormat
-  readonly logKey: LogKey
-  readonly skipBadLines?: boolean
   readonly summary?: boolean
+  readonly prefetch?: boolean
+  readonly processes?: string
   readonly format: (typeof FORMATS)[number]
   readonly json?: boolean
   readonly svg?: string
@@ -41,6 +35,7 @@ export interface SimulateOptions extends TrafficChoice {
 /** Plays the traffic through the rules and prints what came of it. */
 export async function simulateCommand(options: SimulateOptions, terminal: Terminal): Promise<void> {
   const format = resolveFormat(options)
+  if (options.processes !== undefined) throw new UsageError('--processes needs --prefetch')
   const contestants = await readContestants(options.rule, options.policies)
   const { about, results } = await playTraffic(options, contestants, terminal)
   const shown = await withRedisBytes(results, contestants, options, terminal)
@@ -68,42 +63,18 @@ export function nowNs(): number {
   return 1_000 * (user + system)
 }
 
-interface PlayedTraffic {
-  readonly about: string
-  readonly results: readonly ShownResult[]
-}
-
 async function playTraffic(
   options: SimulateOptions,
   contestants: readonly Contestant[],
   terminal: Terminal,
-): Promise<PlayedTraffic> {
+): Promise<PlayedSource<ShownResult>> {
   const refusedKeys = new RefusedKeys()
   const slots = resolveSlots(options, terminal)
   const settings: SimulationOptions = { slots, watchedKey: options.watch, nowNs, onDecision: refusedKeys.note }
-  const { about, results } = await playSource(options, contestants, settings, terminal)
+  const create: Parameters<typeof playSource<Result>>[2] = (stretch) =>
+    createSimulation(contestants, { ...settings, ...stretch })
+  const { about, results } = await playSource(options, contestants, create, terminal)
   return { about, results: results.map((result) => ({ ...result, mostRefused: refusedKeys.list(result.name) })) }
-}
-
-async function playSource(
-  options: SimulateOptions,
-  contestants: readonly Contestant[],
-  settings: SimulationOptions,
-  terminal: Terminal,
-): Promise<{ readonly about: string; readonly results: readonly Result[] }> {
-  if (options.trace === undefined) {
-    const { trace, about } = makeTraffic(options, contestants)
-    return { about, results: await playTrace(contestants, trace, settings, terminal) }
-  }
-  const { trace: path, traceFormat, logKey, skipBadLines = false } = options
-  const file = await openTraceFile(path, { format: traceFormat, logKey, skipsBadLines: skipBadLines })
-  const results = await playFile(contestants, file, settings, terminal)
-  const { requests } = results[0] as Result
-  if (requests === 0) throw new UsageError(`the trace ${path} has no requests`)
-  if (file.skipped > 0) terminal.err(`${formatNumber(file.skipped)} lines could not be read and were skipped\n`)
-  if (file.late > 0)
-    terminal.err(`${formatNumber(file.late)} lines came after later ones and count at the time of those\n`)
-  return { about: `${formatNumber(requests)} requests of ${path}`, results }
 }
 
 function resolveSlots(options: SimulateOptions, terminal: Terminal): number {

@@ -44,8 +44,10 @@ allowed since  refused  policy  most refused keys
     const last = LIVE.seconds[1] as LiveSecond
     const quiet = { ...last, allowed: 0, refused: 0, p50Ms: null, p99Ms: null }
     expect(drawn({ ...LIVE, seconds: [quiet] })[2]).toBe('last second: 0 allowed, 0 refused')
-    const loud = { ...last, wouldRefuse: 2, withoutStore: 3 }
+    const loud = { ...last, wouldRefuse: 2, decidedBy: { redis: 1, fallback: 3 } }
     expect(drawn({ ...LIVE, seconds: [loud] })[2]).toContain('(25.0 %), 2 would be refused, 3 without the store, p50')
+    const hot = { ...last, decidedBy: { redis: 1, prefetch: 39 } }
+    expect(drawn({ ...LIVE, seconds: [hot] })[2]).toContain('(25.0 %), 39 by prefetch, p50')
   })
 
   it('what is wrong with the store and with the file of policies', () => {

@@ -67,12 +67,14 @@ function composeHead(report: LiveReport, place: string, columns: number, colors:
   return lines.map(([text, colour]) => colour(truncate(text, columns)))
 }
 
-function formatSecond({ allowed, refused, wouldRefuse, withoutStore, p50Ms, p99Ms }: LiveSecond): string {
+function formatSecond({ allowed, refused, wouldRefuse, decidedBy, p50Ms, p99Ms }: LiveSecond): string {
   const total = allowed + refused
   const share = total === 0 ? '' : ` (${((100 * refused) / total).toFixed(1)} %)`
   const parts = [`last second: ${allowed} allowed, ${refused} refused${share}`]
   if (wouldRefuse > 0) parts.push(`${wouldRefuse} would be refused`)
-  if (withoutStore > 0) parts.push(`${withoutStore} without the store`)
+  const { fallback = 0, prefetch = 0 } = decidedBy
+  if (prefetch > 0) parts.push(`${prefetch} by prefetch`)
+  if (fallback > 0) parts.push(`${fallback} without the store`)
   if (p50Ms !== null && p99Ms !== null) parts.push(`p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms`)
   return parts.join(', ')
 }

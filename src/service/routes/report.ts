@@ -1,5 +1,6 @@
 import type { Rule } from '../../core/rule.ts'
 import type { LiveReport } from '../../observe/live-report.ts'
+import type { WatchedLimiter } from '../../observe/watched-limiter.ts'
 import { createJsonResponse, createTextResponse } from '../server/response.ts'
 import type { Routes } from '../server/route.ts'
 import type { PolicyInForce, ServiceContext } from './service-context.ts'
@@ -51,11 +52,11 @@ export function createReportRoutes({ policies }: ServiceContext, { live, ready, 
 }
 
 function composePolicyJson({ name, limiter, isTiered }: PolicyInForce): object {
-  const { rules, shadows } = limiter
-  const tiers = Object.entries(rules).map(([tier, rule]) => composeTierJson(tier, rule, shadows.includes(tier)))
+  const tiers = Object.entries(limiter.rules).map(([tier, rule]) => composeTierJson(tier, rule, limiter))
   return { name, isTiered, tiers }
 }
 
-function composeTierJson(name: string, { kind, limit, parameters }: Rule, isShadow: boolean): object {
-  return { name, kind, limit, parameters, isShadow }
+function composeTierJson(name: string, { kind, limit, parameters }: Rule, limiter: WatchedLimiter): object {
+  const isShadow = limiter.shadows.includes(name)
+  return { name, kind, limit, parameters, isShadow, isPrefetched: limiter.prefetches.includes(name) }
 }

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/core/clock.ts'
-import { DueQueue } from '../../src/core/due-queue.ts'
+import type { Clock } from '../core/clock.ts'
+import { DueQueue } from '../core/due-queue.ts'
 
 /** Time that passes only when something is due. */
 export class VirtualTime {
