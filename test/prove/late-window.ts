@@ -1,10 +1,10 @@
 import { createLimit } from '../../src/core/limit.ts'
 import { createOperation, type OperationParts } from '../../src/core/operation.ts'
 import type { Rule } from '../../src/core/rule.ts'
+import { VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { measureLifeMs } from '../../src/stores/prefetch/grant-life.ts'
 import { History } from './history.ts'
 import { Server } from './server.ts'
-import { VirtualTime } from './virtual-time.ts'
 
 /**
  * A window of its own opens with a unit of a grant from the window before, and the server opens it with a request that comes later: so

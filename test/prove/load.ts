@@ -2,11 +2,11 @@ import { createLimit } from '../../src/core/limit.ts'
 import { createConsume } from '../../src/core/operation.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { type Random, randomFrom } from '../../src/simulate/random.ts'
+import { VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { History } from './history.ts'
 import { Process } from './process.ts'
 import { dateAt, Server } from './server.ts'
-import { VirtualTime } from './virtual-time.ts'
 
 /** Requests on one key, from several processes. */
 export interface Load {

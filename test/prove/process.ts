@@ -3,11 +3,11 @@ import { createConsume } from '../../src/core/operation.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import type { Reply, Store, StoreCall } from '../../src/core/store.ts'
 import type { Random } from '../../src/simulate/random.ts'
+import { driftingClock, type VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { withDenialCache } from '../../src/stores/denial-cache.ts'
 import { withPrefetch } from '../../src/stores/prefetch/prefetch.ts'
 import { Network } from './network.ts'
 import type { Server } from './server.ts'
-import { driftingClock, type VirtualTime } from './virtual-time.ts'
 
 /** What a process lives in. */
 export interface ProcessWorld {

@@ -1,9 +1,9 @@
+import { driftingClock } from '../../src/simulate/virtual-time.ts'
 import { lending } from './calls.ts'
 import { type Crew, type Measured, playLoad } from './load.ts'
 import { RateLender } from './rate-lender.ts'
 import { RateProcess } from './rate-process.ts'
 import { dateAt } from './server.ts'
-import { driftingClock } from './virtual-time.ts'
 
 /** Processes that spend by rate, on a network that works. */
 const byRate: Crew = (time, random, rule) => {

@@ -1,10 +1,10 @@
 import type { Rule } from '../../src/core/rule.ts'
 import { type Random, randomFrom } from '../../src/simulate/random.ts'
+import { driftingClock, VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { History } from './history.ts'
 import { type LenderMistakes, RateLender } from './rate-lender.ts'
 import { type ProcessMistakes, RateProcess, type RateWorld } from './rate-process.ts'
 import { dateAt } from './server.ts'
-import { driftingClock, VirtualTime } from './virtual-time.ts'
 
 /** All that can be done wrong when units are lent by rate. */
 export type RateMistakes = LenderMistakes & ProcessMistakes & { readonly collides?: boolean }

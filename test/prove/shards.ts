@@ -1,9 +1,9 @@
 import { slidingWindow } from '../../src/rules/index.ts'
 import { type Random, randomFrom } from '../../src/simulate/random.ts'
+import { VirtualTime } from '../../src/simulate/virtual-time.ts'
 import { History } from './history.ts'
 import { Process } from './process.ts'
 import { Server } from './server.ts'
-import { VirtualTime } from './virtual-time.ts'
 
 /** Many keys on several servers, of which few get most requests. */
 export interface Fleet {
