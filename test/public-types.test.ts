@@ -113,4 +113,12 @@ describe('the compiler', () => {
       /Types of property '(rule|tiers)' are incompatible|is not assignable to type 'undefined'/,
     )
   })
+
+  it('lets a function of yours read the options, and pass them on with others', () => {
+    const options = "options: import('./index.ts').RuleOrTiers"
+    const { messages } = compile(
+      `const wrap = (${options}) => [options.name, createLimiter({ ...options, timeout: '1s' })]\nvoid [rule, wrap]`,
+    )
+    expect(messages).toEqual([])
+  })
 })

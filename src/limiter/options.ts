@@ -85,7 +85,7 @@ interface EitherRuleOrTiers extends CommonOptions {
   readonly hashTag?: undefined
 }
 
-interface NoList extends ReadonlyArray<never> {
+interface NoList extends ReadonlyArray<never>, CommonOptions {
   readonly rule: never
   readonly tiers: never
   readonly hashTag?: undefined
