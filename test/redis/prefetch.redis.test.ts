@@ -110,13 +110,13 @@ it('several processes on one hot key admit exactly the limit but for what they g
     }
   }
   await Promise.all(limiters.flatMap((limiter) => Array.from({ length: 8 }, () => work(limiter))))
-  // A machine that stands still for longer than a grant lives gives nothing back in time.
-  expect(counts.allowed + counts.late).toBe(LIMIT)
   expect(counts.local / LIMIT).toBeGreaterThan(0.5)
   await Promise.all(limiters.map((limiter) => limiter.close()))
-  // What was left anywhere went back, and nothing is left at all.
+  // What was left anywhere went back. A machine that stands still for longer than a grant lives does not know whether that was in time.
   const [one] = clients
   const plain = createLimiter({ name: 'hot exactly', rule, store: redisStore(one as Redis) })
-  expect((await plain.consume('all')).allowed).toBe(false)
+  while ((await plain.consume('all')).allowed) counts.allowed++
+  expect(counts.allowed).toBeLessThanOrEqual(LIMIT)
+  expect(counts.allowed + counts.late).toBeGreaterThanOrEqual(LIMIT)
   await Promise.all(clients.map((client) => client.quit()))
 })

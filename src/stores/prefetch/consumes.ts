@@ -68,8 +68,8 @@ export class Consumes implements PendingHost {
     this.#parts.roundTrip.note(ms)
   }
 
-  lost({ place }: KeyRecord, units: number): void {
-    this.#parts.count(place.limit, 'late', units)
+  ended({ place }: KeyRecord, what: 'returned' | 'late', units: number): void {
+    if (units > 0) this.#parts.count(place.limit, what, units)
   }
 
   goOn(waiting: readonly WaitingCall[]): void {
@@ -115,6 +115,7 @@ export class Consumes implements PendingHost {
       record,
       grant: record?.take(operation, now),
       sent: undefined,
+      ended: undefined,
       before: undefined,
       waiting: undefined,
     }
@@ -127,9 +128,9 @@ export class Consumes implements PendingHost {
       if (grant !== undefined) return part
       if (record === undefined || this.#parts.returns.isClosed) return { ...part, sent: operation }
       const wasAsking = record.waiting !== undefined
-      const sent = record.prepare(operation, now)
+      const prepared = record.prepare(operation, now)
       const { answersEpoch, grantsEpoch, waiting } = record
-      return { ...part, sent, before: { answersEpoch, grantsEpoch }, waiting: wasAsking ? undefined : waiting }
+      return { ...part, ...prepared, before: { answersEpoch, grantsEpoch }, waiting: wasAsking ? undefined : waiting }
     })
     const operations = parts.flatMap(({ sent }) => sent ?? [])
     if (parts.every(({ sent, operation }) => sent === operation)) return this.#parts.store.decide(call, reply)
@@ -139,7 +140,7 @@ export class Consumes implements PendingHost {
     try {
       results = this.#parts.store.decide({ operations, nowMs, idempotency: undefined, timeoutMs }, pending)
     } catch (error) {
-      pending.giveBack(now)
+      pending.fail(now)
       pending.end()
       throw error
     }

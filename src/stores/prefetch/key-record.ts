@@ -29,6 +29,13 @@ export interface WaitingCall {
   readonly sinceMs: number
 }
 
+/** What to ask the store for a consume that no grant covers. */
+export interface Prepared {
+  readonly sent: Operation
+  /** The grant that was held here, which the request ends. */
+  readonly ended: HeldGrant | undefined
+}
+
 /** What was under way of a record. */
 export type Epochs = Pick<KeyRecord, 'answersEpoch' | 'grantsEpoch'>
 
@@ -62,15 +69,15 @@ export class KeyRecord {
     return grant
   }
 
-  /** The request to send for a consume that no grant covers. One of type `grant` has ended the grant that was held here. */
-  prepare(operation: Operation, now: Moment): Operation {
-    if (this.waiting !== undefined) return operation
+  prepare(operation: Operation, now: Moment): Prepared {
+    const plain = { sent: operation, ended: undefined }
+    if (this.waiting !== undefined) return plain
     const { amount, rule, blockMs } = operation
     const { maxMs, grantMs: computeGrantMs, createId, measureWayMs } = this.#terms
     const grantMs = computeGrantMs(rule)
     const asks = grantMs > 0 && this.recent.isHot(now.nowMs) && this.pause?.covers(operation, now) !== true
     // What is held here has to go back, or it would count against the request.
-    if (!asks && (this.grant?.left ?? 0) === 0) return operation
+    if (!asks && (this.grant?.left ?? 0) === 0) return plain
     const ended = this.endGrant(now)
     const recentUnits = asks ? this.recent.measure(now.nowMs) : 0
     const sizes = sizeGrant(amount, recentUnits, computePaceMs(grantMs, this.#live), maxMs)
@@ -83,7 +90,7 @@ export class KeyRecord {
     }
     if (asks) this.waiting = []
     this.#terms.count('calls', 1)
-    return createOperation(operation, 'grant', {
+    const sent = createOperation(operation, 'grant', {
       rule,
       amount,
       blockMs,
@@ -91,6 +98,7 @@ export class KeyRecord {
       holdMs: maxMs + wayMs,
       grant,
     })
+    return { sent, ended }
   }
 
   /**

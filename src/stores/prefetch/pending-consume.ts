@@ -14,6 +14,8 @@ export interface Part {
   readonly grant: HeldGrant | undefined
   /** What the store is asked; undefined where it was taken here. */
   readonly sent: Operation | undefined
+  /** The grant that this ends, with what it had left. */
+  readonly ended: HeldGrant | undefined
   /** Those of the record when it was asked. */
   readonly before: Epochs | undefined
   /** Those who wait for the answer to this request for a grant. */
@@ -29,8 +31,8 @@ export interface PendingHost {
   sendBack(record: KeyRecord, grant: HeldGrant): void
   /** How long a request for a grant took. */
   tookMs(ms: number): void
-  /** Units that were taken here for nothing, from a grant that has ended since. */
-  lost(record: KeyRecord, units: number): void
+  /** What became of units of a grant that has ended: late are those of which it is not known that the store got them back in time. */
+  ended(record: KeyRecord, what: 'returned' | 'late', units: number): void
   /** The answer that these have waited for is there, or will not come. */
   goOn(waiting: readonly WaitingCall[]): void
 }
@@ -61,7 +63,7 @@ export class PendingConsume implements Reply {
 
   failed(error: unknown): void {
     if (this.#isOver) return
-    this.giveBack(readMoment(this.#host.clock))
+    this.fail(readMoment(this.#host.clock))
     this.#reply.failed(error)
     this.end()
   }
@@ -81,7 +83,7 @@ export class PendingConsume implements Reply {
       this.#note(part, answer, arrived)
     }
     if (isGrant) this.#host.tookMs(arrived.nowMs - this.#asked.nowMs)
-    if (isRefused) this.giveBack(arrived)
+    if (isRefused) this.#giveBack(arrived)
     const { decidedBy } = results[0] as LimitResult
     return this.#parts.map((part, index) => {
       const answer = answers[index]
@@ -93,12 +95,11 @@ export class PendingConsume implements Reply {
     })
   }
 
-  /** What was taken here goes back. */
-  giveBack({ nowMs }: Moment): void {
-    for (const { grant, record, operation } of this.#parts) {
-      if (grant === undefined || record === undefined) continue
-      if (record.grant === grant && nowMs < grant.life.overMs) grant.giveBack(operation.amount)
-      else this.#host.lost(record, operation.amount)
+  /** The store has not answered: what was taken here goes back. */
+  fail(now: Moment): void {
+    this.#giveBack(now)
+    for (const { ended, record } of this.#parts) {
+      if (ended !== undefined && record !== undefined) this.#host.ended(record, 'late', ended.left)
     }
   }
 
@@ -112,8 +113,21 @@ export class PendingConsume implements Reply {
     }
   }
 
-  #note({ record, sent, before }: Part, answer: LimitResult, arrived: Moment): void {
+  /** What was taken here goes back. */
+  #giveBack({ nowMs }: Moment): void {
+    for (const { grant, record, operation } of this.#parts) {
+      if (grant === undefined || record === undefined) continue
+      if (record.grant === grant && nowMs < grant.life.overMs) grant.giveBack(operation.amount)
+      else this.#host.ended(record, 'late', operation.amount)
+    }
+  }
+
+  #note({ record, sent, ended, before }: Part, answer: LimitResult, arrived: Moment): void {
     if (record === undefined || before === undefined || sent?.type !== 'grant') return
+    if (ended !== undefined) {
+      const isInTime = answer.granted !== undefined && arrived.nowMs < ended.life.overMs
+      this.#host.ended(record, isInTime ? 'returned' : 'late', ended.left)
+    }
     const useless = record.receive(sent, answer, this.#asked, arrived, before)
     if (useless !== undefined) this.#host.sendBack(record, useless)
     else if (record.grant?.id === sent.holdId) this.#host.held(record, record.grant)
