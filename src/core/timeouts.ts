@@ -16,7 +16,8 @@ export class Timeouts {
   readonly deadlineMs: number
   readonly #clock: Clock | undefined
   readonly #keepsAlive: boolean
-  #waiting: Timed[] = []
+  /** Up to `#first` they are over, and left out: what is done with need not be kept in memory. */
+  #waiting: (Timed | undefined)[] = []
   #first = 0
   #pending = 0
   #alarm: Alarm | undefined
@@ -68,10 +69,10 @@ export class Timeouts {
       this.#rest()
       return true
     }
-    while (this.#waiting[this.#first]?.isOver === true) this.#first++
+    while (this.#waiting[this.#first]?.isOver === true) this.#waiting[this.#first++] = undefined
     // Also those that are over behind one that waits, when they outnumber those that wait by more than `MOST_OVER`.
     if (this.#waiting.length >= 2 * this.#pending + MOST_OVER) {
-      this.#waiting = this.#waiting.filter(({ isOver }) => !isOver)
+      this.#waiting = this.#waiting.filter((one) => one?.isOver === false)
       this.#first = 0
     }
     return true
