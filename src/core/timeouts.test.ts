@@ -114,6 +114,21 @@ describe('what waits', () => {
     // Or else all of them were collected with it.
     expect(deadlines.deadlineMs).toBe(1_000)
   })
+
+  it('is forgotten at once when all before it have their answers', async () => {
+    const deadlines = new Timeouts(1_000, manualClock())
+    const waiting = Array.from({ length: 300 }, (_, count) => add(deadlines, `${count}`))
+    add(deadlines, 'never answered')
+    const answered = waiting.map((one) => new WeakRef(one))
+    for (const one of waiting.splice(0)) deadlines.end(one)
+    const kept = (): number => answered.filter((one) => one.deref() !== undefined).length
+    for (let turns = 0; turns < 100 && kept() >= 10; turns++) {
+      await turn()
+      collectGarbage()
+    }
+    expect(kept()).toBeLessThan(10)
+    expect(deadlines.deadlineMs).toBe(1_000)
+  })
 })
 
 describe('in real time', () => {
