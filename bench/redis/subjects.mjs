@@ -53,11 +53,15 @@ export function ruleOf(rules, kind, { limit, windowMs }) {
     : rules[kind]({ limit, window: windowMs })
 }
 
+/** A machine that stands still for half a second must not end the run: a decision without Redis would. */
+export const PATIENT = { timeout: '30s' }
+
 function sluice(kind, options = {}) {
   return async ({ redis, name, build, ...limit }) => {
     const { createLimiter, ...rules } = await importEntry('index', build)
     const { redisStore } = await importEntry('redis', build)
-    const limiter = createLimiter({ name, rule: ruleOf(rules, kind, limit), store: redisStore(redis), ...options })
+    const rule = ruleOf(rules, kind, limit)
+    const limiter = createLimiter({ name, rule, store: redisStore(redis), ...PATIENT, ...options })
     return async (key) => passes(await limiter.consume(key))
   }
 }

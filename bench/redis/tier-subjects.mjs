@@ -1,5 +1,5 @@
 import { importEntry } from '../build.mjs'
-import { isOurs, passes, ruleOf, subjects } from './subjects.mjs'
+import { isOurs, PATIENT, passes, ruleOf, subjects } from './subjects.mjs'
 
 /** Three limits for one request: the user's, the address's and one for all. In one decision of ours, and as three limiters of each peer. */
 export const tierSubjects = [
@@ -15,7 +15,7 @@ async function sluiceTiers({ redis, name, build, ...limit }) {
     ip: ruleOf(rules, 'tokenBucket', limit),
     all: ruleOf(rules, 'fixedWindow', limit),
   }
-  const limiter = createLimiter({ name, tiers, store: redisStore(redis) })
+  const limiter = createLimiter({ name, tiers, store: redisStore(redis), ...PATIENT })
   return async (user) => passes(await limiter.consume({ user, ip: user, all: 'all' }))
 }
 
