@@ -33,7 +33,7 @@ export function judge({ name, title }: Scenario, client: string, outcome: Outcom
     unhandled: unhandled.length,
     admitted: admissions.together,
     bound: limits.together,
-    byRedis: decidedBy(tallies, 'redis') + decidedBy(tallies, 'denial-cache'),
+    byRedis: sum(['redis', 'denial-cache', 'prefetch'].map((who) => decidedBy(tallies, who))),
     byFallback: decidedBy(tallies, 'fallback'),
     recoveredMs,
     problems: found,

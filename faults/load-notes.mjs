@@ -37,8 +37,8 @@ export class Notes {
     if (allowed) this.#admitted.count++
     if (allowed && isHot) this.#admitted.hot.push([startMs, endMs, decidedBy])
     if (decidedBy === 'redis' && startMs >= this.#sinceMs) this.#byRedisMs ??= endMs
-    // What the denial cache says was said by Redis before.
-    if (decidedBy !== 'redis' && decidedBy !== 'denial-cache') this.#byOtherMs = endMs
+    // What the denial cache says was said by Redis before, and a grant was given by it.
+    if (!['redis', 'denial-cache', 'prefetch'].includes(decidedBy)) this.#byOtherMs = endMs
   }
 
   failure(error, startMs) {

@@ -75,12 +75,15 @@ export interface Load {
   stop(): Promise<Tally>
   /** Ends it, whatever it does. */
   kill(): void
+  /** Stops the process as a machine that sleeps does, until it goes on. */
+  pause(): void
+  goOn(): void
 }
 
 /** Starts a process that runs the built package under load. It ends with this one, however it ends. */
-export async function startLoad(job: Job): Promise<Load> {
+export async function startLoad(job: object, program: URL = PROGRAM): Promise<Load> {
   // Without the arguments that Vitest gave to its own worker.
-  const child = fork(PROGRAM, { execArgv: [] })
+  const child = fork(fileURLToPath(program), { execArgv: [] })
   const order = orderer(child)
   await order('start', job)
   return {
@@ -103,6 +106,8 @@ export async function startLoad(job: Job): Promise<Load> {
       return { ...tally, endedByItself }
     },
     kill: () => void child.kill('SIGKILL'),
+    pause: () => void child.kill('SIGSTOP'),
+    goOn: () => void child.kill('SIGCONT'),
   }
 }
 
@@ -131,7 +136,8 @@ function orderer(child: ChildProcess): (order: string, given?: object) => Promis
     })
 }
 
-const PROGRAM = fileURLToPath(new URL('./load-process.mjs', import.meta.url))
+// It takes a `Job`.
+const PROGRAM = new URL('./load-process.mjs', import.meta.url)
 
 // After such a time in which Redis decided alone, no other decider is expected.
 const CALM_MS = 250

@@ -6,6 +6,7 @@ const SLOWEST = [
   'test/faults/silence',
   'test/faults/failovers',
   'test/faults/failing',
+  'test/faults/prefetch',
   'test/packaging/packaging',
   'test/redis/denied',
   'test/packaging/node10',

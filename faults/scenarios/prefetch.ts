@@ -1,0 +1,86 @@
+import { ask } from '../../test/servers/ask.ts'
+import { type Member, PrefetchCrew } from '../prefetch/prefetch-crew.ts'
+import { CALM_MS, exactly, FULL_MS, patientMs } from '../prefetch/verdict.ts'
+import type { Scenario } from '../scenario.ts'
+
+/** A process is killed while it holds grants, and another one takes its place. */
+export const prefetchKilled: Scenario = {
+  name: 'prefetch-killed',
+  title: 'prefetch: a process with grants is killed (`kill -9`)',
+  clients: ['ioredis'],
+  tested: ['ioredis'],
+  async run(stage) {
+    const server = await stage.server()
+    const crew = await PrefetchCrew.start(stage, 3, { servers: [server], deadlineMs: patientMs(stage) })
+    for (let round = 0; round < (stage.isLong ? 4 : 2); round++) {
+      await crew.until(CALM_MS)
+      await crew.kill()
+      await crew.add()
+    }
+    await stage.pass(3_000, 2_000)
+    return exactly(stage, crew, {})
+  },
+}
+
+/** A process is stopped for longer than its grants live, and asks for what it has missed as soon as it goes on. */
+export const prefetchStopped: Scenario = {
+  name: 'prefetch-stopped',
+  title: 'prefetch: a process with grants is stopped (SIGSTOP) for longer than these live',
+  clients: ['ioredis'],
+  tested: ['ioredis'],
+  async run(stage) {
+    const server = await stage.server()
+    const crew = await PrefetchCrew.start(stage, 3, { servers: [server], deadlineMs: patientMs(stage) })
+    const stopMs = 450
+    for (let round = 0; round < (stage.isLong ? 8 : 3); round++) {
+      await crew.until(CALM_MS)
+      const member = crew.members[round % crew.members.length] as Member
+      await crew.holding(member)
+      member.load.pause()
+      await stage.pass(stopMs, stopMs)
+      member.load.goOn()
+    }
+    await stage.pass(2_000, 1_000)
+    // For as long as it stands still a process cannot answer.
+    return exactly(stage, crew, { slackMs: SLACK_MS + stopMs })
+  },
+}
+
+/** Requests and replies take longer, and differently long: grants arrive late, and some when they are over. */
+export const prefetchDelayed: Scenario = {
+  name: 'prefetch-delayed',
+  title: 'prefetch: replies delayed by up to 160 ms',
+  clients: ['ioredis'],
+  tested: ['ioredis'],
+  async run(stage) {
+    const server = await stage.server()
+    const proxy = await stage.proxy(server.port)
+    const crew = await PrefetchCrew.start(stage, 3, { servers: [proxy], deadlineMs: patientMs(stage) })
+    for (const delayMs of [20, 80, 5, 50, 0, 60, 30, 0]) {
+      proxy.delay(delayMs)
+      await stage.pass(1_700, 700)
+    }
+    return exactly(stage, crew, {})
+  },
+}
+
+/** The server forgets everything while grants are out: each time the limit may pass once more. */
+export const prefetchFlushed: Scenario = {
+  name: 'prefetch-flushall',
+  title: 'prefetch: FLUSHALL while grants are out',
+  clients: ['ioredis'],
+  tested: ['ioredis'],
+  async run(stage) {
+    const server = await stage.server()
+    const crew = await PrefetchCrew.start(stage, 3, { servers: [server], deadlineMs: patientMs(stage) })
+    const times = stage.isLong ? 3 : 1
+    for (let count = 0; count < times; count++) {
+      await crew.until(FULL_MS)
+      await ask(server, 'FLUSHALL')
+    }
+    await stage.pass(3_000, 1_500)
+    return exactly(stage, crew, {}, times)
+  },
+}
+
+const SLACK_MS = 250
