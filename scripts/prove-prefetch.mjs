@@ -6,6 +6,7 @@
 // npm run prove:prefetch -- calls Window      the same of the rules with that in their name
 // npm run prove:prefetch -- calls --write     the same of all, into bench/results/prefetch-calls.md
 // npm run prove:prefetch -- rates             the same as the first of grants by rate, a sketch, and how often those ask; two minutes
+// npm run prove:prefetch -- shards            what ten processes with 1,500 keys ask eight servers; seconds
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { load, markdownTable, printReport, writeReport } from '../bench/report.mjs'
@@ -24,6 +25,17 @@ if (what === 'calls') await measureCalls(option)
 else if (what === 'rates') {
   const { proveRates } = await bundle('test/prove/rate-prove.ts')
   if (!proveRates(Number(option ?? 20), print)) process.exitCode = 1
+} else if (what === 'shards') {
+  const { measureFleets } = await bundle('test/prove/shards.ts')
+  const header = [
+    'requests of a key go to',
+    'maxTime',
+    'without a call',
+    'asked a second',
+    'busiest server',
+    'least busy',
+  ]
+  print(markdownTable(header, [...measureFleets()]))
 } else {
   const { prove } = await bundle('test/prove/prove.ts')
   if (!prove(Number(what), print)) process.exitCode = 1

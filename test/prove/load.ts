@@ -30,7 +30,7 @@ export interface Measured {
 }
 
 /** A process that gets requests on one key. */
-export interface Loaded {
+interface Loaded {
   readonly admitted: number
   readonly calls: number
   consume(): void

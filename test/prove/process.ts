@@ -14,13 +14,16 @@ export interface ProcessWorld {
   readonly time: VirtualTime
   readonly random: Random
   readonly rule: Rule
+  /** How long a grant is used. @default 100 */
+  readonly maxMs?: number
   createId(): number
   /** Which server has a key. */
   server(key: string): Server
 }
 
 /** The defaults of a limiter with `prefetch`. */
-const PREFETCH = { maxMs: 100, maxShare: 0.01 }
+const MAX_MS = 100
+const MAX_SHARE = 0.01
 const DENIAL_CACHE_MS = 1_000
 
 /** A process with the layers of a limiter that prefetches, on a network that works. */
@@ -39,9 +42,9 @@ export class Process {
   }
 
   constructor(world: ProcessWorld) {
-    const { time, rule, createId } = world
+    const { time, rule, createId, maxMs = MAX_MS } = world
     this.#world = world
-    this.#limit = createLimit({ limiter: 'all', rule, prefetch: PREFETCH })
+    this.#limit = createLimit({ limiter: 'all', rule, prefetch: { maxMs, maxShare: MAX_SHARE } })
     this.#clock = driftingClock(time, 1_000_000, 0)
     const base: Store = {
       name: 'virtual',

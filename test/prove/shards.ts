@@ -14,6 +14,8 @@ export interface Fleet {
   readonly shards: number
   /** To how many of the processes the requests of a key go. */
   readonly routes: number
+  /** How long a grant is used. */
+  readonly maxMs: number
 }
 
 /** What came of it. */
@@ -24,8 +26,9 @@ export interface FleetMeasured {
   readonly asked: readonly number[]
 }
 
-const WARM_MS = 250
-const MEASURED_MS = 150
+/** Keys are hot by then, and have asked again. */
+const WARM = 2.5
+const MEASURED = 1.5
 
 /** Nothing is replayed here, and there are too many to keep. */
 class Forgetting extends History {
@@ -33,7 +36,7 @@ class Forgetting extends History {
 }
 
 /** Plays processes on servers that have enough for all requests. Keys are asked for by Zipf: the second half as often as the first. */
-export function playFleet({ processes, rate, keys, shards, routes }: Fleet): FleetMeasured {
+export function playFleet({ processes, rate, keys, shards, routes, maxMs }: Fleet): FleetMeasured {
   const random = randomFrom(keys)
   const time = new VirtualTime()
   const servers = Array.from({ length: shards }, () => new Server(time, new Forgetting(), {}))
@@ -41,10 +44,8 @@ export function playFleet({ processes, rate, keys, shards, routes }: Fleet): Fle
   const rule = slidingWindow({ limit: 1_000_000_000, window: 60_000 })
   let ids = 0
   const server = (key: string): Server => places.get(key) as Server
-  const all = Array.from(
-    { length: processes },
-    () => new Process({ time, random, rule, server, createId: () => ++ids }),
-  )
+  const world = { time, random, rule, server, maxMs, createId: () => ++ids }
+  const all = Array.from({ length: processes }, () => new Process(world))
   const pick = zipf(keys, random)
   let requests = 0
   const arrive = (): void => {
@@ -54,16 +55,32 @@ export function playFleet({ processes, rate, keys, shards, routes }: Fleet): Fle
     time.after((1_000 * random.exponential()) / (rate * processes), arrive)
   }
   const count = (): readonly number[] =>
-    servers.map((server) => all.reduce((sum, process) => sum + process.countAsked(server), 0))
+    servers.map((server) => all.reduce((total, process) => total + process.countAsked(server), 0))
   arrive()
-  time.run(WARM_MS)
+  time.run(WARM * maxMs)
   const [askedBefore, before] = [count(), requests]
-  time.run(WARM_MS + MEASURED_MS)
+  time.run((WARM + MEASURED) * maxMs)
   const asked = count().map((decisions, index) => decisions - (askedBefore[index] as number))
-  const sum = asked.reduce((all, one) => all + one, 0)
+  const sum = asked.reduce((total, one) => total + one, 0)
   return {
     local: 1 - sum / (requests - before),
-    asked: asked.map((one) => (one * 1_000) / MEASURED_MS).sort((one, other) => other - one),
+    asked: asked.map((one) => (one * 1_000) / (MEASURED * maxMs)).sort((one, other) => other - one),
+  }
+}
+
+/** A hundredth of ten million requests a second. The least of the keys gets as many as the least of 100,000 keys would of all. */
+const PART = { processes: 10, rate: 10_000, keys: 1_500, shards: 8 }
+
+/** What ten processes ask eight servers, by where requests go and how long grants are used: a row each. */
+export function* measureFleets(): Generator<readonly string[]> {
+  for (const routes of [PART.processes, 1]) {
+    for (const maxMs of [100, 1_000]) {
+      const { local, asked } = playFleet({ ...PART, routes, maxMs })
+      const print = (value = 0): string => Math.round(value).toLocaleString('en-US')
+      const sum = asked.reduce((total, one) => total + one, 0)
+      const where = routes === 1 ? 'its own process' : 'any process'
+      yield [where, `${maxMs} ms`, `${(100 * local).toFixed(1)} %`, print(sum), print(asked[0]), print(asked.at(-1))]
+    }
   }
 }
 
