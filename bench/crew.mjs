@@ -37,9 +37,9 @@ export async function startCrew(script, members, around = (work) => work()) {
 /**
  * Interleaved rounds: every turn, which is a `member` and its own part of the `order`, gets a list of results, one a round. Every other
  * round goes backwards: a machine that slows down must not favour whoever comes first. `before` is how many decisions come before the
- * first round at least.
+ * first round at least, and `leadMs` for how long each works before its round: what it has found out by then, it goes on with.
  */
-async function rounds(turns, { count, progress, before = 0, ...order }, ask) {
+async function rounds(turns, { count, progress, before = 0, leadMs = 0, ...order }, ask) {
   const results = new Map(turns.map((turn) => [turn, []]))
   for (const turn of turns) {
     progress(`warming up ${turn.name}`)
@@ -49,6 +49,7 @@ async function rounds(turns, { count, progress, before = 0, ...order }, ask) {
   for (let round = 1; round <= count; round++) {
     for (const turn of round % 2 === 1 ? turns : turns.toReversed()) {
       progress(`round ${round} of ${count}: ${turn.name}`)
+      if (leadMs > 0) await ask(turn, { ...order, ...turn.order, ms: leadMs })
       results.get(turn).push(await ask(turn, { ...order, ...turn.order }))
     }
   }

@@ -11,14 +11,19 @@ export async function serverLoad(redis, work) {
   const cpu = (await cpuUs(redis)) - cpuBefore
   const info = await redis.info('stats', 'commandstats')
   const field = (name) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)[1])
+  const bytes = { received: field('total_net_input_bytes'), sent: field('total_net_output_bytes') }
+  return { ...result, ...sumScripts(info), cpuUs: cpu, ...bytes }
+}
+
+/** The `calls` of scripts so far and the `scriptUs` in them, by the answer to `INFO commandstats`. */
+export function sumScripts(info) {
   let calls = 0
   let scriptUs = 0
   for (const [, count, us] of info.matchAll(SCRIPTS)) {
     calls += Number(count)
     scriptUs += Number(us)
   }
-  const bytes = { received: field('total_net_input_bytes'), sent: field('total_net_output_bytes') }
-  return { ...result, calls, scriptUs, cpuUs: cpu, ...bytes }
+  return { calls, scriptUs }
 }
 
 async function cpuUs(redis) {
