@@ -12,8 +12,8 @@ async function inspectKey({ host, port }: { host: string; port: number }, key: s
   const rule = ['--name', 'hot', '--rule', 'sliding-window limit=1000000 window=1m']
   const program = ['dist/cli/sluice.mjs', 'inspect', key, ...rule, '--redis', `redis://${host}:${port}`, '--json']
   const { stdout } = await promisify(execFile)(process.execPath, program)
-  const { limits } = JSON.parse(stdout) as { limits: { stored: { grants: { amount: number }[] } }[] }
-  return limits[0]?.stored.grants.reduce((sum, { amount }) => sum + amount, 0) ?? 0
+  const [seen] = JSON.parse(stdout) as { limits: { stored: { grants: { amount: number }[] } }[] }[]
+  return seen?.limits[0]?.stored.grants.reduce((sum, { amount }) => sum + amount, 0) ?? 0
 }
 
 const open = openPages()
