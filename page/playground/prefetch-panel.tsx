@@ -28,7 +28,7 @@ export function PrefetchPanel(props: {
       {results === undefined ? <p class="empty">Playing every process…</p> : <PrefetchTable results={results} />}
       <p class="quiet-note">
         {unable.length === 0 ? '' : `Not played: ${unable.map(describeUnable).join(', ')}. `}
-        Calls: requests to Redis, before they are batched. Lost: what passed only without prefetch. A key with fewer
+        Calls: requests to Redis, of those without prefetch. Lost: what passed only without prefetch. A key with fewer
         than 8 requests in 100 ms in one process saves none.
         {results?.[0]?.requests === MOST_SHARED
           ? ` Only the first ${formatCount(MOST_SHARED)} requests are played.`
@@ -46,13 +46,14 @@ function PrefetchTable({ results }: { results: readonly PrefetchResult[] }): JSX
   if (results.length === 0) return null
   return (
     <table class="stacked" aria-label="Prefetch">
-      <ColumnHeads of="Rule" numbers={['Calls', 'Without', 'Saved', 'Admitted', 'Lost']} />
+      <ColumnHeads of="Rule" numbers={['Calls', 'Saved', 'Admitted', 'Lost']} />
       <tbody>
         {results.map(({ name, calls, callsWithout, saved, admitted, admittedWithout, lost }) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td class="number">{formatCount(calls)}</td>
-            <td class="number">{formatCount(callsWithout)}</td>
+            <td class="number">
+              {formatCount(calls)} <span class="note">of {formatCount(callsWithout)}</span>
+            </td>
             <td class="number">{formatShare(saved, callsWithout)}</td>
             <td class="number">{formatCount(admitted)}</td>
             <td class="number">

@@ -12,8 +12,10 @@ async function inspectKey({ host, port }: { host: string; port: number }, key: s
   const rule = ['--name', 'hot', '--rule', 'sliding-window limit=1000000 window=1m']
   const program = ['dist/cli/sluice.mjs', 'inspect', key, ...rule, '--redis', `redis://${host}:${port}`, '--json']
   const { stdout } = await promisify(execFile)(process.execPath, program)
-  const [seen] = JSON.parse(stdout) as { limits: { stored: { grants: { amount: number }[] } }[] }[]
-  return seen?.limits[0]?.stored.grants.reduce((sum, { amount }) => sum + amount, 0) ?? 0
+  const { inspections } = JSON.parse(stdout) as {
+    inspections: [{ limits: [{ stored: { grants: { amount: number }[] } }] }]
+  }
+  return inspections[0].limits[0].stored.grants.reduce((sum, { amount }) => sum + amount, 0)
 }
 
 const open = openPages()
@@ -163,7 +165,7 @@ describe('prefetch', () => {
     const dialog = page.getByRole('dialog')
     const out = dialog.locator('.prefetched')
     await expect.poll(() => readText(out), PATIENT).toMatch(/^hot\s+[\d,]+ out in 1 grant\. It ends in [\d.]+ m?s\.$/)
-    // What is told is what Redis has.
+    // The page shows what Redis has.
     const program = await inspectKey(redis, 'tenant:7')
     const [units] = /[\d,]+(?= out)/.exec(await readText(out)) ?? []
     expect(`${program}`).toBe(units?.replaceAll(',', ''))

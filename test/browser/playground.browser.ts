@@ -155,8 +155,7 @@ describe('prefetch', () => {
     await expect.poll(() => row.count(), PATIENT).toBe(1)
     const numbers = (await row.locator('td').allInnerTexts()).map((cell) => cell.replaceAll(',', ''))
     expect(numbers).toEqual([
-      `${calls}`,
-      `${callsWithout}`,
+      `${calls} of ${callsWithout}`,
       formatShare(saved, callsWithout),
       `${admitted}`,
       expect.stringMatching(/^0\s+0 %$/),
