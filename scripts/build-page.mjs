@@ -39,6 +39,8 @@ for (const file of ['index.html', 'icon.svg']) await cp(join(source, file), join
 
 const program = await readFile(join(target, 'page.js'))
 const size = gzipSync(program).length
+if (/from *["']node:/.test(`${program}`))
+  throw new Error('dist/page/page.js imports a module of Node, which no browser has')
 if (size > MOST_BYTES) throw new Error(`dist/page/page.js must stay below ${MOST_BYTES} bytes gzipped, got ${size}`)
 if (process.argv.includes('--size')) console.info(`dist/page/page.js: ${program.length} bytes, ${size} gzipped`)
 

@@ -7,11 +7,13 @@ import { CopyButton } from './copy-button.tsx'
 import { Lane } from './lane.tsx'
 import { PlayBar } from './play-bar.tsx'
 import { PlayHead, startSpeed } from './play-head.ts'
+import { PrefetchPanel } from './prefetch-panel.tsx'
 import { PresetBar } from './preset-bar.tsx'
 import { type Made, nameLanes, RULE_FORMS, type RuleChoice, suggestChoice } from './rule-choice.ts'
 import { MOST_ARRIVALS, type PlayedLane } from './run.ts'
 import { MOST_RULES } from './settings.ts'
 import { SummaryPanel } from './summary-panel.tsx'
+import { readProcesses } from './traffic-choice.ts'
 import { TrafficForm } from './traffic-form.tsx'
 import { type PlayedOutcome, type Playing, useRun } from './use-run.tsx'
 import { useSettings } from './use-settings.tsx'
@@ -70,7 +72,17 @@ export function PlaygroundView({ query }: { query: string }): JSX.Element {
           Add a rule
         </button>
       )}
-      {playing.compared === undefined ? null : <SummaryPanel {...playing.compared} />}
+      {playing.compared === undefined ? null : (
+        <>
+          <PrefetchPanel
+            choices={rules}
+            made={playing.made}
+            trace={playing.compared.trace}
+            processes={readProcesses(settings.traffic)}
+          />
+          <SummaryPanel {...playing.compared} />
+        </>
+      )}
       <CodePanel choices={rules.filter((_choice, index) => 'rule' in (playing.made[index] as Made))} />
     </div>
   )

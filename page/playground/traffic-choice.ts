@@ -1,3 +1,4 @@
+import { wholeNumber } from '../../src/core/check.ts'
 import type { Rule } from '../../src/core/rule.ts'
 import { readSpanMs } from '../../src/simulate/simulated-store.ts'
 import type { Trace } from '../../src/simulate/simulation.ts'
@@ -31,6 +32,17 @@ export const TRAFFIC_KINDS: Readonly<Record<TrafficKind, string>> = {
   poisson: 'independent requests of many clients',
   bursts: 'many at once, then a pause',
   adversary: 'a client that knows the first rule and aims at the edge of its window',
+}
+
+/** How many processes may share the requests: each of them takes memory of the page. */
+const MOST_PROCESSES = 100
+
+const PROCESSES: TrafficField = {
+  word: 'processes',
+  label: 'Processes',
+  kind: 'count',
+  about: 'how many share the requests, for the table of prefetch',
+  start: '4',
 }
 
 /** All fields, in the order in which they are shown. */
@@ -76,6 +88,7 @@ const TRAFFIC_FIELDS: readonly TrafficField[] = [
     about: 'how long a request works, for concurrency rules',
     start: '500ms',
   },
+  PROCESSES,
   { word: 'seed', label: 'Seed', kind: 'count', about: 'the same seed gives the same requests', start: '1' },
 ]
 
@@ -100,10 +113,16 @@ export function makeTrace(choice: TrafficChoice, aim: Rule | undefined): { trace
     numbers[field.word] = value
   }
   try {
+    wholeNumber('processes', numbers.processes, 1, MOST_PROCESSES)
     return { trace: MAKERS[choice.kind](numbers as Numbers, common(numbers as Numbers), aim) }
   } catch (error) {
     return { problem: (error as Error).message }
   }
+}
+
+/** How many processes share the requests of a choice that makes a trace. */
+export function readProcesses(choice: TrafficChoice): number {
+  return parseNumber(PROCESSES.kind, readValue(choice, PROCESSES)) as number
 }
 
 type Numbers = Readonly<Record<'rate' | 'burst' | 'over' | 'pause' | 'for' | 'keys' | 'cost' | 'work' | 'seed', number>>

@@ -16,6 +16,10 @@ it('puts a noun into the plural, except after one', () => {
     '1 request',
     '2,000 requests',
   ])
+  expect([formatCounted(1, 'process', 'processes'), formatCounted(2, 'process', 'processes')]).toEqual([
+    '1 process',
+    '2 processes',
+  ])
 })
 
 it('formats tenths of a rate below a hundred', () => {

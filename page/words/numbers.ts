@@ -8,8 +8,8 @@ export function formatCount(value: number): string {
 }
 
 /** A count and its noun, in the plural where English wants it: `1 request`, `2 requests`. */
-export function formatCounted(value: number, noun: string): string {
-  return `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`
+export function formatCounted(value: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(value)} ${value === 1 ? noun : plural}`
 }
 
 /** A rate: tenths as long as they matter, below a hundred. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { remoteStore } from '../../test/remote-store.ts'
+import { createHoldId } from '../core/hold-id.ts'
 import type { Store } from '../core/store.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { withDenialCache } from './denial-cache.ts'
@@ -17,7 +18,7 @@ const failover = {
   events: { has: () => false, storeFailed() {}, degraded() {}, recovered() {}, prefetched() {} },
 }
 const denialCache = { maxAgeMs: 1e9 }
-const prefetch = { clock: undefined, timeoutMs: 20_000, denialCacheMs: 1_000, count() {} }
+const prefetch = { clock: undefined, timeoutMs: 20_000, denialCacheMs: 1_000, createId: createHoldId, count() {} }
 
 // A layer may answer instead of the store, and never changes what the store said.
 describe.each<[string, () => Store]>([

@@ -1,3 +1,4 @@
+import { createHoldId } from '../core/hold-id.ts'
 import { isRequestBound } from '../core/request-bound.ts'
 import type { Rule } from '../core/rule.ts'
 import type { LayeredStore, LayerOptions, Store, StoreEvents } from '../core/store.ts'
@@ -37,5 +38,5 @@ function addPrefetch(
   { clock, timeoutMs, events }: Pick<LayerOptions, 'clock' | 'timeoutMs' | 'events'>,
 ): Store {
   const count: StoreEvents['prefetched'] = (limit, what, units) => events.prefetched(limit, what, units)
-  return withPrefetch(store, { clock, timeoutMs, denialCacheMs, count })
+  return withPrefetch(store, { clock, timeoutMs, denialCacheMs, createId: createHoldId, count })
 }

@@ -1,9 +1,22 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startServer } from '../servers/start-server.ts'
 import { openPages, readText } from './open-page.ts'
 import { startProxy } from './proxy.ts'
 import { startService, TOKEN } from './running-service.ts'
+
+/** The units that the grants of a key of the policy `hot` have, as `sluice inspect` says. */
+async function inspectKey({ host, port }: { host: string; port: number }, key: string): Promise<number> {
+  const rule = ['--name', 'hot', '--rule', 'sliding-window limit=1000000 window=1m']
+  const program = ['dist/cli/sluice.mjs', 'inspect', key, ...rule, '--redis', `redis://${host}:${port}`, '--json']
+  const { stdout } = await promisify(execFile)(process.execPath, program)
+  const { inspections } = JSON.parse(stdout) as {
+    inspections: [{ limits: [{ stored: { grants: { amount: number }[] } }] }]
+  }
+  return inspections[0].limits[0].stored.grants.reduce((sum, { amount }) => sum + amount, 0)
+}
 
 const open = openPages()
 const PATIENT = { timeout: 15_000, interval: 100 }
@@ -124,6 +137,43 @@ describe('the live view', () => {
     const { page } = await open(`${service.url}/`)
     await expect.poll(() => readText(page.locator('main')), PATIENT).toContain('No requests in this time.')
     expect(await readText(page.locator('main'))).toContain('No outage since the service started.')
+  })
+})
+
+describe('prefetch', () => {
+  it('is shown: which policies have it, what it decided, and what is out of a key', async () => {
+    const redis = await startServer()
+    onTestFinished(() => redis.stop())
+    const service = await startService({
+      args: ['--port', '0', '--redis', `redis://${redis.host}:${redis.port}`],
+      policies: `policies:
+  hot: { rule: sliding-window, limit: 1000000, window: 1m, prefetch: { maxTime: 10s } }
+  cold: { rule: fixed-window, limit: 100, window: 1h }
+`,
+    })
+    const { page } = await open(`${service.url}/`)
+    // The first batch asks for a grant, which covers what comes then.
+    for (let batch = 0; batch < 4; batch++) await service.consume({ policy: 'hot', key: 'tenant:7' }, 100)
+    await service.consume({ policy: 'cold', key: 'tenant:7' }, 1)
+    const store = page.locator('section', { hasText: 'Decided by' })
+    await expect.poll(() => readText(store), PATIENT).toMatch(/Prefetch [\d,]+ +\d/)
+    const row = (name: string) => page.locator('.policies tr').filter({ hasText: name }).first()
+    expect(await readText(row('hot'))).toContain('prefetch')
+    expect(await readText(row('cold'))).not.toContain('prefetch')
+
+    await page.locator('[aria-label="Busiest keys"] tr', { hasText: 'hot' }).getByRole('button').click()
+    const dialog = page.getByRole('dialog')
+    const out = dialog.locator('.prefetched')
+    await expect.poll(() => readText(out), PATIENT).toMatch(/^hot\s+[\d,]+ out in 1 grant\. It ends in [\d.]+ m?s\.$/)
+    // The page shows what Redis has.
+    const program = await inspectKey(redis, 'tenant:7')
+    const [units] = /[\d,]+(?= out)/.exec(await readText(out)) ?? []
+    expect(`${program}`).toBe(units?.replaceAll(',', ''))
+    await expect.poll(() => readText(out), { timeout: 20_000, interval: 200 }).toContain('Nothing is out')
+    await page.keyboard.press('Escape')
+    await page.locator('[aria-label="Busiest keys"] tr', { hasText: 'cold' }).getByRole('button').click()
+    await expect.poll(() => readText(dialog), PATIENT).toContain('The next request passes.')
+    expect(await out.count()).toBe(0)
   })
 })
 

@@ -4,17 +4,19 @@ import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PRESETS } from '../../page/playground/presets.ts'
-import { formatBytes } from '../../page/words/numbers.ts'
+import { formatBytes, formatShare } from '../../page/words/numbers.ts'
 import { readPolicies } from '../../src/policies/read-policies.ts'
 import { concurrency } from '../../src/rules/concurrency/concurrency.ts'
 import { fixedWindow } from '../../src/rules/fixed-window/fixed-window.ts'
 import { slidingLog } from '../../src/rules/sliding-log/sliding-log.ts'
+import { slidingWindow } from '../../src/rules/sliding-window/sliding-window.ts'
 import { tokenBucket } from '../../src/rules/token-bucket/token-bucket.ts'
 import { listRuleVariants } from '../../src/simulate/rule-variants.ts'
 import { simulate } from '../../src/simulate/simulate.ts'
+import { createPrefetchSimulation } from '../../src/simulate/simulate-prefetch.ts'
 import type { Result } from '../../src/simulate/simulation.ts'
 import { tieredRule } from '../../src/simulate/tiered-rule.ts'
-import { adversary, bursts, poisson } from '../../src/simulate/traffic.ts'
+import { adversary, bursts, poisson, steady } from '../../src/simulate/traffic.ts'
 import { openPages, readText } from './open-page.ts'
 import { launchService, type RunningService } from './running-service.ts'
 
@@ -132,7 +134,38 @@ describe('a preset', () => {
       expect(numbers(cells[2] as string)[0]).toBe(`${worstWindow}`)
       expect(cells[3]).toBe(formatBytes(peakBytes))
     }
-    expect(await readText(page.locator('.summary'))).toContain('Every rule at 40 per 10 seconds, on this traffic')
+    const panel = page.locator('.summary', { hasText: 'Every rule at' })
+    expect(await readText(panel)).toContain('Every rule at 40 per 10 seconds, on this traffic')
+  })
+})
+
+describe('prefetch', () => {
+  it('is played by the numbers of the simulation, in as many processes as the link says', async () => {
+    const { page } = await play(
+      '?v=1&r=sliding-window~limit-5000~window-10s&r=concurrency~limit-5~lease-1s&t=steady~rate-400~for-5s~processes-2',
+    )
+    const rule = slidingWindow({ limit: 5_000, window: 10_000 })
+    const contestant = { name: 'sliding-window', rule, prefetch: { maxMs: 100, maxShare: 0.01 } }
+    const simulation = createPrefetchSimulation([contestant], 2)
+    simulation.offer([...steady({ ...COMMON, perSecond: 400, durationMs: 5_000 })])
+    const [played] = simulation.results()
+    const { calls = 0, saved = 0, callsWithout = 0, admitted } = played ?? {}
+    expect(saved).toBeGreaterThan(1_000)
+    const row = page.getByRole('table', { name: 'Prefetch' }).locator('tbody tr')
+    await expect.poll(() => row.count(), PATIENT).toBe(1)
+    const numbers = (await row.locator('td').allInnerTexts()).map((cell) => cell.replaceAll(',', ''))
+    expect(numbers).toEqual([
+      `${calls} of ${callsWithout}`,
+      formatShare(saved, callsWithout),
+      `${admitted}`,
+      expect.stringMatching(/^0\s+0 %$/),
+    ])
+    const panel = page.locator('.summary', { hasText: 'Prefetch, in' })
+    expect(await readText(panel)).toContain('Prefetch, in 2 processes on one Redis')
+    expect(await readText(panel)).toContain('Not played: concurrency, which cannot prefetch.')
+    await page.getByLabel('Processes', { exact: true }).fill('1')
+    await expect.poll(() => readText(panel), PATIENT).toContain('Prefetch, in 1 process on one Redis')
+    expect(page.url()).toContain('processes-1')
   })
 })
 

@@ -28,7 +28,7 @@ describe('sluice serve', () => {
     const ending = new AbortController()
     const terminal = recordingTerminal({ signal: ending.signal })
     const file = await writePolicies(
-      "policies:\n  it's: { tiers: { user: { rule: fixed-window, limit: 5, window: 1m, shadow: true }, ip: { rule: token-bucket, capacity: 2, refill: 1, period: 1s, blockFor: 15m } } }\n",
+      "policies:\n  it's: { tiers: { user: { rule: fixed-window, limit: 5, window: 1m, shadow: true, prefetch: true }, ip: { rule: token-bucket, capacity: 2, refill: 1, period: 1s, blockFor: 15m } } }\n",
     )
     const ended = run(['serve', '--port', '0', '--policies', file], terminal)
     await waitUntil(async () => (terminal.text().includes('Ctrl-C') ? undefined : terminal.errors()))
@@ -41,7 +41,7 @@ describe('sluice serve', () => {
 
 Policies of ${file}:
 
-  it's  user  fixed-window  limit 5, window 1 m, shadow
+  it's  user  fixed-window  limit 5, window 1 m, shadow, prefetch
         ip    token-bucket  capacity 2, refill 1, period 1 s, blockFor 15 m
 
 Try it:

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { operationOn } from '../../../test/open-limit.ts'
 import { type RemoteStore, remoteStore } from '../../../test/remote-store.ts'
 import type { LimitResult } from '../../core/decision.ts'
+import { createHoldId } from '../../core/hold-id.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import type { Operation } from '../../core/operation.ts'
 import type { Reply, Store, StoreCall, StoreEvents } from '../../core/store.ts'
@@ -52,7 +53,7 @@ class Process {
     const count: StoreEvents['prefetched'] = (_, what, units) => {
       this.counts[what] += units
     }
-    this.layer = withPrefetch(store, { clock, timeoutMs: 500, denialCacheMs, count })
+    this.layer = withPrefetch(store, { clock, timeoutMs: 500, denialCacheMs, createId: createHoldId, count })
     this.limit = this.register(given)
   }
 
@@ -203,7 +204,7 @@ describe('the life of a grant', () => {
           return undefined
         },
       },
-      { clock: process.clock, timeoutMs: 500, denialCacheMs: 0, count() {} },
+      { clock: process.clock, timeoutMs: 500, denialCacheMs: 0, createId: createHoldId, count() {} },
     )
     slow.register(process.limit)
     const ask = (): Promise<readonly LimitResult[]> => {
@@ -491,6 +492,7 @@ it('lets the event loop have its turns: all that is decided here waits for the s
     clock,
     timeoutMs: 0,
     denialCacheMs: 0,
+    createId: createHoldId,
     count() {},
     nextTurn: (run) => void turns.push(run),
   })
@@ -544,7 +546,7 @@ it('tells what its store tells', () => {
   const trouble = new Error('no connection')
   const store = withPrefetch(
     { ...remoteStore(), realTime: true, trouble: () => trouble },
-    { clock: undefined, timeoutMs: 0, denialCacheMs: 0, count() {} },
+    { clock: undefined, timeoutMs: 0, denialCacheMs: 0, createId: createHoldId, count() {} },
   )
   expect([store.name, store.isLocal, store.realTime, store.trouble?.()]).toEqual(['redis', false, true, trouble])
 })

@@ -1,6 +1,5 @@
 import { type Clock, nextTurn } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
-import { createHoldId } from '../../core/hold-id.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { LimitKey, Operation } from '../../core/operation.ts'
 import type { Decide, Reply, Store, StoreCall, StoreEvents } from '../../core/store.ts'
@@ -23,8 +22,8 @@ export interface PrefetchLayerOptions {
   /** For how long a refusal is known at most; 0 asks every time. */
   readonly denialCacheMs: number
   readonly count: StoreEvents['prefetched']
-  /** Makes the id of a grant. No two processes may make the same: one would end the other's grant. @default random, of 48 bits */
-  readonly createId?: () => number
+  /** Makes the id of a grant. No two processes may make the same: one would end the other's grant. */
+  readonly createId: () => number
   /** @default that of the event loop */
   readonly nextTurn?: (run: () => void) => void
 }
@@ -78,7 +77,7 @@ class Prefetch {
     this.#store.register(limit)
     const { prefetch, rule } = limit
     if (prefetch === undefined || rule.prefetches !== true) return
-    const { denialCacheMs, createId = createHoldId, count } = this.#options
+    const { denialCacheMs, createId, count } = this.#options
     const measureWayMs = (maxMs: number): number => this.#roundTrip.measureWayMs(maxMs)
     const leave = (record: KeyRecord): void => this.#end(record)
     this.#limits.set(limit, new LimitRecords(limit, prefetch, { denialCacheMs, createId, measureWayMs, count }, leave))

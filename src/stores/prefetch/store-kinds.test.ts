@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { decideCall, operationOn } from '../../../test/open-limit.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { LimitResult } from '../../core/decision.ts'
+import { createHoldId } from '../../core/hold-id.ts'
 import { createLimit } from '../../core/limit.ts'
 import type { Reply, Store, StoreCall } from '../../core/store.ts'
 import { concurrency } from '../../rules/concurrency/concurrency.ts'
@@ -30,6 +31,7 @@ function layerOn(
     clock,
     timeoutMs: 0,
     denialCacheMs: 1_000,
+    createId: createHoldId,
     count: (_, what, units) => {
       counts[what] += units
     },
