@@ -4,6 +4,7 @@ import { runs } from '../../../test/effort.ts'
 import { decideCall, operationOn } from '../../../test/open-limit.ts'
 import { remoteStore } from '../../../test/remote-store.ts'
 import type { LimitResult } from '../../core/decision.ts'
+import { createHoldId } from '../../core/hold-id.ts'
 import { createLimit, type Limit } from '../../core/limit.ts'
 import type { Operation, OperationType } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
@@ -113,7 +114,13 @@ it('waits for a grant that is asked for, though a refusal is known', async () =>
 
 /** The layer on a store that decides at once, and a limit of it. */
 function layerOn(store: Store, given: Partial<Limit> = {}): { layer: Store; consume: Operation } {
-  const layer = withPrefetch(store, { clock: undefined, timeoutMs: 0, denialCacheMs: 0, count() {} })
+  const layer = withPrefetch(store, {
+    clock: undefined,
+    timeoutMs: 0,
+    denialCacheMs: 0,
+    createId: createHoldId,
+    count() {},
+  })
   const limit = createLimit({ limiter: 'api', rule, ...given })
   layer.register(limit)
   return { layer, consume: operationOn(limit, 'ann', { type: 'consume', amount: 1 }) }

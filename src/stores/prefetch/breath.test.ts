@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { operationOn } from '../../../test/open-limit.ts'
 import { remoteStore } from '../../../test/remote-store.ts'
+import { createHoldId } from '../../core/hold-id.ts'
 import { createLimit } from '../../core/limit.ts'
 import type { Operation } from '../../core/operation.ts'
 import { tokenBucket } from '../../rules/token-bucket/token-bucket.ts'
@@ -17,7 +18,14 @@ const limit = createLimit({
 async function openProcess() {
   const turns: (() => void)[] = []
   const clock = manualClock(1_000_000)
-  const options = { clock, timeoutMs: 0, denialCacheMs: 0, count() {}, nextTurn: (run: () => void) => turns.push(run) }
+  const options = {
+    clock,
+    timeoutMs: 0,
+    denialCacheMs: 0,
+    createId: createHoldId,
+    count() {},
+    nextTurn: (run: () => void) => turns.push(run),
+  }
   const layer = withPrefetch(remoteStore(), options)
   layer.register(limit)
   const operation: Operation = operationOn(limit, 'ann', { type: 'consume', amount: 1 })
