@@ -12,6 +12,14 @@ import { type Part, PendingConsume, type PendingHost } from './pending-consume.t
 import type { Returns } from './returns.ts'
 import type { RoundTrip } from './round-trip.ts'
 
+/**
+ * For how many grants a consume waits. Where a process stood still, the first comes too late for all that wait: without another one, thousands
+ * would ask one by one, and keep it too busy for the next. A scarce key brings little, and must not take a round trip for each of them.
+ */
+const MOST_WAITS = 2
+/** What is asked at all has a millisecond. */
+const LEAST_TIMEOUT_MS = 1
+
 /** What consumes are decided with. */
 export interface ConsumesParts {
   readonly store: Store
@@ -37,7 +45,7 @@ export class Consumes implements PendingHost {
   }
 
   decide(call: StoreCall, reply: Reply): readonly LimitResult[] | undefined {
-    return this.#consume(call, reply, false)
+    return this.#consume(call, reply, 0)
   }
 
   /** The result of one operation, where it is known here and has not to wait for a turn of the event loop: what `decide` would answer. */
@@ -74,9 +82,11 @@ export class Consumes implements PendingHost {
 
   goOn(waiting: readonly WaitingCall[]): void {
     const nowMs = exactTimerNowMs(this.#timeoutClock)
-    for (const { call, reply, sinceMs } of waiting) {
+    for (const { call, reply, sinceMs, waits } of waiting) {
       try {
-        const results = this.#consume(withLess(call, nowMs - sinceMs), reply, true)
+        const rest = withLess(call, nowMs - sinceMs)
+        // What has no time left waits no more.
+        const results = this.#consume(rest, reply, rest.timeoutMs === LEAST_TIMEOUT_MS ? MOST_WAITS : waits)
         if (results !== undefined) reply.done(results)
       } catch (error) {
         reply.failed(error)
@@ -84,20 +94,21 @@ export class Consumes implements PendingHost {
     }
   }
 
-  /** @param hasWaited whether it was counted before, and has waited for a grant that did not cover it. It waits no more. */
-  #consume(call: StoreCall, reply: Reply, hasWaited: boolean): readonly LimitResult[] | undefined {
+  /** @param waits for how many grants it has waited, which did not cover it. */
+  #consume(call: StoreCall, reply: Reply, waits: number): readonly LimitResult[] | undefined {
     const now = readMoment(this.clock)
-    const parts = call.operations.map((operation) => this.#take(operation, now, hasWaited))
+    const parts = call.operations.map((operation) => this.#take(operation, now, waits === 0))
     if (parts.every(({ grant }) => grant !== undefined)) {
       return this.#parts.breath.answer(
         parts.map(({ grant }) => (grant as HeldGrant).describe(now)),
         reply,
       )
     }
-    const asking = hasWaited ? undefined : parts.find(({ grant, record }) => grant === undefined && record?.waiting)
+    const asking =
+      waits === MOST_WAITS ? undefined : parts.find(({ grant, record }) => grant === undefined && record?.waiting)
     if (asking !== undefined) {
       for (const { grant, operation } of parts) grant?.giveBack(operation.amount)
-      asking.record?.waiting?.push({ call, reply, sinceMs: exactTimerNowMs(this.#timeoutClock) })
+      asking.record?.waiting?.push({ call, reply, sinceMs: exactTimerNowMs(this.#timeoutClock), waits: waits + 1 })
       return undefined
     }
     const [first] = parts
@@ -107,9 +118,9 @@ export class Consumes implements PendingHost {
   }
 
   /** Takes an operation from the grant of its key, where that covers it. */
-  #take(operation: Operation, now: Moment, hasWaited: boolean): Part {
+  #take(operation: Operation, now: Moment, isNew: boolean): Part {
     const records = this.#parts.limits.get(operation.limit)
-    const record = hasWaited ? records?.find(operation.key) : records?.count(operation, now.nowMs)
+    const record = isNew ? records?.count(operation, now.nowMs) : records?.find(operation.key)
     return {
       operation,
       record,
@@ -153,6 +164,6 @@ export class Consumes implements PendingHost {
 
 /** A call that has waited, with what is left of its timeout. */
 function withLess({ operations, nowMs, idempotency, timeoutMs }: StoreCall, waitedMs: number): StoreCall {
-  const leftMs = timeoutMs === 0 ? 0 : Math.max(1, Math.floor(timeoutMs - waitedMs))
+  const leftMs = timeoutMs === 0 ? 0 : Math.max(LEAST_TIMEOUT_MS, Math.floor(timeoutMs - waitedMs))
   return { operations, nowMs, idempotency, timeoutMs: leftMs }
 }

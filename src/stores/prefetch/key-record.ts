@@ -27,6 +27,8 @@ export interface WaitingCall {
   readonly reply: Reply
   /** Since when, by the time that timeouts go by. */
   readonly sinceMs: number
+  /** For how many grants it has waited, this one included. */
+  readonly waits: number
 }
 
 /** What to ask the store for a consume that no grant covers. */

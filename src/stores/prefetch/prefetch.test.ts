@@ -230,7 +230,7 @@ describe('the life of a grant', () => {
 })
 
 describe('callers that wait', () => {
-  it('are served first come first served, one of the others asks again, and the rest are asked about at once', async () => {
+  it('are served first come first served, one of the others asks again, and the rest wait for that', async () => {
     const process = new Process()
     await process.consumeAll(11)
     // Use up what is there.
@@ -248,6 +248,34 @@ describe('callers that wait', () => {
     expect(types.filter((type) => type === 'grant').length).toBeLessThanOrEqual(4)
     expect(order.slice(0, 10)).toEqual(order.slice(0, 10).toSorted((one, other) => one - other))
     expect(order).toHaveLength(200)
+  })
+
+  it.each([
+    ['a second grant where the first comes too late', 1, [1, 4]],
+    ['no third one, and then ask each by itself', 9, [50, 100]],
+  ])('wait for %s', async (_, lateAnswers, [least, most]) => {
+    const remote = remoteStore()
+    const { answer } = remote
+    let late = 0
+    remote.answer = async (call) => {
+      const results = await answer(call)
+      return late-- > 0 ? new Promise((resolve) => process.clock.timer(300, () => resolve(results))) : results
+    }
+    const process = new Process({ remote })
+    await process.consumeAll(14)
+    while ((await process.consume()).decidedBy === 'prefetch');
+    process.asked.length = 0
+    late = lateAnswers
+    let answered = 0
+    const consume = [process.on('consume', { amount: 1 })]
+    for (let count = 0; count < 100; count++) void process.call(consume, { timeoutMs: 0 }).then(() => answered++)
+    await process.clock.run(300)
+    await process.clock.run(300)
+    await process.clock.run(300)
+    expect(answered).toBe(100)
+    const asked = process.asked.flat().filter(({ type }) => type !== 'settle')
+    expect(asked.length).toBeGreaterThanOrEqual(least as number)
+    expect(asked.length).toBeLessThanOrEqual(most as number)
   })
 
   it('hear of a failure of the store each for itself', async () => {
