@@ -16,7 +16,11 @@ export async function exactly(
   const tallies = await crew.stop()
   const admitted = await crew.admissions()
   const most = forgotten * LIMIT
-  const problems = admitted.flatMap((one) => [...whatIsOver(one, most), ...whatIsNotProved(one, most)])
+  const dead = await crew.spentDead()
+  const problems = [
+    ...admitted.flatMap((one) => [...whatIsOver(one, most), ...whatIsNotProved(one, most)]),
+    ...(dead === 0 ? [] : [`${dead} units were spent from grants that were over`]),
+  ]
   // In any one window the server has forgotten everything once.
   const sharing = { ...SHARED, instances: 1, processes: 0, forgotten: Math.min(1, forgotten) }
   const { together, ...limits } = boundsOf({ ...sharing, deadlineMs: patientMs(stage) })
