@@ -5,7 +5,6 @@ import { flushAll, full, scriptFlush } from './scenarios/memory.ts'
 import { latency, lostAndDecided, lostReplies } from './scenarios/network.ts'
 import { policies } from './scenarios/policies.ts'
 import { prefetchDelayed, prefetchFlushed, prefetchKilled, prefetchStopped } from './scenarios/prefetch.ts'
-import { prefetchOutage } from './scenarios/prefetch-outages.ts'
 import { absent, absentTold, inFlight, killed, told, twice } from './scenarios/restarts.ts'
 import { halfOpen, lostConnection, mute, stopped } from './scenarios/silence.ts'
 
@@ -17,5 +16,5 @@ export const scenarios: Readonly<
   silence: [stopped, halfOpen, lostConnection, mute, policies],
   failovers: [sentinel, cluster, latency, lostReplies, lostAndDecided],
   failing: [scriptFlush, flushAll, full, serverTime, ownTime],
-  prefetch: [prefetchKilled, prefetchStopped, prefetchDelayed, prefetchFlushed, prefetchOutage],
+  prefetch: [prefetchKilled, prefetchStopped, prefetchDelayed, prefetchFlushed],
 }

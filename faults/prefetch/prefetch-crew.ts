@@ -9,10 +9,17 @@ import { type Job, type Load, monotonicMs, startLoad, type Tally } from '../load
 import type { Stage } from '../stage.ts'
 import type { DatedAdmission } from './replay.ts'
 
-const factories = { fixedWindow, slidingLog, slidingWindow, tokenBucket }
+type Factory = 'fixedWindow' | 'slidingLog' | 'slidingWindow' | 'tokenBucket'
+
+const factories: Readonly<Record<Factory, (options: never) => Rule>> = {
+  fixedWindow,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+}
 
 /** A rule as it is sent to another process: the name of its factory and what that gets. */
-export type RuleText = readonly [factory: keyof typeof factories, options: object]
+export type RuleText = readonly [factory: Factory, options: object]
 
 /** What a process that prefetches does: `Job` explains the words that are not here. */
 export interface PrefetchJob extends Pick<Job, 'client' | 'topology' | 'servers' | 'deadlineMs' | 'options'> {
