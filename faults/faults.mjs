@@ -8,7 +8,9 @@ import { load } from '../bench/report.mjs'
 import { lineOf, reportOf, writePage } from './faults-page.mjs'
 
 // In the order of the table; Vitest has its own.
-const FILES = ['restarts', 'silence', 'failovers', 'failing', 'prefetch'].map((name) => `test/faults/${name}.system.test.ts`)
+const FILES = ['restarts', 'silence', 'failovers', 'failing', 'prefetch'].map(
+  (name) => `test/faults/${name}.system.test.ts`,
+)
 
 const words = process.argv.slice(2)
 const isQuick = words.includes('--quick')

@@ -2,15 +2,24 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import * as rules from '../../src/rules/index.ts'
 import type { Rule } from '../../src/core/rule.ts'
+import { fixedWindow, slidingLog, slidingWindow, tokenBucket } from '../../src/rules/index.ts'
 import { waitUntil } from '../../test/servers/wait-until.ts'
 import { type Job, type Load, monotonicMs, startLoad, type Tally } from '../load.ts'
 import type { Stage } from '../stage.ts'
 import type { DatedAdmission } from './replay.ts'
 
+type Factory = 'fixedWindow' | 'slidingLog' | 'slidingWindow' | 'tokenBucket'
+
+const factories: Readonly<Record<Factory, (options: never) => Rule>> = {
+  fixedWindow,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+}
+
 /** A rule as it is sent to another process: the name of its factory and what that gets. */
-export type RuleText = readonly [factory: 'fixedWindow' | 'slidingLog' | 'slidingWindow' | 'tokenBucket', options: object]
+export type RuleText = readonly [factory: Factory, options: object]
 
 /** What a process that prefetches does: `Job` explains the words that are not here. */
 export interface PrefetchJob extends Pick<Job, 'client' | 'topology' | 'servers' | 'deadlineMs' | 'options'> {
@@ -120,12 +129,29 @@ export class PrefetchCrew {
     })
   }
 
+  /** How many units were spent from grants that were over. With a grant always comes an admission by Redis. */
+  async spentDead(): Promise<number> {
+    let dead = 0
+    for (const notes of await this.#readAll()) {
+      const askedMs = new Map<number, number>()
+      for (const { index, by, fromMs } of notes) {
+        if (by === 'redis') askedMs.set(index, fromMs)
+        if (by === 'prefetch' && fromMs - Number(askedMs.get(index)) > LONGEST_GRANT_MS) dead++
+      }
+    }
+    return dead
+  }
+
+  #readAll(): Promise<Awaited<ReturnType<typeof readNotes>>[]> {
+    return Promise.all([...this.#gone, ...this.members].map(({ file }) => readNotes(file)))
+  }
+
   /** What all of them have admitted so far, by the rules. */
   async admissions(): Promise<readonly RuleAdmissions[]> {
-    const notes = (await Promise.all([...this.#gone, ...this.members].map(({ file }) => readNotes(file)))).flat()
+    const notes = (await this.#readAll()).flat()
     return RULES.map(([name, options], index) => ({
       name,
-      rule: rules[name](options as never),
+      rule: factories[name](options as never),
       admissions: notes.filter((note) => note.index === index),
     }))
   }
@@ -142,6 +168,8 @@ async function readNotes(file: string): Promise<(DatedAdmission & { readonly ind
 const PROGRAM = new URL('./prefetch-process.mjs', import.meta.url)
 const LONGEST_MS = 20_000
 const JUST_NOW_MS = 40
+/** `maxTime`, and what a slow round trip adds to it at most. */
+const LONGEST_GRANT_MS = 500
 
 const DEFAULTS = {
   topology: 'single',

@@ -50,17 +50,12 @@ async function failOver(
   await crew.backOnRedis()
   await stage.pass(3_000, 800)
   await primary.stop()
-  await primaryAmong(replicas)
+  await waitUntil(() => whyNoPrimary(replicas))
   const recoveredMs = await crew.backOnRedis()
   await stage.pass(3_000, 1_200)
   // The replica may not have seen what the primary wrote last.
   const limits = stage.bounds({ instances: 1, processes: 1, forgotten: 1, underWay: 64 })
   return { tallies: await crew.stop(), limits, recoveredMs, expects: 'fallback' }
-}
-
-/** Resolves when one of these is the primary. */
-export async function primaryAmong(replicas: readonly RunningServer[]): Promise<void> {
-  await waitUntil(() => whyNoPrimary(replicas))
 }
 
 async function whyNoPrimary(replicas: readonly RunningServer[]): Promise<string | undefined> {

@@ -31,7 +31,7 @@ export const prefetchStopped: Scenario = {
   async run(stage) {
     const server = await stage.server()
     const crew = await PrefetchCrew.start(stage, 3, { servers: [server], deadlineMs: patientMs(stage) })
-    const stopMs = 450
+    const stopMs = 700
     for (let round = 0; round < (stage.isLong ? 8 : 3); round++) {
       await crew.until(CALM_MS)
       const member = crew.members[round % crew.members.length] as Member
