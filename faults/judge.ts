@@ -51,7 +51,7 @@ function admissionsOf({ tallies, limits: { windowMs } }: Outcome) {
   const switchMs = Math.min(...inFallback.map(([, endMs]) => endMs))
   const most = (some: typeof all): number => mostInAnyWindow(some, windowMs)
   return {
-    redis: most(all.filter(([, , by]) => by === 'redis')),
+    redis: most(all.filter(([, , by]) => by !== 'fallback')),
     fallback: most(inFallback),
     together: most(all),
     afterwards: most(all.filter(([startMs, , by]) => by === 'fallback' || startMs >= switchMs)),

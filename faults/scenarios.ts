@@ -4,7 +4,14 @@ import { cluster, sentinel } from './scenarios/failovers.ts'
 import { flushAll, full, scriptFlush } from './scenarios/memory.ts'
 import { latency, lostAndDecided, lostReplies } from './scenarios/network.ts'
 import { policies } from './scenarios/policies.ts'
-import { prefetchDelayed, prefetchFlushed, prefetchKilled, prefetchStopped } from './scenarios/prefetch.ts'
+import {
+  prefetchDelayed,
+  prefetchFailover,
+  prefetchFlushed,
+  prefetchKilled,
+  prefetchOutage,
+  prefetchStopped,
+} from './scenarios/prefetch.ts'
 import { absent, absentTold, inFlight, killed, told, twice } from './scenarios/restarts.ts'
 import { halfOpen, lostConnection, mute, stopped } from './scenarios/silence.ts'
 
@@ -16,5 +23,5 @@ export const scenarios: Readonly<
   silence: [stopped, halfOpen, lostConnection, mute, policies],
   failovers: [sentinel, cluster, latency, lostReplies, lostAndDecided],
   failing: [scriptFlush, flushAll, full, serverTime, ownTime],
-  prefetch: [prefetchKilled, prefetchStopped, prefetchDelayed, prefetchFlushed],
+  prefetch: [prefetchKilled, prefetchStopped, prefetchDelayed, prefetchFlushed, prefetchOutage, prefetchFailover],
 }

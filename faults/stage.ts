@@ -73,7 +73,7 @@ export class Stage {
   }
 
   bounds(
-    sharing: Omit<Sharing, 'limit' | 'windowMs' | 'deadlineMs'> & { readonly deadlineMs?: number },
+    sharing: Omit<Sharing, 'limit' | 'windowMs' | 'deadlineMs'> & Partial<Pick<Sharing, 'limit' | 'deadlineMs'>>,
   ): ReturnType<typeof boundsOf> {
     const { limit, windowMs, deadlineMs } = this
     return boundsOf({ limit, windowMs, deadlineMs, ...sharing })

@@ -19,7 +19,7 @@ const factories: Readonly<Record<Factory, (options: never) => Rule>> = {
 }
 
 /** A rule as it is sent to another process: the name of its factory and what that gets. */
-export type RuleText = readonly [factory: Factory, options: object]
+type RuleText = readonly [factory: Factory, options: object]
 
 /** What a process that prefetches does: `Job` explains the words that are not here. */
 export interface PrefetchJob extends Pick<Job, 'client' | 'topology' | 'servers' | 'deadlineMs' | 'options'> {

@@ -58,7 +58,8 @@ async function failOver(
   return { tallies: await crew.stop(), limits, recoveredMs, expects: 'fallback' }
 }
 
-async function whyNoPrimary(replicas: readonly RunningServer[]): Promise<string | undefined> {
+/** Why no replica has become the primary yet. */
+export async function whyNoPrimary(replicas: readonly RunningServer[]): Promise<string | undefined> {
   const roles = await Promise.all(replicas.map(async (replica) => ((await ask(replica, 'ROLE')) as unknown[])[0]))
   if (roles.includes('master')) return undefined
   await wait(20)

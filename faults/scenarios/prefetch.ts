@@ -1,7 +1,11 @@
 import { ask } from '../../test/servers/ask.ts'
+import { startSentinel } from '../../test/servers/start-sentinel.ts'
+import { waitUntil } from '../../test/servers/wait-until.ts'
+import type { Tally } from '../load.ts'
 import { type Member, PrefetchCrew } from '../prefetch/prefetch-crew.ts'
 import { CALM_MS, exactly, FULL_MS, patientMs } from '../prefetch/verdict.ts'
 import type { Scenario } from '../scenario.ts'
+import { whyNoPrimary } from './failovers.ts'
 
 /** A process is killed while it holds grants, and another one takes its place. */
 export const prefetchKilled: Scenario = {
@@ -83,4 +87,59 @@ export const prefetchFlushed: Scenario = {
   },
 }
 
+/** The server is killed while two processes hold grants, and one without data starts on its port. */
+export const prefetchOutage: Scenario = {
+  name: 'prefetch-outage',
+  title: 'prefetch: killed while grants are out, restarted without data',
+  clients: ['ioredis'],
+  tested: ['ioredis'],
+  async run(stage) {
+    const server = await stage.server()
+    const crew = await stage.crew(2, { servers: [server], limit: HOT_LIMIT, options: { prefetch: true } })
+    await crew.backOnRedis()
+    await stage.counted()
+    await server.stop()
+    await stage.pass(6_000, 1_500)
+    await stage.restart(server)
+    const recoveredMs = await crew.backOnRedis()
+    await stage.pass(3_000, 1_200)
+    // A process may still hold a grant when another one has begun with its share: the bound of the switch holds after it too.
+    const { afterwards: _, ...limits } = stage.bounds({ limit: HOT_LIMIT, instances: 2, processes: 2, forgotten: 1 })
+    const tallies = await crew.stop()
+    return { tallies, limits, recoveredMs, expects: 'fallback', problems: withoutGrants(tallies) }
+  },
+}
+
+/** The primary is killed while a process holds grants, of which the replica may not have heard. */
+export const prefetchFailover: Scenario = {
+  name: 'prefetch-failover',
+  title: 'prefetch: Sentinel, primary killed while grants are out',
+  clients: ['ioredis'],
+  tested: ['ioredis'],
+  async run(stage) {
+    const { sentinels, primary, replicas, stop } = await startSentinel()
+    stage.endLater(stop)
+    const job = { servers: sentinels, topology: 'sentinel', limit: HOT_LIMIT, options: { prefetch: true } } as const
+    const crew = await stage.crew(1, job)
+    await crew.backOnRedis()
+    await stage.pass(3_000, 800)
+    await primary.stop()
+    await waitUntil(() => whyNoPrimary(replicas))
+    const recoveredMs = await crew.backOnRedis()
+    await stage.pass(3_000, 1_200)
+    const sharing = { instances: 1, processes: 1, forgotten: 1, underWay: 64 }
+    const { afterwards: _, ...limits } = stage.bounds({ limit: HOT_LIMIT, ...sharing })
+    const tallies = await crew.stop()
+    return { tallies, limits, recoveredMs, expects: 'fallback', problems: withoutGrants(tallies) }
+  },
+}
+
+/** A fault that finds no grant proves nothing of grants. */
+function withoutGrants(tallies: readonly Tally[]): string[] {
+  const local = tallies.reduce((sum, { by }) => sum + (by.prefetch ?? 0), 0)
+  return local > 100 ? [] : [`only ${local} decisions were made from grants`]
+}
+
+/** A limit that the load reaches, and large enough for grants. */
+const HOT_LIMIT = 600
 const SLACK_MS = 250
