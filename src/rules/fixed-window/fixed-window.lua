@@ -72,10 +72,7 @@ local resetAfterMs = (isOpen or count > 0) and leftMs or 0
 local laterMs = count > 0 and leftMs or 0
 
 -- @late
-local windows = math.floor((lastMs - 1 - startMs) / windowMs)
-if windows > 0 then
-  laterMs = leftMs + (windows - (amount + lent <= limit and 1 or 0)) * windowMs
-end
+isKnown = isKnown and lastMs <= startMs + windowMs
 
 -- @write
 stored = struct.pack('<ddd', startMs, count - lent, windowMs)

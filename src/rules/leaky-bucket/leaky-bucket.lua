@@ -35,6 +35,5 @@ laterMs = used > 0 and laterMs + -laterMs % 1 or 0
 laterMs = isShape and used > 0 and math.max(0, laterMs, resetAfterMs - maxWaitMs) or laterMs
 
 -- @late
-local overMs = math.ceil(math.max(0, lent + amount - capacity) * periodMs / rate)
-overMs = isShape and math.max(overMs, math.ceil(lent * periodMs / rate) - maxWaitMs) or overMs
-laterMs = math.max(laterMs, lastMs - 1 - nowMs + overMs)
+isKnown = isKnown and not isShape
+laterMs = math.max(laterMs, lastMs - 1 - nowMs + math.ceil(math.max(0, lent + amount - capacity) * periodMs / rate))

@@ -104,17 +104,7 @@ elseif asked <= limit then
 end
 
 -- @late
-local windows = math.floor((lastMs - 1 - startMs) / windowMs)
-if windows > 0 then
-  -- By then the current window is the one before, or gone.
-  local before, room, toMs =
-    windows == 1 and current - lent or 0, limit - lent - amount, leftMs + (windows - 1) * windowMs
-  if room < 0 then
-    laterMs = toMs + windowMs + math.floor(windowMs * (lent - limit + amount - 1) / lent)
-  else
-    laterMs = toMs + math.max(0, before > room and math.floor(windowMs * (before - room - 1) / before) or 0)
-  end
-end
+isKnown = isKnown and lastMs <= startMs + windowMs
 
 -- @write
 stored = struct.pack('<dddd', startMs, current - lent, previous, windowMs)

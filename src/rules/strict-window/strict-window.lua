@@ -169,10 +169,7 @@ if newest > 1 then
 end
 
 -- @late
-local lateMs = math.floor((lastMs - 1 - startMs) / sliceMs) * sliceMs
-if lateMs > 0 then
-  laterMs = amount + lent > limit and laterMs + lateMs or math.max(laterMs, startMs + lateMs - nowMs)
-end
+isKnown = isKnown and lastMs <= startMs + sliceMs
 
 -- @write
 stored = struct.pack(layout, (table.unpack or unpack)(counts, 1, live + 2))

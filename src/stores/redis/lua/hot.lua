@@ -45,7 +45,7 @@ for index = 1, #KEYS do
       -- @allowed
     else
       if front and not passes then
-        -- At the latest: as if all that is lent was taken when the last grant ends.
+        -- At the latest: as if all that is lent was taken when the last grant ends. Where that is in another slot, sluice.lua computes it.
         -- @late
       end
       local status = blockedMs > 0 and -2 or -1
