@@ -252,7 +252,7 @@ describe('callers that wait', () => {
 
   it.each([
     ['a second grant where the first comes too late', 1, [1, 4]],
-    ['no third one, and then ask each by itself', 9, [50, 100]],
+    ['no third one: then each asks', 9, [50, 100]],
   ])('wait for %s', async (_, lateAnswers, [least, most]) => {
     const remote = remoteStore()
     const { answer } = remote
