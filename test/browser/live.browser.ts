@@ -267,7 +267,7 @@ describe('when something does not answer', () => {
     await expect.poll(() => readText(store), PATIENT).toContain('Degraded for')
     expect(await readText(page.locator('.tiles'))).toContain('Degraded')
     expect(await readText(store)).toMatch(/degraded periods?, marked on the time lines/)
-    expect(await readText(store)).toMatch(/Fallback, without the store \d+/)
+    await expect.poll(() => readText(store), PATIENT).toMatch(/Fallback, without the store \d+/)
     await expect.poll(() => readText(page.locator('.wide .legend')), PATIENT).toContain('Store degraded')
   })
 })

@@ -165,7 +165,7 @@ describe('prefetch', () => {
     expect(await readText(panel)).toContain('Not played: concurrency, which cannot prefetch.')
     await page.getByLabel('Processes', { exact: true }).fill('1')
     await expect.poll(() => readText(panel), PATIENT).toContain('Prefetch, in 1 process on one Redis')
-    expect(page.url()).toContain('processes-1')
+    await expect.poll(() => page.url(), PATIENT).toContain('processes-1')
   })
 })
 

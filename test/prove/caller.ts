@@ -158,7 +158,8 @@ export class Caller {
   }
 
   #decide(number: number, operations: readonly Operation[], reply: Reply): void {
-    const call = { operations, nowMs: number, idempotency: undefined, timeoutMs: 0 }
+    const { timeoutMs } = this.#world.network
+    const call = { operations, nowMs: number, idempotency: undefined, timeoutMs }
     const results = this.store.decide(call, reply)
     if (results !== undefined) reply.done(results)
   }

@@ -28,6 +28,8 @@ export interface Asked {
 export class Network {
   readonly asked: Map<number, Asked> = new Map()
   isAlive = true
+  /** After how long a call has no answer. */
+  readonly timeoutMs: number
   readonly #time: VirtualTime
   readonly #server: Server
   readonly #random: Random
@@ -38,6 +40,7 @@ export class Network {
     this.#server = server
     this.#random = random
     this.#terms = terms
+    this.timeoutMs = terms.timeoutMs
   }
 
   readonly store: Store = {
@@ -55,8 +58,8 @@ export class Network {
   }
 
   #send(call: StoreCall, done: (results: readonly LimitResult[]) => void, failed: (error: Error) => void): void {
-    const { lost, resent, timeoutMs, misread } = this.#terms
-    const { operations, nowMs } = call
+    const { lost, resent, misread } = this.#terms
+    const { operations, nowMs, timeoutMs } = call
     const askedMs = this.#time.nowMs
     this.asked.set(nowMs, { atMs: askedMs, dateMs: this.#server.dateMs, operations })
     let isOver = false
@@ -65,7 +68,7 @@ export class Network {
       isOver = true
       run()
     }
-    this.#time.after(timeoutMs, () => end(() => failed(new Error('too late'))))
+    this.#time.after(timeoutMs || this.timeoutMs, () => end(() => failed(new Error('too late'))))
     if (this.#random.next() < lost) return
     this.#time.after(this.#terms.delayMs(), () => {
       let results = this.#server.decide(operations)
