@@ -49,7 +49,8 @@ export function readFunctions(path) {
 export function readBlocks(name) {
   const { needs } = readRule(name)
   const files = [...needs.map((shared) => `rules/${shared}.lua`), `rules/${name}/${name}.lua`]
-  return Object.assign({ setup: '' }, ...files.map((file) => blocksIn(readLua(file))))
+  // Without a block of its own for it, a refusal beside grants is left to the full script.
+  return Object.assign({ setup: '', late: 'isKnown = false' }, ...files.map((file) => blocksIn(readLua(file))))
 }
 
 /** A Lua file of `src`. */
