@@ -127,9 +127,9 @@ end
 ${AT_ONCE}`
 const DELAY = '. Less: -3 - delayMs, allowed after that wait: remaining, resetAfterMs, nextAfterMs'
 // What keeps its TTL is changed in place: that takes less than to set it.
-const KEEPING = 'if keepsTtl and isServerTime and not hasBlock and not front then'
+const KEEPING = 'if keepsTtl and time and not hasBlock and not front then'
 const SETTING = `local stored = isTaken and WRITE
 stored = front and front .. stored or stored
 stored = hasBlock and struct.pack('<ddd', -math.huge, beganMs, untilMs) .. stored or stored
-local endMs = isServerTime and ttlMs or ttlMs + 60000
+local endMs = time and ttlMs or ttlMs + 60000
 isKnown = redis.call('SET', key, stored, 'PX', math.tointeger and math.tointeger(endMs) or endMs, isNew and 'NX' or 'XX') ~= false`

@@ -45,6 +45,11 @@ describe('the manifest', () => {
     expect(sha1Of(assemble(name, version))).toBe(sha1)
   })
 
+  it.each(ruleNames())('the hot script of %s is short enough to be read in one go', (name) => {
+    const most = ['sliding-log', 'concurrency'].includes(name) ? 170 : 130
+    expect(assemble(name, 1).trimEnd().split('\n').length).toBeLessThanOrEqual(most)
+  })
+
   it.each(Object.keys(manifest))('%s counts its versions from 1', (name) => {
     expect(manifest[name]?.map((entry) => entry.version)).toEqual(manifest[name]?.map((_, index) => index + 1))
   })

@@ -23,17 +23,12 @@ local passes = used + amount * periodMs <= capacity * periodMs and delayMs <= ma
 if passes and take then
   used = used + amount * periodMs
 end
--- x + -x % 1 is x rounded up.
-local level, resetAfterMs = used / periodMs, used / rate
+local level, resetAfterMs = used / periodMs, used / rate -- x + -x % 1 is x rounded up
 local remaining = level < capacity and capacity - (level + -level % 1) or 0
 resetAfterMs = resetAfterMs + -resetAfterMs % 1
-local waiting = isShape and math.floor((maxWaitMs * rate - used) / periodMs) + 1
-remaining = waiting and math.max(0, math.min(remaining, waiting)) or remaining
+local queue = isShape and math.floor((maxWaitMs * rate - used) / periodMs) + 1
+remaining = isShape and math.max(0, math.min(remaining, queue)) or remaining
 -- When that passes: what was refused, or else more than remaining.
 local laterMs = (used - (capacity - (passes and remaining + 1 or amount)) * periodMs) / rate
 laterMs = used > 0 and laterMs + -laterMs % 1 or 0
 laterMs = isShape and used > 0 and math.max(0, laterMs, resetAfterMs - maxWaitMs) or laterMs
-
--- @late
-isKnown = isKnown and not isShape
-laterMs = math.max(laterMs, lastMs - 1 - nowMs + math.ceil(math.max(0, lent + amount - capacity) * periodMs / rate))

@@ -68,8 +68,7 @@ local function stepSlidingWindow(rule, state, nowMs, cost, force, takenMs)
 end
 
 -- @setup
-local startMs = nowMs - nowMs % windowMs
-local leftMs = startMs + windowMs - nowMs
+local startMs, leftMs = nowMs - nowMs % windowMs, windowMs - nowMs % windowMs
 
 -- @read
 local stateMs, current, previous, madeMs, keepsTtl = startMs, 0, 0, windowMs, false

@@ -1,6 +1,5 @@
 -- @arguments
-local isServerTime, reply, n, lost = nowMs == -1, { nil, nil, nil, nil }, 0, nil
-local time = isServerTime and redis.call('TIME')
+local time, reply, n, lost = nowMs == -1 and redis.call('TIME'), { nil, nil, nil, nil }, 0, nil
 nowMs = time and time[1] * 1000 + time[2] / 1000 or nowMs
 nowMs = nowMs - nowMs % 1
 -- @setup
@@ -45,7 +44,6 @@ for index = 1, #KEYS do
       -- @allowed
     else
       if front and not passes then
-        -- At the latest: as if all that is lent was taken when the last grant ends. Where that is in another slot, sluice.lua computes it.
         -- @late
       end
       local status = blockedMs > 0 and -2 or -1
