@@ -196,4 +196,19 @@ describe('in real time', () => {
     await turn()
     expect(expired).toEqual(['second'])
   })
+
+  it('what has waited elsewhere is given up sooner, and its answer is read before that too', async () => {
+    const deadlines = new Timeouts(100, undefined)
+    const [answered, silent] = [waitingAs('answered'), waitingAs('silent')]
+    deadlines.add(answered, 40)
+    deadlines.add(silent, 40)
+    add(deadlines, 'whole')
+    vi.advanceTimersByTime(60)
+    deadlines.end(answered)
+    await turn()
+    expect(expired).toEqual(['silent'])
+    vi.advanceTimersByTime(40)
+    await turn()
+    expect(expired).toEqual(['silent', 'whole'])
+  })
 })

@@ -125,8 +125,8 @@ function evaluate(
 
 // With grants, holds that expire are left out of account: then it may pass sooner.
 function refusedForMs(rule: Rule, current: CurrentState, cost: number, { retryAfterMs }: StepResult): number {
-  const { holds, grants, timeMs } = current
-  if (grants !== undefined) return passesBesideGrantsMs(rule, current, timeMs, cost, retryAfterMs)
+  const { state, holds, grants, timeMs } = current
+  if (grants !== undefined) return passesBesideGrantsMs(rule, { state, grants }, timeMs, cost, retryAfterMs)
   return holds === undefined ? retryAfterMs : passesAfterMs(rule, current, timeMs, cost)
 }
 

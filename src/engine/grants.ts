@@ -97,15 +97,13 @@ export function removeGrant(grants: Grants | undefined, id: number): Grants | un
  */
 export function passesBesideGrantsMs(
   rule: Rule,
-  lent: Lent,
+  lent: Lent & { readonly grants: Grants },
   timeMs: number,
   cost: number,
   retryAfterMs: number,
 ): number {
-  const { grants } = lent
-  if (grants === undefined) return retryAfterMs
   const slots = rule.slots?.(countLive(rule, lent, timeMs) as RuleState)
-  const lastMs = grants.lastEndMs - 1
+  const lastMs = lent.grants.lastEndMs - 1
   // What is spent in one slot counts alike.
   const atMs = slots === undefined ? lastMs : findSlotStart(slots, lastMs)
   if (atMs <= timeMs) return retryAfterMs

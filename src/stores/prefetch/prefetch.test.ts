@@ -375,6 +375,12 @@ describe('what else is done to a key', () => {
     expect(seen?.decidedBy).toBeUndefined()
   })
 
+  it('peek fails where the store does', async () => {
+    const process = await hotProcess()
+    process.remote.behaviour = 'fails'
+    await expect(process.call([process.on('peek', { amount: 1 })])).rejects.toThrow()
+  })
+
   it('a refund goes to the grant first, as far as it was spent, and never beyond', async () => {
     const process = await hotProcess()
     const before = (await process.consume()).remaining
