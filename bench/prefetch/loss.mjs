@@ -87,7 +87,7 @@ export function describeForUsers({ rows }) {
   const others = KINDS.filter((kind) => !late.includes(kind))
   const over = rows.reduce((sum, { judged }) => sum + judged.over, 0)
   return `${PROCESSES} processes at a demand of twice, once and half the limit, of six rules: at most ${most(others)} % less was admitted than by the rule alone, and ${most(late)} % by \`slidingLog\`
-and \`strictWindow\`. Units that the rule would have refused: ${number(over)}.`
+and \`strictWindow\`. Dated by when its answer was there, and not by when it was decided, the rule would refuse ${number(over)} of all units: [how that is proved](#how-it-is-proved).`
 }
 
 /** How much is missing of what an exact limiter admits of the same requests. */
